@@ -1,0 +1,129 @@
+# `make help` lists the targets. The first call makes a virtual environment in
+# .venv; later calls only redo what has changed.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?= -n 2
+BENCH_ARGS ?=
+
+PY := $(VENV)/bin/python
+PIP = $(PY) -m pip --disable-pip-version-check --retries 10 --timeout 60
+CORE := $(wildcard src/dics/core/*)
+SAN := build/sanitize
+
+# Stamps, in the order they are made. They live in the environment, so that
+# removing it starts afresh.
+S_VENV := $(VENV)/.stamp-venv
+S_BASE := $(VENV)/.stamp-base
+S_DEV := $(VENV)/.stamp-dev
+S_BENCH := $(VENV)/.stamp-bench
+S_BUILD := $(VENV)/.stamp-build
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help build dev demo test lint format pytest sanitize bench wheel clean distclean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
+	    $(firstword $(MAKEFILE_LIST))
+
+# --- environment -----------------------------------------------------------
+
+$(S_VENV):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "dics needs Python 3.11 or newer, but '$(PYTHON)' is" \
+	        "$$($(PYTHON) --version 2>/dev/null || echo missing)." \
+	        "Name another one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# $(call pip_install,group...): install groups of requirements, trying three times
+# when the network fails.
+define pip_install
+$(PY) tools/requirements.py $(1) > $@.txt
+@for try in 1 2 3; do \
+    $(PIP) install --quiet -r $@.txt && exit 0; \
+    echo "pip failed (attempt $$try of 3)" >&2; sleep $$((5 * try)); \
+done; exit 1
+@touch $@
+endef
+
+$(S_BASE): pyproject.toml tools/requirements.py $(S_VENV)
+	$(call pip_install,build run cli plot)
+
+$(S_DEV): $(S_BASE)
+	$(call pip_install,build run dev)
+
+$(S_BENCH): $(S_BASE)
+	$(call pip_install,build run bench)
+
+# Python files are found in src/ as they are; only the core has to be rebuilt. The
+# build folder stays, so that a rebuild compiles what has changed and no more.
+# The stub is copied beside the Python sources for the type checker.
+$(S_BUILD): $(S_BASE) pyproject.toml CMakeLists.txt $(CORE)
+	$(PIP) install --quiet --no-build-isolation --no-deps \
+	    --config-settings='build-dir=build/{wheel_tag}' --editable .
+	@$(PY) -c 'import pathlib, shutil; from dics import _core; shutil.copyfile(pathlib.Path(_core.__file__).with_name("_core.pyi"), "src/dics/_core.pyi")'
+	@touch $@
+
+build: $(S_BUILD)  ## create .venv and build the package in it (editable)
+
+dev: $(S_BUILD) $(S_DEV)  ## the same, with the development tools
+
+# --- use -------------------------------------------------------------------
+
+demo: $(S_BUILD)  ## run the demonstration
+	$(PY) examples/demo.py
+
+bench: $(S_BUILD) $(S_BENCH)  ## run the benchmarks (BENCH_ARGS="...")
+	$(PY) benchmarks/run.py $(BENCH_ARGS)
+
+# --- checks ----------------------------------------------------------------
+
+test: lint pytest  ## linters, type checker, tests (PYTEST_ARGS="...")
+
+lint: $(S_BUILD) $(S_DEV)  ## linters and type checker only
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(VENV)/bin/clang-format --dry-run -Werror $(filter %.cpp %.hpp %.h,$(CORE))
+	$(PY) -m mypy src
+
+pytest: $(S_BUILD) $(S_DEV)  ## tests only
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+format: $(S_DEV)  ## rewrite the sources in the house style
+	$(PY) -m ruff check --fix-only .
+	$(PY) -m ruff format .
+	$(VENV)/bin/clang-format -i $(filter %.cpp %.hpp %.h,$(CORE))
+
+# The sanitized package goes into a folder of its own. Python runs with -S because
+# the import hook of the editable installation would win over PYTHONPATH. The C++
+# library is preloaded too, or the sanitizer does not see where exceptions go, and
+# pytest must leave file descriptor 2 alone, or the report is lost with the process.
+sanitize: $(S_DEV)  ## the tests of the core under ASan and UBSan (Linux, g++)
+	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade \
+	    --target $(SAN)/site \
+	    --config-settings=build-dir=$(SAN)/cmake \
+	    --config-settings=cmake.build-type=Debug \
+	    --config-settings=cmake.define.DICS_SANITIZE=ON .
+	site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
+	export PYTHONPATH="$(CURDIR)/$(SAN)/site:$$site"; \
+	export PYTHONMALLOC=malloc; \
+	export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1; \
+	preload=$$(for lib in asan ubsan stdc++; do \
+	    g++ -print-file-name=lib$$lib.so; done | tr '\n' ' '); \
+	LD_PRELOAD="$$preload" $(PY) -S -c 'import sys; from dics import _core; sys.exit("$(SAN)/site" not in _core.__file__)' && \
+	LD_PRELOAD="$$preload" $(PY) -S -m pytest tests -m core --capture=sys
+
+wheel: $(S_VENV)  ## build a wheel in dist/, in an isolated environment
+	$(PIP) wheel --no-deps --wheel-dir dist .
+
+# --- cleaning --------------------------------------------------------------
+
+clean:  ## remove what was built, keep .venv
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f $(S_BUILD) src/dics/_core.pyi
+	find src tests benchmarks examples tools -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean  ## remove .venv as well
+	rm -rf $(VENV)

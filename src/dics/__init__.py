@@ -1,0 +1,8 @@
+"""Trees, forests and boosting from a small dictionary of data-informed splits."""
+
+from dics.candidates import CentroidCandidates, QuantileCandidates
+from dics.tree import CGTreeClassifier
+
+__version__ = "0.1.0"
+
+__all__ = ["CGTreeClassifier", "CentroidCandidates", "QuantileCandidates"]

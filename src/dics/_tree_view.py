@@ -1,0 +1,240 @@
+"""What the exporters tell about a fitted tree: names, lines of text, colours."""
+
+from __future__ import annotations
+
+import colorsys
+import re
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+CUT = "(...)"
+_CUT_COLOR = "#d9d9d9"
+_MOST_LISTED_CLASSES = 5
+_TOP_CLASSES = 3
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+_PALETTE = ("e69f00", "56b4e9", "009e73", "cc79a7", "0072b2", "d55e00", "f0e442")
+_STRONGEST = 0.75  # black text has to stay readable on the purest nodes
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Arrays and names of a fitted tree, one row per node."""
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float32]
+    left: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    n_samples: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    values: NDArray[np.float64]
+    impurities: NDArray[np.float64]
+    criterion: str
+    feature_names: list[str]
+    class_names: list[str]
+    is_named: bool
+
+
+@dataclass(frozen=True)
+class Style:
+    """What a box tells about its node."""
+
+    label: str
+    impurity: bool
+    node_ids: bool
+    proportion: bool
+    precision: int
+    show_majority: bool
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Nodes to draw, row by row; `left` counts within these lists, -1 if none."""
+
+    node: list[int]
+    depth: list[int]
+    left: list[int]
+    cut: list[bool]
+
+
+def read_tree(
+    estimator: Any,
+    feature_names: ArrayLike | None,
+    class_names: ArrayLike | bool | None,
+    generic_name: str,
+) -> Tree:
+    if hasattr(estimator, "fit"):
+        check_is_fitted(estimator)
+    if not hasattr(estimator, "trees_") or isinstance(estimator, type):
+        raise TypeError(
+            "decision_tree must be a fitted CGTreeClassifier, got "
+            f"{reprlib.repr(estimator)} of type {type(estimator).__name__}"
+        )
+    n_features = int(estimator.n_features_in_)
+    seen = getattr(estimator, "feature_names_in_", None)
+    features = _read_names("feature_names", feature_names, n_features, seen)
+    labels = None if isinstance(class_names, bool) else class_names
+    classes = estimator.classes_
+    trees = estimator.trees_
+    return Tree(
+        feature=trees.feature,
+        threshold=trees.threshold,
+        left=trees.left,
+        missing_left=np.asarray(trees.missing_left, dtype=bool),
+        n_samples=trees.n_samples,
+        weight=np.asarray(trees.weight, dtype=np.float64),
+        values=np.nan_to_num(trees.node_values()),
+        impurities=trees.node_impurities(estimator.criterion),
+        criterion=str(estimator.criterion),
+        feature_names=features or [generic_name.format(i) for i in range(n_features)],
+        class_names=_read_names("class_names", labels, len(classes), classes),
+        is_named=bool(features),
+    )
+
+
+def _read_names(
+    parameter: str, names: Any, expected: int, default: Sequence[Any] | None
+) -> list[str]:
+    if names is None:
+        names = () if default is None else default
+    elif isinstance(names, str) or not hasattr(names, "__len__"):
+        raise ValueError(f"{parameter} must be a list of names, got {names!r}")
+    elif len(names) != expected:
+        raise ValueError(
+            f"{parameter} has {len(names)} names, but the tree has {expected} "
+            f"{'features' if parameter == 'feature_names' else 'classes'}"
+        )
+    # Control characters would break lines of text and HTML-like labels.
+    return [re.sub(r"[\x00-\x1f\x7f]", " ", str(name)) for name in names]
+
+
+def read_style(
+    class_names: ArrayLike | bool | None,
+    label: str,
+    impurity: bool,
+    node_ids: bool,
+    proportion: bool,
+    precision: int,
+) -> Style:
+    if label not in ("all", "root", "none"):
+        raise ValueError(f"label must be 'all', 'root' or 'none', got {label!r}")
+    check_integer("precision", precision, 0)
+    show_majority = class_names is not False
+    return Style(label, impurity, node_ids, proportion, precision, show_majority)
+
+
+def check_integer(parameter: str, value: object, least: int) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{parameter} must be an integer >= {least}, got {value!r}")
+
+
+def shown_nodes(tree: Tree, max_depth: int | None) -> Shown:
+    if max_depth is not None:
+        check_integer("max_depth", max_depth, 0)
+    shown = Shown([0], [0], [], [])
+    # Both lists grow while they are read: breadth first, without recursion.
+    for node, depth in zip(shown.node, shown.depth, strict=True):
+        cut = max_depth is not None and depth > max_depth
+        is_end = cut or tree.feature[node] < 0
+        shown.cut.append(cut)
+        shown.left.append(-1 if is_end else len(shown.node))
+        if not is_end:
+            left = int(tree.left[node])
+            shown.node.extend((left, left + 1))
+            shown.depth.extend((depth + 1, depth + 1))
+    return shown
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Decimal notation unless the value is too small or too large for it."""
+    text = f"{value + 0.0:.{decimals}f}"
+    if (value != 0 and float(text) == 0) or 1e12 <= abs(value) < np.inf:
+        return f"{value:.{max(decimals, 1)}g}"
+    return text
+
+
+def _short(value: float, decimals: int) -> str:
+    text = fixed(value, decimals)
+    if "." not in text or "e" in text:
+        return text
+    return text.rstrip("0").rstrip(".")
+
+
+def class_weights(tree: Tree, node: int) -> list[float]:
+    """Weighted class counts, whole where only 32-bit rounding made them broken."""
+    weights = tree.values[node] * tree.weight[node]
+    whole = np.round(weights)
+    is_whole = np.abs(weights - whole) <= 1e-6 * tree.weight[node]
+    return [float(w) for w in np.where(is_whole, whole, weights)]
+
+
+def majority(tree: Tree, node: int) -> str:
+    return tree.class_names[int(tree.values[node].argmax())]
+
+
+def node_lines(tree: Tree, node: int, style: Style) -> list[str]:
+    named = style.label == "all" or (style.label == "root" and node == 0)
+    rows: list[tuple[str, str]] = []
+    if style.impurity:
+        number = _short(float(tree.impurities[node]), style.precision)
+        rows.append((tree.criterion, number))
+    samples = str(tree.n_samples[node])
+    if style.proportion:
+        samples = f"{100 * tree.n_samples[node] / tree.n_samples[0]:.1f}%"
+    rows.append(("samples", samples))
+    many = len(tree.class_names) > _MOST_LISTED_CLASSES
+    if not many:
+        rows.append(("value", _value_text(tree, node, style)))
+    if not many and style.show_majority:
+        rows.append(("class", majority(tree, node)))
+    lines = [f"{name} = {text}" if named else text for name, text in rows]
+    if many:
+        lines += [f"class {line}" if named else line for line in _top(tree, node)]
+    if tree.feature[node] >= 0:
+        number = _short(float(tree.threshold[node]), style.precision)
+        lines.insert(0, f"{tree.feature_names[tree.feature[node]]} < {number}")
+    if style.node_ids:
+        lines.insert(0, f"node #{node}" if named else f"#{node}")
+    return lines
+
+
+def _value_text(tree: Tree, node: int, style: Style) -> str:
+    weights = class_weights(tree, node)
+    values = tree.values[node].tolist() if style.proportion else weights
+    return f"[{', '.join(_short(value, style.precision) for value in values)}]"
+
+
+def _top(tree: Tree, node: int) -> list[str]:
+    """Largest classes, one per line: wide boxes would make the tree too wide."""
+    shares = tree.values[node]
+    best = np.argsort(-shares, kind="stable")[:_TOP_CLASSES]
+    return [f"{tree.class_names[k]}: {_percent(shares[k])}" for k in best if shares[k]]
+
+
+def _percent(share: float) -> str:
+    return "<1%" if share < 0.005 else f"{100 * share:.0f}%"
+
+
+def node_color(tree: Tree, node: int, cut: bool) -> str:
+    if cut:
+        return _CUT_COLOR
+    shares = tree.values[node]
+    n_classes, best = len(shares), int(shares.argmax())
+    even = 1 / n_classes
+    purity = 1.0 if n_classes == 1 else (shares[best] - even) / (1 - even)
+    # The power keeps classes apart in nodes that hold many of them.
+    strength = _STRONGEST * min(max(float(purity), 0.0), 1.0) ** 0.7
+    mixed = [round(255 * (1 - strength * (1 - c))) for c in _hue(best, n_classes)]
+    return "#" + "".join(f"{c:02x}" for c in mixed)
+
+
+def _hue(k: int, n_classes: int) -> tuple[float, ...]:
+    if n_classes <= len(_PALETTE):
+        return tuple(c / 255 for c in bytes.fromhex(_PALETTE[k]))
+    return colorsys.hls_to_rgb(k / n_classes, (0.42, 0.62)[k % 2], 0.8)

@@ -1,0 +1,426 @@
+"""Stage `candidates`: the split dictionary (Algorithm 1 of the paper).
+
+A source of thresholds is a class with ``_place``, which gets checked arrays and returns
+the thresholds of every feature; all else is shared.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from dics import _core
+from dics._threads import effective_n_threads
+from dics._validation import (
+    Array,
+    FloatArray,
+    check_matrix,
+    check_targets,
+    check_weights,
+    draw_seed,
+)
+
+# uint8 codes: 254 thresholds make 255 codes, and NaN has one more.
+MAX_THRESHOLDS = 254
+
+
+class Dictionary(NamedTuple):
+    """Thresholds of feature f: ``values[offsets[f]:offsets[f + 1]]``, sorted, distinct."""
+
+    values: npt.NDArray[np.float32]
+    offsets: npt.NDArray[np.int64]
+
+
+class TrainingData(NamedTuple):
+    """What a source of thresholds may look at, checked."""
+
+    X: Array
+    labels: npt.NDArray[np.uint32] | None
+    n_classes: int
+    weights: FloatArray | None
+    seed: int
+    n_threads: int
+
+
+class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """What every source of thresholds shares."""
+
+    _uses_labels = False
+
+    def _place(self, data: TrainingData) -> Dictionary:
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the thresholds of every feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            float32, float64 and uint8 are read in place. NaN is allowed.
+        y : array-like of shape (n_samples,), default=None
+            Class labels; needed only when the number or the place of the centroids
+            comes from the classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+        """
+        X = check_matrix(self, X, reset=True)
+        weights = check_weights(sample_weight, len(X))
+        targets = check_targets(y, len(X)) if self._needs_labels() else None
+        self._learn(
+            TrainingData(
+                X,
+                targets.labels if targets else None,
+                len(targets.classes) if targets else 0,
+                weights,
+                draw_seed(self.random_state),
+                effective_n_threads(self.n_jobs),
+            )
+        )
+        return self
+
+    def _needs_labels(self) -> bool:
+        return False
+
+    def _learn(self, data: TrainingData) -> None:
+        """Fit from checked arrays: the way the tree estimators come in."""
+        self._dictionary = self._place(data)
+        self.n_features_in_ = data.X.shape[1]
+        self.n_thresholds_ = np.diff(self._dictionary.offsets)
+
+    @property
+    def thresholds_(self) -> list[npt.NDArray[np.float32]]:
+        """Thresholds of each feature, sorted and distinct."""
+        check_is_fitted(self, "n_thresholds_")
+        return np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
+
+    def transform(self, X: Any) -> npt.NDArray[np.uint8]:
+        """Replace each value by the number of thresholds that aren't above it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_features), uint8, Fortran order
+            ``codes[i, f] <= t`` exactly where ``X[i, f] < thresholds_[f][t]``. NaN has
+            the code ``n_thresholds_[f] + 1``.
+        """
+        check_is_fitted(self, "n_thresholds_")
+        X = check_matrix(self, X, reset=False)
+        codes = _core.encode(
+            X, *self._dictionary, n_threads=effective_n_threads(self.n_jobs)
+        )
+        return codes.T
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self._needs_labels()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class CentroidCandidates(BaseCandidates):
+    """Thresholds between the centroids of clusters (Algorithm 1 of the paper).
+
+    Mini-batch K-means finds centroids; for the pairs of centroids that lie farthest
+    apart, every feature gets the boundary between the two. The paper's own setting is
+    ``CentroidCandidates.paper()``. The defaults differ from it where it loses accuracy:
+    clusters are found in standardised features, their number doesn't hang on the number
+    of classes, and where there are few features the dictionary is filled up with even
+    cuts.
+
+    Parameters
+    ----------
+    n_clusters : "auto", "classes" or int, default="auto"
+        Number of clusters. "classes" is the paper's: as many as there are classes, at
+        least two. "auto" takes 16. Fewer are used if there are fewer distinct rows.
+    n_pairs : "auto" or int, default="auto"
+        Number m of centroid pairs. "auto" is the paper's rule: all pairs for at most
+        five clusters, else 25.
+    boundary : {"variance", "midpoint"}, default="variance"
+        Where between two centroids the threshold lies: nearer to the cluster with the
+        smaller spread in that feature, or in the middle.
+    centroids : {"kmeans", "class"}, default="kmeans"
+        Centroids of clusters, or the means of the classes (no clustering, needs y).
+    batch_size : int, default=512
+        Rows in a mini-batch.
+    scale : bool, default=True
+        Measure distances in units of each feature's standard deviation.
+    fill : bool, default=True
+        Fill up with even cuts to ``max_thresholds`` for each feature; a feature with no
+        more distinct values than that gets all midpoints.
+    max_thresholds : "auto" or int, default="auto"
+        Thresholds for each feature up to which ``fill`` goes, at most 254. "auto"
+        gives narrow data more: 254 for up to 64 features, then fewer, and none above
+        512, where the centroids alone suffice.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the rows drawn and of the start of K-means.
+    n_jobs : int or None, default=None
+        Number of threads; None means all cores the process may use. The result doesn't
+        depend on it.
+
+    Attributes
+    ----------
+    centroids_ : ndarray of shape (n_clusters, n_features)
+    scales_ : ndarray of shape (n_clusters, n_features)
+        Standard deviation of each feature within each cluster.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        The pairs used, farthest first.
+    thresholds_ : list of n_features arrays, float32
+    n_thresholds_ : ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dics import CentroidCandidates
+    >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [10.0, 5.0], [11.0, 5.0]])
+    >>> candidates = CentroidCandidates(n_clusters=2, fill=False, random_state=0).fit(X)
+    >>> candidates.n_thresholds_
+    array([1, 0])
+    >>> candidates.transform(X)[:, 0]
+    array([0, 0, 1, 1], dtype=uint8)
+    """
+
+    _parameter_constraints = {
+        "n_clusters": [
+            StrOptions({"auto", "classes"}),
+            Interval(Integral, 2, None, closed="left"),
+        ],
+        "n_pairs": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "boundary": [StrOptions({"variance", "midpoint"})],
+        "centroids": [StrOptions({"kmeans", "class"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "scale": ["boolean"],
+        "fill": ["boolean"],
+        "max_thresholds": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, MAX_THRESHOLDS, closed="both"),
+        ],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        n_pairs: int | str = "auto",
+        boundary: str = "variance",
+        centroids: str = "kmeans",
+        batch_size: int = 512,
+        scale: bool = True,
+        fill: bool = True,
+        max_thresholds: int | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_pairs = n_pairs
+        self.boundary = boundary
+        self.centroids = centroids
+        self.batch_size = batch_size
+        self.scale = scale
+        self.fill = fill
+        self.max_thresholds = max_thresholds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Make the paper's own setting: K clusters of raw features, nothing filled in.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters to set besides.
+
+        Returns
+        -------
+        candidates : CentroidCandidates
+
+        Examples
+        --------
+        >>> from dics import CentroidCandidates
+        >>> CentroidCandidates.paper(random_state=0)
+        CentroidCandidates(fill=False, n_clusters='classes', random_state=0,
+                           scale=False)
+        """
+        return cls(**{"n_clusters": "classes", "scale": False, "fill": False, **parameters})
+
+    def _needs_labels(self) -> bool:
+        return self.n_clusters == "classes" or self.centroids == "class"
+
+    def _place(self, data: TrainingData) -> Dictionary:
+        clusters = self._cluster(data)
+        self.centroids_ = clusters["centroids"]
+        self.scales_ = clusters["scales"]
+        self.pairs_ = farthest_pairs(clusters["squared_distances"], self.n_pairs)
+        zeta = boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary)
+        budget = fill_budget(data.X.shape[1], self.max_thresholds) if self.fill else 0
+        if budget == 0:
+            return keep_useful(zeta, clusters["low"], clusters["high"])
+        return filled_dictionary(data, zeta, budget)
+
+    def _cluster(self, data: TrainingData) -> dict[str, Any]:
+        by_class = self.centroids == "class"
+        if by_class:
+            n_clusters = data.n_classes
+        elif self.n_clusters == "classes":
+            n_clusters = max(2, data.n_classes)
+        else:
+            n_clusters = AUTO_CLUSTERS if self.n_clusters == "auto" else self.n_clusters
+        return _core.cluster(
+            data.X,
+            data.weights,
+            data.labels if by_class else None,
+            n_clusters=min(int(n_clusters), len(data.X)) if not by_class else n_clusters,
+            batch_size=self.batch_size,
+            n_steps=N_STEPS,
+            moment_rows=MOMENT_ROWS,
+            measure_rows=max(MEASURE_ROWS, 16 * n_clusters),
+            standardize=self.scale,
+            seed=data.seed,
+            n_threads=data.n_threads,
+        )
+
+
+class QuantileCandidates(BaseCandidates):
+    """Thresholds at even cuts of each feature, as histogram methods use.
+
+    The same engine with another source of thresholds: what the centroids are worth is
+    the difference between the two.
+
+    Parameters
+    ----------
+    max_thresholds : int, default=254
+        Thresholds for each feature; one with no more distinct values than that gets all
+        midpoints, so the search over it is exhaustive.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the rows drawn.
+    n_jobs : int or None, default=None
+        Number of threads; None means all cores the process may use.
+
+    Attributes
+    ----------
+    thresholds_ : list of n_features arrays, float32
+    n_thresholds_ : ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dics import QuantileCandidates
+    >>> QuantileCandidates().fit(np.array([[1.0], [2.0], [4.0]])).thresholds_
+    [array([1.5, 3. ], dtype=float32)]
+    """
+
+    _parameter_constraints = {
+        "max_thresholds": [Interval(Integral, 1, MAX_THRESHOLDS, closed="both")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        max_thresholds: int = MAX_THRESHOLDS,
+        *,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_thresholds = max_thresholds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _place(self, data: TrainingData) -> Dictionary:
+        none = np.empty((data.X.shape[1], 0))
+        return filled_dictionary(data, none, self.max_thresholds)
+
+
+AUTO_CLUSTERS = 16
+N_STEPS = 12
+MOMENT_ROWS = 2048
+MEASURE_ROWS = 4096
+FILL_VALUES = 1 << 21
+MIN_FILL_ROWS = 2048
+
+
+def farthest_pairs(
+    squared_distances: FloatArray, n_pairs: int | str
+) -> npt.NDArray[np.intp]:
+    """Lines 2 and 3 of Algorithm 1: the m pairs of the largest distance."""
+    n_clusters = len(squared_distances)
+    first, second = np.triu_indices(n_clusters, k=1)
+    if n_pairs == "auto":
+        n_pairs = len(first) if n_clusters <= 5 else 25
+    order = np.argsort(-squared_distances[first, second], kind="stable")[: int(n_pairs)]
+    return np.column_stack([first[order], second[order]])
+
+
+def boundaries(
+    centroids: FloatArray,
+    scales: FloatArray,
+    pairs: npt.NDArray[np.intp],
+    boundary: str,
+) -> FloatArray:
+    """Line 5 of Algorithm 1: zeta of each feature (rows) and pair (columns)."""
+    mu1, mu2 = centroids[pairs[:, 0]], centroids[pairs[:, 1]]
+    share = np.full_like(mu1, 0.5)
+    if boundary == "variance":
+        sigma1, sigma2 = scales[pairs[:, 0]], scales[pairs[:, 1]]
+        spread = sigma1 + sigma2
+        np.divide(sigma1, spread, out=share, where=spread > 0)
+    # Equal to (sigma1 mu2 + sigma2 mu1) / (sigma1 + sigma2), without its overflow.
+    return np.ascontiguousarray((mu1 + share * (mu2 - mu1)).T)
+
+
+def fill_budget(n_features: int, max_thresholds: int | str) -> int:
+    """Thresholds for each feature up to which a dictionary is filled; 0 for none."""
+    if max_thresholds != "auto":
+        return int(max_thresholds)
+    if n_features > 512:
+        return 0
+    return int(np.clip(16384 // n_features, 32, MAX_THRESHOLDS))
+
+
+def keep_useful(zeta: FloatArray, low: FloatArray, high: FloatArray) -> Dictionary:
+    """Sort the thresholds of each feature; drop repeats and those that part nothing."""
+    zeta = np.sort(zeta.astype(np.float32), axis=1)
+    useful = (zeta > low[:, None]) & (zeta <= high[:, None])
+    useful[:, 1:] &= zeta[:, 1:] != zeta[:, :-1]
+    counts = useful.sum(axis=1)
+    if len(counts) and counts.max() > MAX_THRESHOLDS:
+        for f in np.flatnonzero(counts > MAX_THRESHOLDS):
+            at = np.flatnonzero(useful[f])
+            keep = np.linspace(0, len(at) - 1, MAX_THRESHOLDS).astype(int)
+            useful[f] = False
+            useful[f, at[keep]] = True
+        counts = useful.sum(axis=1)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Dictionary(zeta[useful], offsets)
+
+
+def filled_dictionary(data: TrainingData, zeta: FloatArray, budget: int) -> Dictionary:
+    """Boundaries, filled up with even cuts between values of a bounded sample."""
+    n_rows = max(FILL_VALUES // data.X.shape[1], MIN_FILL_ROWS)
+    values, offsets = _core.make_thresholds(
+        data.X,
+        data.weights,
+        zeta[:, :MAX_THRESHOLDS],
+        budget=budget,
+        n_rows=n_rows,
+        seed=data.seed,
+        n_threads=data.n_threads,
+    )
+    return Dictionary(values, offsets)

@@ -1,0 +1,240 @@
+// The only file that knows Python: arrays in, arrays out, the GIL released in between.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <string>
+
+#include "cluster.hpp"
+#include "encode.hpp"
+#include "grow.hpp"
+#include "kernels.hpp"
+#include "predict.hpp"
+#include "thresholds.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace dics {
+namespace {
+
+using AnyArray = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Optional = std::optional<Array<T>>;
+
+template <class T>
+Matrix<T> typed(const AnyArray& X) {
+    return {static_cast<const T*>(X.data()), static_cast<std::int64_t>(X.shape(0)),
+            static_cast<std::int64_t>(X.shape(1)), X.stride(0), X.stride(1)};
+}
+
+AnyMatrix as_matrix(const AnyArray& X) {
+    if (X.dtype() == nb::dtype<float>()) return typed<float>(X);
+    if (X.dtype() == nb::dtype<double>()) return typed<double>(X);
+    if (X.dtype() == nb::dtype<std::uint8_t>()) return typed<std::uint8_t>(X);
+    throw nb::type_error("X must be float32, float64 or uint8");
+}
+
+template <class T>
+const T* data_or_null(const Optional<T>& array) {
+    return array ? array->data() : nullptr;
+}
+
+// A vector's memory becomes the array's: no copy.
+template <class T>
+nb::object to_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
+}
+
+template <class T>
+nb::object to_array(std::vector<T>&& values) {
+    const std::size_t n = values.size();
+    return to_array(std::move(values), {n});
+}
+
+bool signal_pending() {
+    nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Runs `body` without the GIL and with a team; Ctrl-C ends it.
+template <class Body>
+auto with_team(int n_threads, Body body) {
+    try {
+        nb::gil_scoped_release no_gil;
+        Team team(n_threads, signal_pending);
+        return body(team);
+    } catch (const Stopped&) {
+        throw nb::python_error();
+    }
+}
+
+Dictionary as_dictionary(const Array<float>& values, const Array<std::int64_t>& offsets) {
+    return {values.data(), offsets.data(), static_cast<std::int64_t>(offsets.shape(0)) - 1};
+}
+
+void check_features(const AnyMatrix& X, const Dictionary& dictionary) {
+    if (col_count(X) != dictionary.n_features) {
+        throw nb::value_error("X and the dictionary differ in their number of features");
+    }
+}
+
+nb::dict cluster_array(const AnyArray& X, const Optional<double>& weights,
+                       const Optional<std::uint32_t>& labels, int n_clusters,
+                       int batch_size, int n_steps, std::int64_t moment_rows,
+                       std::int64_t measure_rows, bool standardize, std::uint64_t seed,
+                       int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    const ClusterSettings settings{n_clusters,   batch_size,  n_steps, moment_rows,
+                                   measure_rows, standardize, seed};
+    Clusters c = with_team(n_threads, [&](Team& team) {
+        return cluster(matrix, data_or_null(weights), data_or_null(labels), settings, team);
+    });
+    const auto k = static_cast<std::size_t>(c.n_clusters);
+    const auto p = static_cast<std::size_t>(col_count(matrix));
+    nb::dict result;
+    result["centroids"] = to_array(std::move(c.centroids), {k, p});
+    result["scales"] = to_array(std::move(c.scales), {k, p});
+    result["squared_distances"] = to_array(std::move(c.squared_distances), {k, k});
+    result["low"] = to_array(std::move(c.low));
+    result["high"] = to_array(std::move(c.high));
+    return result;
+}
+
+nb::tuple make_thresholds_array(
+    const AnyArray& X, const Optional<double>& weights,
+    const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& boundaries,
+    int budget, std::int64_t n_rows, std::uint64_t seed, int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    Thresholds t = with_team(n_threads, [&](Team& team) {
+        return make_thresholds(matrix, data_or_null(weights), boundaries.data(),
+                               static_cast<int>(boundaries.shape(1)), budget, n_rows, seed,
+                               team);
+    });
+    return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)));
+}
+
+nb::object encode_array(const AnyArray& X, const Array<float>& values,
+                        const Array<std::int64_t>& offsets, int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    const Dictionary dictionary = as_dictionary(values, offsets);
+    check_features(matrix, dictionary);
+    const auto n = static_cast<std::size_t>(row_count(matrix));
+    const auto p = static_cast<std::size_t>(col_count(matrix));
+    // Not a vector: it would clear the memory that encode fills anyway.
+    auto* codes = new std::uint8_t[n * p];
+    nb::capsule owner(codes,
+                      [](void* q) noexcept { delete[] static_cast<std::uint8_t*>(q); });
+    with_team(n_threads, [&](Team& team) {
+        encode(matrix, dictionary, team, codes);
+        return 0;
+    });
+    // Feature by feature in memory: the transpose is what a caller sees as (n, p).
+    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(codes, {p, n}, owner));
+}
+
+template <class Count>
+TreeArrays grow_any(const AnyMatrix* X, const std::uint8_t* codes,
+                    const Dictionary& dictionary, const Sample<Count>& sample,
+                    const GrowSettings& settings, Team& team) {
+    return X ? grow_from_values(*X, dictionary, sample, settings, team)
+             : grow_from_codes(codes, sample.n_rows, dictionary, sample, settings, team);
+}
+
+nb::dict tree_dict(TreeArrays&& tree, int n_classes) {
+    const auto k = static_cast<std::size_t>(n_classes);
+    const std::size_t n_leaves = tree.leaf_values.size() / k;
+    nb::dict result;
+    result["feature"] = to_array(std::move(tree.feature));
+    result["threshold"] = to_array(std::move(tree.threshold));
+    result["left"] = to_array(std::move(tree.left));
+    result["missing_left"] = to_array(std::move(tree.missing_left));
+    result["n_samples"] = to_array(std::move(tree.n_samples));
+    result["weight"] = to_array(std::move(tree.weight));
+    result["leaf_values"] = to_array(std::move(tree.leaf_values), {n_leaves, k});
+    return result;
+}
+
+// `X` is the raw matrix, or the codes (features x rows, C order) when `encoded`.
+nb::dict grow_tree(const AnyArray& X, bool encoded, const Array<float>& values,
+                   const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
+                   const Optional<std::uint32_t>& counts,
+                   const Optional<std::uint64_t>& wide_counts,
+                   const Optional<double>& weights, int n_classes, bool entropy,
+                   std::int64_t max_depth, std::int64_t min_samples_split,
+                   std::int64_t min_samples_leaf, double min_impurity_decrease,
+                   std::int64_t max_candidates, bool reuse_splits, std::uint64_t seed,
+                   int n_threads) {
+    const Dictionary dictionary = as_dictionary(values, offsets);
+    const GrowSettings settings{entropy ? Criterion::entropy : Criterion::gini,
+                                n_classes,
+                                max_depth,
+                                min_samples_split,
+                                min_samples_leaf,
+                                min_impurity_decrease,
+                                max_candidates,
+                                reuse_splits,
+                                seed};
+    const auto n = static_cast<std::int64_t>(labels.shape(0));
+    const AnyMatrix matrix = as_matrix(X);
+    const auto* codes = encoded ? static_cast<const std::uint8_t*>(X.data()) : nullptr;
+    const AnyMatrix* raw = encoded ? nullptr : &matrix;
+    if (!encoded) check_features(matrix, dictionary);
+    TreeArrays tree = with_team(n_threads, [&](Team& team) {
+        if (wide_counts) {
+            const Sample<std::uint64_t> sample{labels.data(), wide_counts->data(),
+                                               data_or_null(weights), n};
+            return grow_any(raw, codes, dictionary, sample, settings, team);
+        }
+        const Sample<std::uint32_t> sample{labels.data(), data_or_null(counts),
+                                           data_or_null(weights), n};
+        return grow_any(raw, codes, dictionary, sample, settings, team);
+    });
+    return tree_dict(std::move(tree), n_classes);
+}
+
+nb::object find_leaves_array(const AnyArray& X, const Array<std::int32_t>& feature,
+                             const Array<float>& threshold,
+                             const Array<std::int32_t>& left,
+                             const Array<std::uint8_t>& missing_left, int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    const TreeView tree{feature.data(), threshold.data(), left.data(), missing_left.data()};
+    std::vector<std::int64_t> leaf(static_cast<std::size_t>(row_count(matrix)));
+    with_team(n_threads, [&](Team& team) {
+        find_leaves(matrix, tree, team, leaf.data());
+        return 0;
+    });
+    return to_array(std::move(leaf));
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "The compiled stages of dics. Private: use the estimators.";
+    m.def("cluster", &cluster_array, "X"_a, "weights"_a.none(), "labels"_a.none(),
+          "n_clusters"_a, "batch_size"_a, "n_steps"_a, "moment_rows"_a, "measure_rows"_a,
+          "standardize"_a, "seed"_a, "n_threads"_a,
+          "Centroids and spreads of clusters of a bounded number of rows.");
+    m.def("make_thresholds", &make_thresholds_array, "X"_a, "weights"_a.none(),
+          "boundaries"_a, "budget"_a, "n_rows"_a, "seed"_a, "n_threads"_a,
+          "Thresholds of each feature: the boundaries, filled up with even cuts.");
+    m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "n_threads"_a,
+          "uint8 codes of X, one row per feature.");
+    m.def("grow_tree", &grow_tree, "X"_a, "encoded"_a, "values"_a, "offsets"_a, "labels"_a,
+          "counts"_a.none(), "wide_counts"_a.none(), "weights"_a.none(), "n_classes"_a,
+          "entropy"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
+          "min_impurity_decrease"_a, "max_candidates"_a, "reuse_splits"_a, "seed"_a,
+          "n_threads"_a, "Grow one tree; returns its flat arrays.");
+    m.def("find_leaves", &find_leaves_array, "X"_a, "feature"_a, "threshold"_a, "left"_a,
+          "missing_left"_a, "n_threads"_a, "The leaf of each row of X.");
+    m.def("instruction_set", [] { return std::string(kernels().name); },
+          "Which build of the kernels runs here: 'avx2' or 'baseline'.");
+}
+
+}  // namespace dics

@@ -1,0 +1,222 @@
+// Search among sampled candidates, straight from X: no code is made, so a tree of k
+// candidates a node reads k columns of a node's rows and nothing else.
+#pragma once
+
+#include <limits>
+
+#include "kernels.hpp"
+#include "node.hpp"
+
+namespace dics {
+
+template <class T, class Count>
+bool count_below(const CountBelowArgs<T, Count>& args) {
+    const Kernels& k = kernels();
+    if constexpr (sizeof(Count) == 4) {
+        if constexpr (std::is_same_v<T, float>) return k.count_float_32(args);
+        if constexpr (std::is_same_v<T, double>) return k.count_double_32(args);
+        if constexpr (std::is_same_v<T, std::uint8_t>) return k.count_byte_32(args);
+    } else {
+        if constexpr (std::is_same_v<T, float>) return k.count_float_64(args);
+        if constexpr (std::is_same_v<T, double>) return k.count_double_64(args);
+        if constexpr (std::is_same_v<T, std::uint8_t>) return k.count_byte_64(args);
+    }
+}
+
+template <class T, class Crit, class CountT>
+class CandidateSearch {
+  public:
+    using Count = CountT;
+    using Criterion = Crit;
+
+    struct Candidate {
+        std::int32_t feature;
+        std::int32_t index;
+    };
+    struct Context {
+        std::vector<Candidate> candidates;
+        std::vector<Count> below, missing;  // [block][width][lane]
+        NodeTotals<Count> totals;
+        std::vector<Count> left;
+    };
+
+    CandidateSearch(const Matrix<T>& X, const Dictionary& dictionary,
+                    NodeRows<Count>& rows, const GrowSettings& settings, Team& team)
+        : X_(X), dictionary_(dictionary), r_(rows), settings_(settings), team_(team),
+          width_(settings.n_classes + (rows.weighted() ? 1 : 0)) {
+        if (!settings.reuse_splits) {
+            for (std::int64_t i = 0; i < dictionary.size(); ++i) left_over_.push_back(i);
+        }
+    }
+
+    Context make_context() const { return {}; }
+
+    std::int64_t work(const OpenNode& node) const {
+        return node.size() * std::min(settings_.max_candidates, dictionary_.size());
+    }
+
+    Split find(OpenNode& node, Context& context, bool parallel, int) {
+        draw(node, context);
+        const auto n = static_cast<std::int64_t>(context.candidates.size());
+        const std::int64_t n_blocks = (n + kCandidateBlock - 1) / kCandidateBlock;
+        const std::int64_t block_size = std::int64_t{width_} * kCandidateBlock;
+        context.below.assign(static_cast<std::size_t>(n_blocks * block_size), 0);
+        context.missing.assign(static_cast<std::size_t>(n_blocks * block_size), 0);
+        auto count = [&](std::int64_t block) { count_block(block, node, context); };
+        if (parallel) {
+            team_.run(n_blocks, true, [&](std::int64_t block, int) { count(block); });
+        } else {
+            for (std::int64_t block = 0; block < n_blocks; ++block) count(block);
+        }
+        Split best;
+        for (std::int64_t first = 0; first < n;) {
+            std::int64_t last = first;
+            while (last < n && at(context, last).feature == at(context, first).feature) {
+                ++last;
+            }
+            const Split split = search_feature(first, last, node, context);
+            if (split.beats(best)) best = split;
+            first = last;
+        }
+        return best;
+    }
+
+    bool goes_left(const Split& split, std::uint32_t row) const {
+        const T x = X_(row, split.feature);
+        if (x != x) return split.missing_left;
+        return x < dictionary_.thresholds(split.feature)[split.index];
+    }
+
+    // Line 8 of Algorithm 2 taken literally: the used split leaves the dictionary.
+    void use(const Split& split) {
+        if (settings_.reuse_splits) return;
+        const std::int64_t id = dictionary_.offsets[split.feature] + split.index;
+        left_over_.erase(std::lower_bound(left_over_.begin(), left_over_.end(), id));
+    }
+
+    void pass_on(OpenNode&, OpenNode&, bool, OpenNode&, bool, Context&) {}
+    void drop(OpenNode&, Context&) {}
+
+  private:
+    static const Candidate& at(const Context& context, std::int64_t i) {
+        return context.candidates[static_cast<std::size_t>(i)];
+    }
+
+    // Line 6: k candidates without replacement.
+    void draw(const OpenNode& node, Context& context) {
+        const bool all_left = settings_.reuse_splits;
+        const std::int64_t n = all_left ? dictionary_.size()
+                                        : static_cast<std::int64_t>(left_over_.size());
+        const std::int64_t k =
+            settings_.max_candidates > 0 ? std::min(settings_.max_candidates, n) : n;
+        context.candidates.clear();
+        std::int64_t f = 0;
+        for (std::int64_t id : sample_without_replacement(combine(node.key, 3), n, k)) {
+            if (!all_left) id = left_over_[static_cast<std::size_t>(id)];
+            f = std::upper_bound(dictionary_.offsets + f,
+                                 dictionary_.offsets + dictionary_.n_features + 1, id) -
+                dictionary_.offsets - 1;
+            context.candidates.push_back(
+                {static_cast<std::int32_t>(f),
+                 static_cast<std::int32_t>(id - dictionary_.offsets[f])});
+        }
+    }
+
+    void count_block(std::int64_t block, const OpenNode& node, Context& context) {
+        std::int64_t column[kCandidateBlock];
+        float threshold[kCandidateBlock];
+        const auto n = static_cast<std::int64_t>(context.candidates.size());
+        for (int lane = 0; lane < kCandidateBlock; ++lane) {
+            const std::int64_t i = block * kCandidateBlock + lane;
+            const Candidate& c = at(context, std::min(i, n - 1));
+            column[lane] = c.feature * X_.col_stride;
+            threshold[lane] = i < n ? dictionary_.thresholds(c.feature)[c.index]
+                                    : -std::numeric_limits<float>::infinity();
+        }
+        const std::int64_t offset = block * width_ * kCandidateBlock;
+        count_below(CountBelowArgs<T, Count>{
+            X_.data, X_.row_stride, column, threshold, r_.rows.data() + node.begin,
+            r_.labels.data() + node.begin,
+            r_.weighted() ? r_.counts.data() + node.begin : nullptr, node.size(), width_,
+            context.below.data() + offset, context.missing.data() + offset});
+    }
+
+    static const Count* lane(const std::vector<Count>& counts, std::int64_t i, int width) {
+        return counts.data() + i / kCandidateBlock * width * kCandidateBlock +
+               i % kCandidateBlock;
+    }
+
+    std::int64_t rows_in(const Count* counts) const {
+        if (width_ > settings_.n_classes) {
+            return static_cast<std::int64_t>(counts[(width_ - 1) * kCandidateBlock]);
+        }
+        std::int64_t n = 0;
+        for (int c = 0; c < width_; ++c) {
+            n += static_cast<std::int64_t>(counts[c * kCandidateBlock]);
+        }
+        return n;
+    }
+
+    // Candidates first..last-1 are of one feature, by rising threshold.
+    Split search_feature(std::int64_t first, std::int64_t last, const OpenNode& node,
+                         Context& context) {
+        const std::int64_t n_missing = rows_in(lane(context.missing, first, width_));
+        Split best;
+        for (const bool missing_left : {false, true}) {
+            if (missing_left && n_missing == 0) break;
+            for (std::int64_t i = first; i < last;) {
+                // Candidates with as many rows below them cut in the same place.
+                const std::int64_t below = rows_in(lane(context.below, i, width_));
+                std::int64_t end = i + 1;
+                while (end < last && rows_in(lane(context.below, end, width_)) == below) {
+                    ++end;
+                }
+                const std::int64_t left = below + (missing_left ? n_missing : 0);
+                const std::int64_t smaller = std::min(left, node.size() - left);
+                if (smaller >= settings_.min_samples_leaf) {
+                    const double score = score_of(i, missing_left, context);
+                    if (score > best.score) {
+                        const Candidate& middle = at(context, (i + end - 1) / 2);
+                        best.score = score;
+                        best.tie = tie_number(node.key, middle.feature);
+                        best.feature = middle.feature;
+                        best.index = middle.index;
+                        best.missing_left = missing_left;
+                    }
+                }
+                i = end;
+            }
+        }
+        best.saw_missing = n_missing > 0;
+        return best;
+    }
+
+    double score_of(std::int64_t i, bool missing_left, const Context& context) const {
+        using W = typename Wide<Count>::type;
+        const Count* below = lane(context.below, i, width_);
+        const Count* missing = lane(context.missing, i, width_);
+        W left_sum = 0, right_sum = 0;
+        Count left_weight = 0;
+        for (int c = 0; c < settings_.n_classes; ++c) {
+            const std::int64_t at = std::int64_t{c} * kCandidateBlock;
+            const Count l = below[at] + (missing_left ? missing[at] : 0);
+            left_sum += Crit::template term<Count>(l);
+            right_sum += Crit::template term<Count>(
+                context.totals.counts[static_cast<std::size_t>(c)] - l);
+            left_weight += l;
+        }
+        return Crit::template score<Count>(
+            left_sum, left_weight, right_sum,
+            static_cast<Count>(context.totals.weight - left_weight));
+    }
+
+    Matrix<T> X_;
+    Dictionary dictionary_;
+    NodeRows<Count>& r_;
+    const GrowSettings& settings_;
+    Team& team_;
+    int width_;
+    std::vector<std::int64_t> left_over_;  // only when splits aren't reused
+};
+
+}  // namespace dics

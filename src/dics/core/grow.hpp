@@ -1,0 +1,56 @@
+// Stage `grow`: Algorithm 2 of the paper (CGCT).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "criterion.hpp"
+#include "matrix.hpp"
+#include "team.hpp"
+
+namespace dics {
+
+struct GrowSettings {
+    Criterion criterion;
+    int n_classes;
+    std::int64_t max_depth;
+    std::int64_t min_samples_split;
+    std::int64_t min_samples_leaf;
+    double min_impurity_decrease;
+    std::int64_t max_candidates;  // 0: the whole dictionary
+    bool reuse_splits;            // false: a used split is gone for the whole tree
+    std::uint64_t seed;
+};
+
+// Training rows. `counts` are the weights the splits are chosen by (whole numbers, null
+// for ones); `weights` are the caller's own, for the values of the leaves.
+template <class Count>
+struct Sample {
+    const std::uint32_t* labels;
+    const Count* counts;
+    const double* weights;
+    std::int64_t n_rows;
+};
+
+// The fitted tree: breadth-first, the children of a node side by side.
+struct TreeArrays {
+    std::vector<std::int32_t> feature;  // -1: leaf
+    std::vector<float> threshold;
+    std::vector<std::int32_t> left;  // left child, or a leaf's row in leaf_values
+    std::vector<std::uint8_t> missing_left;
+    std::vector<std::int32_t> n_samples;
+    std::vector<double> weight;
+    std::vector<double> leaf_values;  // [n_leaves][n_classes], shares
+};
+
+// Whole dictionary: from codes (see encode.hpp). Otherwise straight from X.
+template <class Count>
+TreeArrays grow_from_codes(const std::uint8_t* codes, std::int64_t n_code_rows,
+                           const Dictionary& dictionary, const Sample<Count>& sample,
+                           const GrowSettings& settings, Team& team);
+template <class Count>
+TreeArrays grow_from_values(const AnyMatrix& X, const Dictionary& dictionary,
+                            const Sample<Count>& sample, const GrowSettings& settings,
+                            Team& team);
+
+}  // namespace dics

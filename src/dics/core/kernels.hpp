@@ -1,0 +1,87 @@
+// The vector kernels. kernels.cpp is compiled once per instruction set, each time in a
+// namespace of its own (no inline function is shared between the builds), and one table
+// is chosen at run time. No build uses fused multiply-add, and sums have a fixed order,
+// so every CPU gives the same bits. DICS_ISA=baseline in the environment forces the
+// plain one.
+#pragma once
+
+#include <cstdint>
+
+#include "criterion.hpp"
+
+namespace dics {
+
+// Candidates are counted in blocks of this many: four AVX2 registers of counters.
+inline constexpr int kCandidateBlock = 32;
+
+template <class T, class Count>
+struct CountBelowArgs {
+    const T* data;
+    std::int64_t row_stride;
+    const std::int64_t* column;  // element offset of each candidate's column
+    const float* threshold;      // kCandidateBlock of each, padded with -inf
+    const std::uint32_t* rows;
+    const std::uint32_t* labels;
+    const Count* weights;  // null: every row counts one
+    std::int64_t n_rows;
+    int width;       // counters per candidate: classes, and rows if weighted
+    Count* below;    // [width][kCandidateBlock], zeroed by the caller
+    Count* missing;  // the same for NaN
+};
+
+template <class Count>
+struct ScanArgs {
+    const Count* hist;  // [n_bins + 1][width]; the last row counts NaN
+    int n_bins;
+    int width;  // n_classes, or n_classes + 1 when a row count follows the weights
+    int n_classes;
+    const Count* total;  // [n_classes] of the node
+    typename Wide<Count>::type total_sum;
+    Count total_weight;
+    std::int64_t n_rows;
+    std::int64_t min_leaf;
+    Count* left;  // scratch, [n_classes]
+};
+
+// The best cut of one feature: thresholds lo..hi cut the node's rows in the same place.
+// lo = -1: everything present goes right and only NaN goes left (threshold -inf).
+struct Cut {
+    double score = -1.0e308;
+    int lo = -2;
+    int hi = -2;
+    bool missing_left = false;
+    bool saw_missing = false;
+
+    bool found() const { return lo != -2; }
+};
+
+struct Kernels {
+    void (*encode_float)(const float* x, std::int64_t n, const float* tau, int n_tau,
+                         std::uint8_t* codes);
+    void (*encode_double)(const double* x, std::int64_t n, const float* tau, int n_tau,
+                          std::uint8_t* codes);
+
+    // Returns true if a NaN was seen.
+    bool (*count_float_32)(const CountBelowArgs<float, std::uint32_t>&);
+    bool (*count_double_32)(const CountBelowArgs<double, std::uint32_t>&);
+    bool (*count_byte_32)(const CountBelowArgs<std::uint8_t, std::uint32_t>&);
+    bool (*count_float_64)(const CountBelowArgs<float, std::uint64_t>&);
+    bool (*count_double_64)(const CountBelowArgs<double, std::uint64_t>&);
+    bool (*count_byte_64)(const CountBelowArgs<std::uint8_t, std::uint64_t>&);
+
+    Cut (*scan_gini_32)(const ScanArgs<std::uint32_t>&);
+    Cut (*scan_gini_64)(const ScanArgs<std::uint64_t>&);
+
+    // out[i * n_centers + c] = <x_i, center_c>; n and stride multiples of 8, zero padded.
+    void (*dots)(const float* x, int n_x, const float* centers, int n_centers,
+                 std::int64_t stride, float* out);
+    // sum += x, square_sum += x * x
+    void (*accumulate)(const float* x, float weight, std::int64_t n, float* sum,
+                       float* square_sum);
+
+    const char* name;
+};
+
+const Kernels& kernels();
+
+}  // namespace dics

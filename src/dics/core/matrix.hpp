@@ -1,0 +1,52 @@
+// A view of the caller's X: never a copy, any strides, three element types.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+namespace dics {
+
+template <class T>
+struct Matrix {
+    using value_type = T;
+
+    const T* data;
+    std::int64_t n_rows;
+    std::int64_t n_cols;
+    std::int64_t row_stride;  // in elements, not bytes
+    std::int64_t col_stride;
+
+    const T& operator()(std::int64_t row, std::int64_t col) const {
+        return data[row * row_stride + col * col_stride];
+    }
+};
+
+using AnyMatrix = std::variant<Matrix<float>, Matrix<double>, Matrix<std::uint8_t>>;
+
+inline std::int64_t row_count(const AnyMatrix& X) {
+    return std::visit([](const auto& x) { return x.n_rows; }, X);
+}
+
+inline std::int64_t col_count(const AnyMatrix& X) {
+    return std::visit([](const auto& x) { return x.n_cols; }, X);
+}
+
+// The split dictionary: thresholds of feature f are values[offsets[f] .. offsets[f+1]),
+// sorted and distinct. code(x) = #{t : values[t] <= x}, hence x < tau_t <=> code <= t.
+// NaN has the code "number of thresholds + 1", one past the largest ordinary code.
+struct Dictionary {
+    const float* values;
+    const std::int64_t* offsets;
+    std::int64_t n_features;
+
+    std::int64_t size() const { return offsets[n_features]; }
+    int count(std::int64_t f) const {
+        return static_cast<int>(offsets[f + 1] - offsets[f]);
+    }
+    const float* thresholds(std::int64_t f) const { return values + offsets[f]; }
+};
+
+// uint8 codes allow 254 thresholds: codes 0..254 and 255 for NaN.
+inline constexpr int kMaxThresholds = 254;
+
+}  // namespace dics

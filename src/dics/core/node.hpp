@@ -1,0 +1,145 @@
+// What the growing tree is made of: nodes, their rows, and the partition of rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "criterion.hpp"
+#include "grow.hpp"
+#include "random.hpp"
+
+namespace dics {
+
+// Rows in node order: a node owns the range [begin, end) of each array. A partition is
+// stable, so rows stay ascending inside every node.
+template <class Count>
+struct NodeRows {
+    std::vector<std::uint32_t> rows, labels, scratch_rows, scratch_labels;
+    std::vector<Count> counts, scratch_counts;  // empty without weights
+
+    explicit NodeRows(const Sample<Count>& sample) {
+        const auto n = static_cast<std::size_t>(sample.n_rows);
+        rows.reserve(n);
+        labels.reserve(n);
+        for (std::uint32_t i = 0; i < n; ++i) {
+            if (sample.counts && sample.counts[i] == 0) continue;
+            rows.push_back(i);
+            labels.push_back(sample.labels[i]);
+            if (sample.counts) counts.push_back(sample.counts[i]);
+        }
+        scratch_rows.resize(rows.size());
+        scratch_labels.resize(rows.size());
+        scratch_counts.resize(counts.size());
+    }
+
+    bool weighted() const { return !counts.empty(); }
+    Count count(std::int64_t i) const { return weighted() ? counts[i] : 1; }
+
+    // Moves the rows with goes_left(row) to the front; returns where the right begins.
+    //
+    //   before   a B c D E f        (capitals go right)
+    //   rows     a c f              left, written in place: it never passes the reader
+    //   scratch  B D E              right, copied back behind them
+    template <class Goes>
+    std::int64_t partition(std::int64_t begin, std::int64_t end, Goes goes_left) {
+        std::int64_t left = begin;
+        std::int64_t right = begin;
+        const bool has_counts = weighted();
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::uint32_t row = rows[i];
+            const std::uint32_t label = labels[i];
+            const bool to_left = goes_left(row);
+            // Both written, one index moves: no branch to mispredict.
+            scratch_rows[right] = row;
+            scratch_labels[right] = label;
+            rows[left] = row;
+            labels[left] = label;
+            if (has_counts) {
+                const Count count = counts[i];
+                scratch_counts[right] = count;
+                counts[left] = count;
+            }
+            left += to_left ? 1 : 0;
+            right += to_left ? 0 : 1;
+        }
+        std::copy(scratch_rows.begin() + begin, scratch_rows.begin() + right,
+                  rows.begin() + left);
+        std::copy(scratch_labels.begin() + begin, scratch_labels.begin() + right,
+                  labels.begin() + left);
+        if (has_counts) {
+            std::copy(scratch_counts.begin() + begin, scratch_counts.begin() + right,
+                      counts.begin() + left);
+        }
+        return left;
+    }
+};
+
+// A node that waits to be split.
+struct OpenNode {
+    std::int32_t index = 0;
+    std::int64_t begin = 0, end = 0;
+    std::int64_t depth = 0;
+    std::uint64_t key = 0;  // of its random draws: a function of the path from the root
+    // Histogram search only: buffers of the pool, -1 for none.
+    int hist = -1;         // this node's own
+    bool hist_ready = false;
+    int subtract_from = -1;  // the parent's, which becomes the sibling's
+    std::int64_t minus_begin = 0, minus_end = 0;  // rows to take out of `hist` first
+
+    std::int64_t size() const { return end - begin; }
+};
+
+// Class counts of a node and their sum of terms.
+template <class Count>
+struct NodeTotals {
+    std::vector<Count> counts;
+    typename Wide<Count>::type sum = 0;
+    Count weight = 0;
+
+    template <class Crit>
+    void measure(const NodeRows<Count>& r, const OpenNode& node, int n_classes) {
+        counts.assign(static_cast<std::size_t>(n_classes), 0);
+        for (std::int64_t i = node.begin; i < node.end; ++i) {
+            counts[r.labels[i]] += r.count(i);
+        }
+        sum = 0;
+        weight = 0;
+        for (const Count count : counts) {
+            sum += Crit::template term<Count>(count);
+            weight += count;
+        }
+    }
+};
+
+// The split chosen for a node.
+struct Split {
+    double score = -1.0e308;
+    std::uint64_t tie = 0;
+    std::int32_t feature = -1;
+    std::int32_t index = -1;  // threshold of the feature; -1: -inf, only NaN goes left
+    bool missing_left = false;
+    bool saw_missing = false;
+
+    bool found() const { return feature >= 0; }
+
+    // Equal scores: the feature with the larger random number of this node wins, so no
+    // feature is favoured by its place and no thread by its speed.
+    bool beats(const Split& other) const {
+        if (!found()) return false;
+        if (!other.found() || score != other.score) {
+            return !other.found() || score > other.score;
+        }
+        return tie != other.tie ? tie > other.tie : feature < other.feature;
+    }
+};
+
+inline std::uint64_t tie_number(std::uint64_t key, std::int64_t feature) {
+    return combine(key, 0x7469650000000000ull + static_cast<std::uint64_t>(feature));
+}
+
+inline std::uint64_t child_key(std::uint64_t key, bool right) {
+    return combine(key, right ? 2 : 1);
+}
+
+}  // namespace dics

@@ -1,0 +1,81 @@
+// Counter-based randomness: every draw is a pure function of a key, so the order in
+// which threads reach a node can't change it (tests/reference.py has the twin).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace dics {
+
+// The finaliser of splitmix64 (Steele, Lea, Flood 2014).
+inline std::uint64_t mix(std::uint64_t x) {
+    x += 0x9E3779B97F4A7C15ull;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+    return x ^ (x >> 31);
+}
+
+inline std::uint64_t combine(std::uint64_t key, std::uint64_t value) {
+    return mix(key ^ mix(value));
+}
+
+// A stream of numbers that belongs to one key.
+class Stream {
+  public:
+    explicit Stream(std::uint64_t key) : key_(key) {}
+
+    std::uint64_t next() { return combine(key_, counter_++); }
+
+    // Uniform in [0, n): the high half of a 128-bit product.
+    std::uint64_t below(std::uint64_t n) {
+        return static_cast<std::uint64_t>(
+            (static_cast<unsigned __int128>(next()) * n) >> 64);
+    }
+
+    // Uniform in [0, 1).
+    double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+  private:
+    std::uint64_t key_;
+    std::uint64_t counter_ = 0;
+};
+
+// k of [0, n) without replacement, sorted (Floyd's algorithm).
+inline std::vector<std::int64_t> sample_without_replacement(std::uint64_t key,
+                                                            std::int64_t n,
+                                                            std::int64_t k) {
+    std::vector<std::int64_t> chosen;
+    chosen.reserve(static_cast<std::size_t>(k));
+    Stream stream(key);
+    for (std::int64_t j = n - k; j < n; ++j) {
+        auto t = static_cast<std::int64_t>(
+            stream.below(static_cast<std::uint64_t>(j) + 1));
+        auto at = std::lower_bound(chosen.begin(), chosen.end(), t);
+        if (at != chosen.end() && *at == t) {
+            chosen.push_back(j);  // j exceeds everything drawn so far
+        } else {
+            chosen.insert(at, t);
+        }
+    }
+    return chosen;
+}
+
+// One random row from each of n_draws equal strata of [0, n): sorted, no row twice, and
+// fair to files sorted by class.
+inline std::vector<std::uint32_t> stratified_rows(std::uint64_t key, std::int64_t n,
+                                                  std::int64_t n_draws) {
+    n_draws = std::min(n, n_draws);
+    std::vector<std::uint32_t> rows(static_cast<std::size_t>(n_draws));
+    Stream stream(key);
+    for (std::int64_t i = 0; i < n_draws; ++i) {
+        const std::int64_t first = i * n / n_draws;
+        const std::int64_t last = (i + 1) * n / n_draws;
+        rows[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(
+            first + static_cast<std::int64_t>(
+                        stream.below(static_cast<std::uint64_t>(last - first))));
+    }
+    return rows;
+}
+
+}  // namespace dics

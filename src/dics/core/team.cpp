@@ -1,0 +1,108 @@
+#include "team.hpp"
+
+#include <chrono>
+
+namespace dics {
+namespace {
+
+// A worker spins this long for the next piece of work before it sleeps: nodes follow
+// one another within microseconds, and waking a sleeper costs about 50 us.
+constexpr std::int64_t kSpinNs = 40'000;
+constexpr std::int64_t kPollNs = 50'000'000;
+
+std::int64_t now_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+}  // namespace
+
+Team::Team(int n_threads, Interrupted interrupted)
+    : n_threads_(n_threads < 1 ? 1 : n_threads), interrupted_(std::move(interrupted)) {
+    next_poll_ns_ = now_ns() + kPollNs;
+}
+
+Team::~Team() {
+    {
+        std::lock_guard lock(mutex_);
+        closing_ = true;
+        epoch_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+}
+
+void Team::start_workers() {
+    if (!workers_.empty()) return;
+    for (int thread = 1; thread < n_threads_; ++thread) {
+        workers_.emplace_back([this, thread] { work(thread); });
+    }
+}
+
+void Team::work(int thread) {
+    std::uint64_t seen = 0;
+    while (true) {
+        const std::int64_t patience = now_ns() + kSpinNs;
+        while (epoch_.load(std::memory_order_acquire) == seen && now_ns() < patience) {
+        }
+        {
+            std::unique_lock lock(mutex_);
+            wake_.wait(lock, [&] { return epoch_.load() != seen; });
+            seen = epoch_.load();
+            if (closing_) return;
+        }
+        take_tasks(thread);
+        busy_.fetch_sub(1, std::memory_order_release);
+    }
+}
+
+void Team::take_tasks(int thread) {
+    try {
+        while (true) {
+            const std::int64_t task = next_task_.fetch_add(1);
+            if (task >= n_tasks_ || stop_.load(std::memory_order_relaxed)) return;
+            check(thread);
+            (*body_)(task, thread);
+        }
+    } catch (...) {
+        std::lock_guard lock(mutex_);
+        if (!error_) error_ = std::current_exception();
+        next_task_.store(n_tasks_);
+    }
+}
+
+void Team::check(int thread) {
+    if (thread == 0 && interrupted_ && now_ns() >= next_poll_ns_) {
+        next_poll_ns_ = now_ns() + kPollNs;
+        if (interrupted_()) stop_.store(true);
+    }
+    if (stop_.load(std::memory_order_relaxed)) throw Stopped();
+}
+
+void Team::run(std::int64_t n_tasks, bool parallel,
+               const std::function<void(std::int64_t, int)>& body) {
+    if (!parallel || n_threads_ == 1 || n_tasks < 2) {
+        for (std::int64_t task = 0; task < n_tasks; ++task) {
+            check(0);
+            body(task, 0);
+        }
+        return;
+    }
+    start_workers();
+    {
+        std::lock_guard lock(mutex_);
+        body_ = &body;
+        n_tasks_ = n_tasks;
+        next_task_.store(0);
+        busy_.store(static_cast<int>(workers_.size()));
+        epoch_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_all();
+    take_tasks(0);
+    while (busy_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    if (error_) std::rethrow_exception(error_);
+    check(0);
+}
+
+}  // namespace dics
