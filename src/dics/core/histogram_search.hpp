@@ -109,9 +109,8 @@ class SmallNodeSearch {
                 const double score = Crit::template score<Count>(
                     left_sum, left_weight, right_sum,
                     static_cast<Count>(totals.weight - left_weight));
-                if (score > best.score) {
-                    best = Cut{score, previous, bin - 1, missing_left, false};
-                }
+                const Cut cut{score, previous, bin - 1, missing_left, false};
+                if (cut.beats(best)) best = cut;
             }
             for (; i < n_present && static_cast<int>(code(i)) == bin; ++i) take(keys_[i]);
             previous = bin;
@@ -296,7 +295,9 @@ class HistogramSearch {
         Split split;
         if (!cut.found()) return split;
         split.score = cut.score;
-        split.tie = tie_number(node.key, f);
+        const auto width = static_cast<std::uint64_t>(
+            cut.lo < 0 ? 0 : (cut.hi - cut.lo) * 65535 / dictionary_.count(f));
+        split.tie = width << 48 | tie_number(node.key, f) >> 16;
         split.feature = f;
         // Of several thresholds that cut in the same place, the middle one.
         split.index = cut.lo < 0 ? -1 : (cut.lo + cut.hi) / 2;
