@@ -6,7 +6,7 @@ the thresholds of every feature; all else is shared.
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -201,9 +201,10 @@ class CentroidCandidates(BaseCandidates):
         ],
         "n_pairs": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "boundary": [StrOptions({"variance", "midpoint"})],
-        "centroids": [StrOptions({"kmeans", "class"})],
+        "centroids": [StrOptions({"auto", "kmeans", "class"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "scale": ["boolean"],
+        "min_gap": [Interval(Real, 0.0, None, closed="left")],
         "fill": ["boolean"],
         "max_thresholds": [
             StrOptions({"auto"}),
@@ -219,9 +220,10 @@ class CentroidCandidates(BaseCandidates):
         *,
         n_pairs: int | str = "auto",
         boundary: str = "variance",
-        centroids: str = "kmeans",
+        centroids: str = "auto",
         batch_size: int = 512,
         scale: bool = True,
+        min_gap: float = 0.05,
         fill: bool = True,
         max_thresholds: int | str = "auto",
         random_state: Any = None,
@@ -233,6 +235,7 @@ class CentroidCandidates(BaseCandidates):
         self.centroids = centroids
         self.batch_size = batch_size
         self.scale = scale
+        self.min_gap = min_gap
         self.fill = fill
         self.max_thresholds = max_thresholds
         self.random_state = random_state
@@ -255,27 +258,38 @@ class CentroidCandidates(BaseCandidates):
         --------
         >>> from dics import CentroidCandidates
         >>> CentroidCandidates.paper(random_state=0)
-        CentroidCandidates(fill=False, n_clusters='classes', random_state=0,
-                           scale=False)
+        CentroidCandidates(centroids='kmeans', fill=False, min_gap=0.0,
+                           n_clusters='classes', random_state=0, scale=False)
         """
-        return cls(**{"n_clusters": "classes", "scale": False, "fill": False, **parameters})
+        setting = {
+            "n_clusters": "classes",
+            "centroids": "kmeans",
+            "scale": False,
+            "min_gap": 0.0,
+            "fill": False,
+        }
+        return cls(**{**setting, **parameters})
 
     def _needs_labels(self) -> bool:
         return self.n_clusters == "classes" or self.centroids == "class"
 
     def _place(self, data: TrainingData) -> Dictionary:
-        clusters = self._cluster(data)
-        self.centroids_ = clusters["centroids"]
-        self.scales_ = clusters["scales"]
-        self.pairs_ = farthest_pairs(clusters["squared_distances"], self.n_pairs)
+        families = [self._cluster(data, by_class) for by_class in self._families(data)]
+        self.centroids_ = np.concatenate([c["centroids"] for c in families])
+        self.scales_ = np.concatenate([c["scales"] for c in families])
+        self.pairs_ = all_pairs([c["squared_distances"] for c in families], self.n_pairs)
         zeta = boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary)
+        useful = drop_useless(zeta, families[0], self.min_gap)
         budget = fill_budget(data.X.shape[1], self.max_thresholds) if self.fill else 0
-        if budget == 0:
-            return keep_useful(zeta, clusters["low"], clusters["high"])
-        return filled_dictionary(data, zeta, budget)
+        return filled_dictionary(data, useful, budget) if budget else flatten(useful)
 
-    def _cluster(self, data: TrainingData) -> dict[str, Any]:
-        by_class = self.centroids == "class"
+    def _families(self, data: TrainingData) -> list[bool]:
+        """Which centroids are used: of clusters (False), of classes (True) or both."""
+        if self.centroids == "auto":
+            return [False, True] if data.n_classes > 1 else [False]
+        return [self.centroids == "class"]
+
+    def _cluster(self, data: TrainingData, by_class: bool) -> dict[str, Any]:
         if by_class:
             n_clusters = data.n_classes
         elif self.n_clusters == "classes":
@@ -286,7 +300,7 @@ class CentroidCandidates(BaseCandidates):
             data.X,
             data.weights,
             data.labels if by_class else None,
-            n_clusters=min(int(n_clusters), len(data.X)) if not by_class else n_clusters,
+            n_clusters=n_clusters,
             batch_size=self.batch_size,
             n_steps=N_STEPS,
             moment_rows=MOMENT_ROWS,
@@ -344,16 +358,27 @@ class QuantileCandidates(BaseCandidates):
         self.n_jobs = n_jobs
 
     def _place(self, data: TrainingData) -> Dictionary:
-        none = np.empty((data.X.shape[1], 0))
+        none = np.empty((data.X.shape[1], 0), dtype=np.float32)
         return filled_dictionary(data, none, self.max_thresholds)
 
 
-AUTO_CLUSTERS = 16
+AUTO_CLUSTERS = 8
 N_STEPS = 12
 MOMENT_ROWS = 2048
 MEASURE_ROWS = 4096
 FILL_VALUES = 1 << 21
 MIN_FILL_ROWS = 2048
+
+
+def all_pairs(
+    squared_distances: list[FloatArray], n_pairs: int | str
+) -> npt.NDArray[np.intp]:
+    """Pairs within each family of centroids, numbered through all families."""
+    pairs, first = [], 0
+    for distances in squared_distances:
+        pairs.append(first + farthest_pairs(distances, n_pairs))
+        first += len(distances)
+    return np.concatenate(pairs)
 
 
 def farthest_pairs(
@@ -394,30 +419,44 @@ def fill_budget(n_features: int, max_thresholds: int | str) -> int:
     return int(np.clip(16384 // n_features, 32, MAX_THRESHOLDS))
 
 
-def keep_useful(zeta: FloatArray, low: FloatArray, high: FloatArray) -> Dictionary:
-    """Sort the thresholds of each feature; drop repeats and those that part nothing."""
+def drop_useless(
+    zeta: FloatArray, clusters: dict[str, Any], min_gap: float
+) -> npt.NDArray[np.float32]:
+    """Sort the thresholds of each feature; repeats and such as part nothing become NaN.
+
+    A threshold closer than `min_gap` deviations to the last one kept counts as a
+    repeat.
+    """
     zeta = np.sort(zeta.astype(np.float32), axis=1)
-    useful = (zeta > low[:, None]) & (zeta <= high[:, None])
-    useful[:, 1:] &= zeta[:, 1:] != zeta[:, :-1]
-    counts = useful.sum(axis=1)
-    if len(counts) and counts.max() > MAX_THRESHOLDS:
-        for f in np.flatnonzero(counts > MAX_THRESHOLDS):
-            at = np.flatnonzero(useful[f])
-            keep = np.linspace(0, len(at) - 1, MAX_THRESHOLDS).astype(int)
-            useful[f] = False
-            useful[f, at[keep]] = True
-        counts = useful.sum(axis=1)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Dictionary(zeta[useful], offsets)
+    keep = (zeta > clusters["low"][:, None]) & (zeta <= clusters["high"][:, None])
+    gap = min_gap * clusters["deviation"]
+    last = np.full(len(zeta), -np.inf)
+    for pair in range(zeta.shape[1]):
+        keep[:, pair] &= zeta[:, pair] > last + gap
+        last = np.where(keep[:, pair], zeta[:, pair], last)
+    return np.where(keep, zeta, np.float32(np.nan))
 
 
-def filled_dictionary(data: TrainingData, zeta: FloatArray, budget: int) -> Dictionary:
+def flatten(zeta: npt.NDArray[np.float32]) -> Dictionary:
+    """Make a dictionary of the thresholds that aren't NaN, thinned to what codes allow."""
+    keep = ~np.isnan(zeta)
+    for f in np.flatnonzero(keep.sum(axis=1) > MAX_THRESHOLDS):
+        at = np.flatnonzero(keep[f])
+        keep[f] = False
+        keep[f, at[np.linspace(0, len(at) - 1, MAX_THRESHOLDS).astype(int)]] = True
+    offsets = np.concatenate([[0], np.cumsum(keep.sum(axis=1))]).astype(np.int64)
+    return Dictionary(zeta[keep], offsets)
+
+
+def filled_dictionary(
+    data: TrainingData, zeta: npt.NDArray[np.float32], budget: int
+) -> Dictionary:
     """Boundaries, filled up with even cuts between values of a bounded sample."""
     n_rows = max(FILL_VALUES // data.X.shape[1], MIN_FILL_ROWS)
     values, offsets = _core.make_thresholds(
         data.X,
         data.weights,
-        zeta[:, :MAX_THRESHOLDS],
+        np.ascontiguousarray(zeta[:, :MAX_THRESHOLDS], dtype=np.float64),
         budget=budget,
         n_rows=n_rows,
         seed=data.seed,

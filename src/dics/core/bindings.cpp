@@ -104,6 +104,7 @@ nb::dict cluster_array(const AnyArray& X, const Optional<double>& weights,
     result["squared_distances"] = to_array(std::move(c.squared_distances), {k, k});
     result["low"] = to_array(std::move(c.low));
     result["high"] = to_array(std::move(c.high));
+    result["deviation"] = to_array(std::move(c.deviation));
     return result;
 }
 

@@ -340,6 +340,7 @@ Clusters measured(const std::vector<ClusterSums>& parts, const Moments& moments,
     Clusters result;
     result.low = moments.low;
     result.high = moments.high;
+    result.deviation = moments.scale;
     std::vector<double> points;  // prepared units, for the distances
     for (int c = 0; c < n_clusters; ++c) {
         double weight = 0;

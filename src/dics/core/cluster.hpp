@@ -33,6 +33,7 @@ struct Clusters {
     // Of the sampled finite values of each feature; low > high if there are none.
     std::vector<double> low;
     std::vector<double> high;
+    std::vector<double> deviation;
 };
 
 // `labels` null: K-means. Otherwise the clusters are the given classes 0..n_clusters-1.
