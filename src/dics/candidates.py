@@ -37,6 +37,29 @@ class Dictionary(NamedTuple):
     offsets: npt.NDArray[np.int64]
 
 
+def code_width(n_features: int) -> int:
+    """Features whose codes stand side by side: a multiple of four, at most 64.
+
+    At least four blocks where there are features enough, for the threads to share.
+    """
+    n_blocks = max(-(-n_features // 64), min(4, -(-n_features // 4)))
+    return -(-n_features // (4 * n_blocks)) * 4
+
+
+def encode(
+    X: Array, dictionary: Dictionary, width: int, n_threads: int
+) -> npt.NDArray[np.uint8]:
+    """Stage `encode`: codes of a checked X, in blocks of `width` features."""
+    n_rows, n_features = X.shape
+    size = n_rows * (-(-n_features // width) * width)
+    # Aligned, so that the 64 codes of a row in a block are one cache line.
+    space = np.empty(size + 64, dtype=np.uint8)
+    first = -space.ctypes.data % 64
+    codes = space[first : first + size]
+    _core.encode(X, *dictionary, width=width, codes=codes, n_threads=n_threads)
+    return codes
+
+
 class TrainingData(NamedTuple):
     """What a source of thresholds may look at, checked."""
 
@@ -50,8 +73,6 @@ class TrainingData(NamedTuple):
 
 class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """What every source of thresholds shares."""
-
-    _uses_labels = False
 
     def _place(self, data: TrainingData) -> Dictionary:
         raise NotImplementedError
@@ -76,7 +97,8 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         X = check_matrix(self, X, reset=True)
         weights = check_weights(sample_weight, len(X))
-        targets = check_targets(y, len(X)) if self._needs_labels() else None
+        known = y is not None and self._uses_labels()
+        targets = check_targets(y, len(X)) if known or self._needs_labels() else None
         self._learn(
             TrainingData(
                 X,
@@ -90,6 +112,9 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _needs_labels(self) -> bool:
+        return False
+
+    def _uses_labels(self) -> bool:
         return False
 
     def _learn(self, data: TrainingData) -> None:
@@ -119,10 +144,8 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "n_thresholds_")
         X = check_matrix(self, X, reset=False)
-        codes = _core.encode(
-            X, *self._dictionary, n_threads=effective_n_threads(self.n_jobs)
-        )
-        return codes.T
+        codes = encode(X, self._dictionary, 1, effective_n_threads(self.n_jobs))
+        return codes.reshape(X.shape[1], X.shape[0]).T
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -272,6 +295,9 @@ class CentroidCandidates(BaseCandidates):
 
     def _needs_labels(self) -> bool:
         return self.n_clusters == "classes" or self.centroids == "class"
+
+    def _uses_labels(self) -> bool:
+        return self.centroids == "auto"
 
     def _place(self, data: TrainingData) -> Dictionary:
         families = [self._cluster(data, by_class) for by_class in self._families(data)]

@@ -24,7 +24,14 @@ from dics._validation import (
     draw_seed,
     split_counts,
 )
-from dics.candidates import BaseCandidates, CentroidCandidates, Dictionary, TrainingData
+from dics.candidates import (
+    BaseCandidates,
+    CentroidCandidates,
+    Dictionary,
+    TrainingData,
+    code_width,
+    encode,
+)
 from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
@@ -199,16 +206,14 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
         # The whole dictionary is priced by histograms of codes; a few candidates are
         # counted straight from X, which costs less than encoding it.
-        matrix = (
-            _core.encode(data.X, *dictionary, n_threads=data.n_threads)
-            if whole
-            else data.X
-        )
+        width = code_width(data.X.shape[1])
+        codes = encode(data.X, dictionary, width, data.n_threads) if whole else None
         counts = split_counts(data.weights)
         n_rows = len(data.X)
         arrays = _core.grow_tree(
-            matrix,
-            encoded=whole,
+            None if whole else data.X,
+            codes=codes,
+            code_width=width,
             values=dictionary.values,
             offsets=dictionary.offsets,
             labels=data.labels,

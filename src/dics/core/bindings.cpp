@@ -121,31 +121,31 @@ nb::tuple make_thresholds_array(
     return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)));
 }
 
-nb::object encode_array(const AnyArray& X, const Array<float>& values,
-                        const Array<std::int64_t>& offsets, int n_threads) {
+// `codes` is the caller's: NumPy asks for huge pages, which halves the cost of memory
+// that is written for the first time.
+void encode_array(const AnyArray& X, const Array<float>& values,
+                  const Array<std::int64_t>& offsets, int width,
+                  nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes,
+                  int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
     const Dictionary dictionary = as_dictionary(values, offsets);
     check_features(matrix, dictionary);
-    const auto n = static_cast<std::size_t>(row_count(matrix));
-    const auto p = static_cast<std::size_t>(col_count(matrix));
-    // Not a vector: it would clear the memory that encode fills anyway.
-    auto* codes = new std::uint8_t[n * p];
-    nb::capsule owner(codes,
-                      [](void* q) noexcept { delete[] static_cast<std::uint8_t*>(q); });
+    const std::int64_t size = codes_size(row_count(matrix), col_count(matrix), width);
+    if (static_cast<std::int64_t>(codes.shape(0)) != size) {
+        throw nb::value_error("codes has the wrong size");
+    }
     with_team(n_threads, [&](Team& team) {
-        encode(matrix, dictionary, team, codes);
+        encode(matrix, dictionary, width, team, codes.data());
         return 0;
     });
-    // Feature by feature in memory: the transpose is what a caller sees as (n, p).
-    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(codes, {p, n}, owner));
 }
 
 template <class Count>
-TreeArrays grow_any(const AnyMatrix* X, const std::uint8_t* codes,
+TreeArrays grow_any(const std::optional<AnyMatrix>& X, const Codes& codes,
                     const Dictionary& dictionary, const Sample<Count>& sample,
                     const GrowSettings& settings, Team& team) {
     return X ? grow_from_values(*X, dictionary, sample, settings, team)
-             : grow_from_codes(codes, sample.n_rows, dictionary, sample, settings, team);
+             : grow_from_codes(codes, dictionary, sample, settings, team);
 }
 
 nb::dict tree_dict(TreeArrays&& tree, int n_classes) {
@@ -162,8 +162,9 @@ nb::dict tree_dict(TreeArrays&& tree, int n_classes) {
     return result;
 }
 
-// `X` is the raw matrix, or the codes (features x rows, C order) when `encoded`.
-nb::dict grow_tree(const AnyArray& X, bool encoded, const Array<float>& values,
+// From `codes` in blocks of `code_width` features, or straight from X.
+nb::dict grow_tree(const std::optional<AnyArray>& X, const Optional<std::uint8_t>& codes,
+                   int code_width, const Array<float>& values,
                    const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
                    const Optional<std::uint32_t>& counts,
                    const Optional<std::uint64_t>& wide_counts,
@@ -183,19 +184,21 @@ nb::dict grow_tree(const AnyArray& X, bool encoded, const Array<float>& values,
                                 reuse_splits,
                                 seed};
     const auto n = static_cast<std::int64_t>(labels.shape(0));
-    const AnyMatrix matrix = as_matrix(X);
-    const auto* codes = encoded ? static_cast<const std::uint8_t*>(X.data()) : nullptr;
-    const AnyMatrix* raw = encoded ? nullptr : &matrix;
-    if (!encoded) check_features(matrix, dictionary);
+    const Codes coded{data_or_null(codes), n, dictionary.n_features, code_width};
+    std::optional<AnyMatrix> raw;
+    if (X) {
+        raw = as_matrix(*X);
+        check_features(*raw, dictionary);
+    }
     TreeArrays tree = with_team(n_threads, [&](Team& team) {
         if (wide_counts) {
             const Sample<std::uint64_t> sample{labels.data(), wide_counts->data(),
                                                data_or_null(weights), n};
-            return grow_any(raw, codes, dictionary, sample, settings, team);
+            return grow_any(raw, coded, dictionary, sample, settings, team);
         }
         const Sample<std::uint32_t> sample{labels.data(), data_or_null(counts),
                                            data_or_null(weights), n};
-        return grow_any(raw, codes, dictionary, sample, settings, team);
+        return grow_any(raw, coded, dictionary, sample, settings, team);
     });
     return tree_dict(std::move(tree), n_classes);
 }
@@ -225,9 +228,9 @@ NB_MODULE(_core, m) {
     m.def("make_thresholds", &make_thresholds_array, "X"_a, "weights"_a.none(),
           "boundaries"_a, "budget"_a, "n_rows"_a, "seed"_a, "n_threads"_a,
           "Thresholds of each feature: the boundaries, filled up with even cuts.");
-    m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "n_threads"_a,
-          "uint8 codes of X, one row per feature.");
-    m.def("grow_tree", &grow_tree, "X"_a, "encoded"_a, "values"_a, "offsets"_a, "labels"_a,
+    m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "width"_a,
+          "codes"_a, "n_threads"_a, "Write the codes of X, in blocks of `width` features.");
+    m.def("grow_tree", &grow_tree, "X"_a.none(), "codes"_a.none(), "code_width"_a, "values"_a, "offsets"_a, "labels"_a,
           "counts"_a.none(), "wide_counts"_a.none(), "weights"_a.none(), "n_classes"_a,
           "entropy"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
           "min_impurity_decrease"_a, "max_candidates"_a, "reuse_splits"_a, "seed"_a,

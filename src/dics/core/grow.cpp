@@ -276,17 +276,15 @@ TreeArrays grow_with(Search& search, NodeRows<Count>& rows, const Dictionary& di
 }  // namespace
 
 template <class Count>
-TreeArrays grow_from_codes(const std::uint8_t* codes, std::int64_t n_code_rows,
-                           const Dictionary& dictionary, const Sample<Count>& sample,
-                           const GrowSettings& settings, Team& team) {
+TreeArrays grow_from_codes(const Codes& codes, const Dictionary& dictionary,
+                           const Sample<Count>& sample, const GrowSettings& settings,
+                           Team& team) {
     NodeRows<Count> rows(sample);
     if (settings.criterion == Criterion::gini) {
-        HistogramSearch<Gini, Count> search(codes, n_code_rows, dictionary, rows, settings,
-                                            team);
+        HistogramSearch<Gini, Count> search(codes, dictionary, rows, settings, team);
         return grow_with(search, rows, dictionary, sample, settings, team);
     }
-    HistogramSearch<Entropy, Count> search(codes, n_code_rows, dictionary, rows, settings,
-                                           team);
+    HistogramSearch<Entropy, Count> search(codes, dictionary, rows, settings, team);
     return grow_with(search, rows, dictionary, sample, settings, team);
 }
 
@@ -308,10 +306,10 @@ TreeArrays grow_from_values(const AnyMatrix& any, const Dictionary& dictionary,
         any);
 }
 
-template TreeArrays grow_from_codes(const std::uint8_t*, std::int64_t, const Dictionary&,
+template TreeArrays grow_from_codes(const Codes&, const Dictionary&,
                                     const Sample<std::uint32_t>&, const GrowSettings&,
                                     Team&);
-template TreeArrays grow_from_codes(const std::uint8_t*, std::int64_t, const Dictionary&,
+template TreeArrays grow_from_codes(const Codes&, const Dictionary&,
                                     const Sample<std::uint64_t>&, const GrowSettings&,
                                     Team&);
 template TreeArrays grow_from_values(const AnyMatrix&, const Dictionary&,

@@ -45,9 +45,9 @@ struct TreeArrays {
 
 // Whole dictionary: from codes (see encode.hpp). Otherwise straight from X.
 template <class Count>
-TreeArrays grow_from_codes(const std::uint8_t* codes, std::int64_t n_code_rows,
-                           const Dictionary& dictionary, const Sample<Count>& sample,
-                           const GrowSettings& settings, Team& team);
+TreeArrays grow_from_codes(const Codes& codes, const Dictionary& dictionary,
+                           const Sample<Count>& sample, const GrowSettings& settings,
+                           Team& team);
 template <class Count>
 TreeArrays grow_from_values(const AnyMatrix& X, const Dictionary& dictionary,
                             const Sample<Count>& sample, const GrowSettings& settings,

@@ -27,11 +27,13 @@ template <class Crit, class Count>
 class SmallNodeSearch {
   public:
     // Reads the node's codes of one feature into sorted order.
-    void sort(const std::uint8_t* codes, const NodeRows<Count>& r, const OpenNode& node) {
+    void sort(const std::uint8_t* column, int width, const NodeRows<Count>& r,
+              const OpenNode& node) {
         const auto n = static_cast<std::uint32_t>(node.size());
         keys_.resize(n);
         for (std::uint32_t i = 0; i < n; ++i) {
-            keys_[i] = static_cast<std::uint32_t>(codes[r.rows[node.begin + i]]) << 24 | i;
+            const std::int64_t row = r.rows[node.begin + i];
+            keys_[i] = static_cast<std::uint32_t>(column[row * width]) << 24 | i;
         }
         if (n <= kInsertionRows) {
             insertion_sort();
@@ -164,6 +166,11 @@ class HistogramSearch {
     struct Scratch {
         std::vector<Count> hist, left;
         SmallNodeSearch<Crit, Count> small;
+
+        Count* space(std::int64_t size) {
+            hist.resize(std::max(hist.size(), static_cast<std::size_t>(size)));
+            return hist.data();
+        }
     };
     // What the nodes grown by one thread share.
     struct Context {
@@ -171,31 +178,33 @@ class HistogramSearch {
         NodeTotals<Count> totals;
     };
 
-    HistogramSearch(const std::uint8_t* codes, std::int64_t n_code_rows,
-                    const Dictionary& dictionary, NodeRows<Count>& rows,
-                    const GrowSettings& settings, Team& team)
-        : codes_(codes), n_code_rows_(n_code_rows), dictionary_(dictionary), r_(rows),
-          settings_(settings), team_(team),
-          width_(settings.n_classes + (rows.weighted() ? 1 : 0)),
+    HistogramSearch(const Codes& codes, const Dictionary& dictionary,
+                    NodeRows<Count>& rows, const GrowSettings& settings, Team& team)
+        : codes_(codes), dictionary_(dictionary), r_(rows), settings_(settings),
+          team_(team), width_(settings.n_classes + (rows.weighted() ? 1 : 0)),
           scratch_(static_cast<std::size_t>(team.size())) {
         offsets_.push_back(0);
-        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
-            if (dictionary.count(f) > 0) features_.push_back(static_cast<int>(f));
-            const std::int64_t bins = dictionary.count(f) > 0 ? dictionary.count(f) + 2 : 0;
-            offsets_.push_back(offsets_.back() + bins * width_);
+        std::int64_t n_useful = 0;
+        for (std::int64_t b = 0; b < codes.n_blocks(); ++b) {
+            const std::int64_t before = n_useful;
+            for (std::int64_t f = b * codes.width; f < (b + 1) * codes.width; ++f) {
+                const int n_thresholds = f < codes.n_features ? dictionary.count(f) : 0;
+                n_useful += n_thresholds > 0 ? 1 : 0;
+                offsets_.push_back(offsets_.back() +
+                                   std::int64_t{n_thresholds + 2} * width_);
+            }
+            if (n_useful > before) blocks_.push_back(b);
         }
         // The pool may take a share of what the codes take.
-        const std::int64_t bytes = offsets_.back() * static_cast<std::int64_t>(sizeof(Count));
+        const std::int64_t bytes =
+            std::max<std::int64_t>(1, offsets_.back() * std::int64_t{sizeof(Count)});
         const std::int64_t allowed =
-            std::max<std::int64_t>(kPoolBytes, n_code_rows * dictionary.n_features / 6);
-        max_buffers_ = allowed / std::max<std::int64_t>(1, bytes) /
-                       (1 + static_cast<std::int64_t>(team.size()));
+            std::max<std::int64_t>(kPoolBytes, codes.n_rows * codes.n_features / 6);
+        max_buffers_ = allowed / bytes / (1 + std::int64_t{team.size()});
         const std::int64_t mean_counts =
-            features_.empty() ? 1
-                              : offsets_.back() / static_cast<std::int64_t>(features_.size());
-        small_rows_ = std::max<std::int64_t>(kMinHistogramRows,
-                                             mean_counts / kCountsPerSmallRow);
-        small_rows_ = std::min<std::int64_t>(small_rows_, (1 << 24) - 1);
+            offsets_.back() / std::max<std::int64_t>(1, codes.n_features);
+        small_rows_ = std::clamp<std::int64_t>(mean_counts / kCountsPerSmallRow,
+                                               kMinHistogramRows, (1 << 24) - 1);
     }
 
     Context make_context() const {
@@ -203,38 +212,29 @@ class HistogramSearch {
     }
 
     std::int64_t work(const OpenNode& node) const {
-        return node.size() * static_cast<std::int64_t>(features_.size());
+        return node.size() * static_cast<std::int64_t>(blocks_.size()) * codes_.width;
     }
 
     Split find(OpenNode& node, Context& context, bool parallel, int thread) {
         const bool small = node.size() < small_rows_;
         if (small) drop(node, context);
         if (!small && node.hist < 0) node.hist = context.pool.acquire();
-        const std::int64_t n_features = static_cast<std::int64_t>(features_.size());
-        const std::int64_t n_tasks =
-            (n_features + kFeaturesPerTask - 1) / kFeaturesPerTask;
-        if (parallel) best_of_task_.resize(static_cast<std::size_t>(n_tasks));
+        const auto n_tasks = static_cast<std::int64_t>(blocks_.size());
         Split best;
-        auto search = [&](std::int64_t task, int at, Split& found) {
-            const std::int64_t last = std::min(n_features, (task + 1) * kFeaturesPerTask);
-            for (std::int64_t i = task * kFeaturesPerTask; i < last; ++i) {
-                const int f = features_[static_cast<std::size_t>(i)];
-                const Split split = search_feature(f, node, context, small,
-                                                   scratch_[static_cast<std::size_t>(at)]);
-                if (split.beats(found)) found = split;
-            }
-        };
         if (parallel) {
+            best_of_task_.resize(blocks_.size());
             team_.run(n_tasks, true, [&](std::int64_t task, int at) {
-                Split found;
-                search(task, at, found);
-                best_of_task_[static_cast<std::size_t>(task)] = found;
+                best_of_task_[static_cast<std::size_t>(task)] =
+                    search_block(task, node, context, small, at);
             });
             for (const Split& found : best_of_task_) {
                 if (found.beats(best)) best = found;
             }
         } else {
-            for (std::int64_t task = 0; task < n_tasks; ++task) search(task, thread, best);
+            for (std::int64_t task = 0; task < n_tasks; ++task) {
+                const Split found = search_block(task, node, context, small, thread);
+                if (found.beats(best)) best = found;
+            }
         }
         node.hist_ready = node.hist >= 0;
         node.subtract_from = -1;
@@ -242,7 +242,8 @@ class HistogramSearch {
     }
 
     bool goes_left(const Split& split, std::uint32_t row) const {
-        const int code = column(split.feature)[row];
+        const int code =
+            codes_.column(split.feature)[std::int64_t{row} * codes_.width];
         if (code == dictionary_.count(split.feature) + 1) return split.missing_left;
         return code <= split.index;
     }
@@ -275,30 +276,52 @@ class HistogramSearch {
     }
 
   private:
-    static constexpr std::int64_t kFeaturesPerTask = 8;
+    static constexpr std::int64_t kRowsAhead = 8;
     static constexpr std::int64_t kPoolBytes = 8 << 20;
     static constexpr std::int64_t kMinHistogramRows = 16;
     static constexpr std::int64_t kCountsPerSmallRow = 16;
 
-    const std::uint8_t* column(std::int64_t f) const { return codes_ + f * n_code_rows_; }
+    std::int64_t end_of(std::int64_t block) const {
+        return std::min(codes_.n_features, (block + 1) * codes_.width);
+    }
 
-    Split search_feature(int f, const OpenNode& node, Context& context, bool small,
-                         Scratch& scratch) {
-        Cut cut;
-        if (small) {
-            scratch.small.sort(column(f), r_, node);
-            cut = scratch.small.search(dictionary_.count(f), r_, node, context.totals,
-                                       settings_.min_samples_leaf);
-        } else {
-            cut = scan_feature(f, node, context, scratch);
+    Split search_block(std::int64_t task, const OpenNode& node, Context& context,
+                       bool small, int thread) {
+        const std::int64_t block = blocks_[static_cast<std::size_t>(task)];
+        Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
+        Count* hists = small ? nullptr : block_histograms(block, node, context, scratch);
+        Split best;
+        const std::int64_t first = block * codes_.width;
+        for (std::int64_t f = first; f < end_of(block); ++f) {
+            const int n_thresholds = dictionary_.count(f);
+            if (n_thresholds == 0) continue;
+            Cut cut;
+            if (small) {
+                scratch.small.sort(codes_.column(f), codes_.width, r_, node);
+                cut = scratch.small.search(n_thresholds, r_, node, context.totals,
+                                           settings_.min_samples_leaf);
+            } else {
+                cut = scan_feature(hists + offset(f) - offset(first), n_thresholds, node,
+                                   context.totals, scratch);
+            }
+            const Split split = as_split(cut, f, node);
+            if (split.beats(best)) best = split;
         }
+        return best;
+    }
+
+    Split as_split(const Cut& cut, std::int64_t f, const OpenNode& node) const {
         Split split;
         if (!cut.found()) return split;
         split.score = cut.score;
-        const auto width = static_cast<std::uint64_t>(
-            cut.lo < 0 ? 0 : (cut.hi - cut.lo) * 65535 / dictionary_.count(f));
+        // Equal scores: the split with the widest gap between its sides, as a share of
+        // the feature's thresholds, then a random number. Against random numbers alone
+        // the widest gap gave 0.4 points of accuracy at full depth (mean of 10 tabular
+        // sets: 0.7882 -> 0.7922; exhaustive search 0.7888).
+        const auto width = static_cast<std::uint64_t>(cut.width() * 65535 /
+                                                      dictionary_.count(f));
         split.tie = width << 48 | tie_number(node.key, f) >> 16;
-        split.feature = f;
+        split.feature = static_cast<std::int32_t>(f);
         // Of several thresholds that cut in the same place, the middle one.
         split.index = cut.lo < 0 ? -1 : (cut.lo + cut.hi) / 2;
         split.missing_left = cut.missing_left;
@@ -306,68 +329,89 @@ class HistogramSearch {
         return split;
     }
 
-    Cut scan_feature(int f, const OpenNode& node, Context& context, Scratch& scratch) {
-        const std::int64_t offset = offsets_[static_cast<std::size_t>(f)];
-        const std::int64_t size = offsets_[static_cast<std::size_t>(f) + 1] - offset;
-        Count* hist;
-        if (node.hist >= 0) {
-            hist = context.pool.at(node.hist) + offset;
-        } else {
-            scratch.hist.resize(std::max(scratch.hist.size(), static_cast<std::size_t>(size)));
-            hist = scratch.hist.data();
-        }
+    std::int64_t offset(std::int64_t f) const {
+        return offsets_[static_cast<std::size_t>(f)];
+    }
+
+    // The histograms of a block's features for this node, one behind the other.
+    Count* block_histograms(std::int64_t block, const OpenNode& node, Context& context,
+                            Scratch& scratch) {
+        const std::int64_t start = offset(block * codes_.width);
+        const std::int64_t size = offset((block + 1) * codes_.width) - start;
+        Count* hists = node.hist >= 0 ? context.pool.at(node.hist) + start
+                                      : scratch.space(size);
         if (!node.hist_ready) {
-            fill(hist, size, f, node.begin, node.end);
+            fill(hists, block, node.begin, node.end);
             if (node.subtract_from >= 0) {
-                subtract(context.pool.at(node.subtract_from) + offset, hist, size);
+                subtract(context.pool.at(node.subtract_from) + start, hists, size);
             }
         } else if (node.minus_end > node.minus_begin) {
-            scratch.hist.resize(std::max(scratch.hist.size(), static_cast<std::size_t>(size)));
-            fill(scratch.hist.data(), size, f, node.minus_begin, node.minus_end);
-            subtract(hist, scratch.hist.data(), size);
+            Count* minus = scratch.space(size);
+            fill(minus, block, node.minus_begin, node.minus_end);
+            subtract(hists, minus, size);
         }
+        return hists;
+    }
+
+    Cut scan_feature(const Count* hist, int n_thresholds, const OpenNode& node,
+                     const NodeTotals<Count>& totals, Scratch& scratch) {
         scratch.left.resize(static_cast<std::size_t>(settings_.n_classes));
-        const NodeTotals<Count>& totals = context.totals;
-        return scan<Crit>(ScanArgs<Count>{hist, dictionary_.count(f) + 1, width_,
-                                          settings_.n_classes, totals.counts.data(),
-                                          totals.sum, totals.weight, node.size(),
-                                          settings_.min_samples_leaf,
-                                          scratch.left.data()});
+        return scan<Crit>(ScanArgs<Count>{
+            hist, n_thresholds + 1, width_, settings_.n_classes, totals.counts.data(),
+            totals.sum, totals.weight, node.size(), settings_.min_samples_leaf,
+            scratch.left.data()});
     }
 
     static void subtract(Count* from, const Count* what, std::int64_t n) {
         for (std::int64_t i = 0; i < n; ++i) from[i] -= what[i];
     }
 
-    void fill(Count* hist, std::int64_t size, int f, std::int64_t begin, std::int64_t end) {
-        std::memset(hist, 0, static_cast<std::size_t>(size) * sizeof(Count));
-        const std::uint8_t* codes = column(f);
+    // All features of the block in one walk over the rows: a row's codes fill a cache
+    // line that is read once and used whole, however sparse the node's rows are.
+    void fill(Count* hists, std::int64_t block, std::int64_t begin, std::int64_t end) {
+        const std::int64_t first = block * codes_.width;
+        const std::int64_t size = offset(first + codes_.width) - offset(first);
+        std::memset(hists, 0, static_cast<std::size_t>(size) * sizeof(Count));
+        std::uint32_t start[kMaxCodeWidth];
+        for (int j = 0; j < codes_.width; ++j) {
+            start[j] = static_cast<std::uint32_t>(offset(first + j) - offset(first));
+        }
+        const std::uint8_t* codes = codes_.block(block);
         const std::uint32_t* rows = r_.rows.data();
         const std::uint32_t* labels = r_.labels.data();
+        const int n_columns = codes_.width;
         const auto width = static_cast<std::uint32_t>(width_);
         if (r_.weighted()) {
             const Count* counts = r_.counts.data();
             for (std::int64_t i = begin; i < end; ++i) {
-                Count* bin = hist + codes[rows[i]] * width;
-                bin[labels[i]] += counts[i];
-                bin[width - 1] += 1;
+                const std::uint8_t* code = codes + std::int64_t{rows[i]} * n_columns;
+                for (int j = 0; j < n_columns; ++j) {
+                    Count* bin = hists + (start[j] + code[j] * width);
+                    bin[labels[i]] += counts[i];
+                    bin[width - 1] += 1;
+                }
             }
-        } else {
-            for (std::int64_t i = begin; i < end; ++i) {
-                ++hist[codes[rows[i]] * width + labels[i]];
+            return;
+        }
+        for (std::int64_t i = begin; i < end; ++i) {
+            if (i + kRowsAhead < end) {
+                __builtin_prefetch(codes + std::int64_t{rows[i + kRowsAhead]} * n_columns);
             }
+            const std::uint8_t* code = codes + std::int64_t{rows[i]} * n_columns;
+            Count* of_label = hists + labels[i];
+#pragma GCC unroll 4
+            for (int j = 0; j < n_columns; ++j) ++of_label[start[j] + code[j] * width];
         }
     }
 
-    const std::uint8_t* codes_;
-    std::int64_t n_code_rows_;
+    Codes codes_;
     Dictionary dictionary_;
     NodeRows<Count>& r_;
     const GrowSettings& settings_;
     Team& team_;
     int width_;
-    std::vector<std::int64_t> offsets_;
-    std::vector<int> features_;  // those with thresholds
+    std::vector<std::int64_t> offsets_;  // of each feature's histogram
+    std::vector<std::int64_t> blocks_;   // those with a threshold
     std::int64_t max_buffers_ = 0;
     std::int64_t small_rows_ = 0;
     std::vector<Scratch> scratch_;

@@ -12,62 +12,111 @@ namespace {
 
 // --- encode -------------------------------------------------------------------------
 
-template <class T>
-struct MaskOf;
-template <>
-struct MaskOf<float> {
-    using type = std::int32_t;
-};
-template <>
-struct MaskOf<double> {
-    using type = std::int64_t;
-};
-
 // Up to this many thresholds are compared one after the other in vector registers
-// (about T/4 cycles a value); above it a binary search is cheaper.
-constexpr int kLinearThresholds = 40;
-constexpr int kEncodeLanes = 32;
+// (about T/8 cycles a value); above it a binary search is cheaper.
+constexpr int kLinearThresholds = 64;
 
 template <class T>
-void encode_linear(const T* x, const float* tau, int n_tau, std::uint8_t* codes) {
-    using Mask = typename MaskOf<T>::type;
-    Mask code[kEncodeLanes] = {};
+struct Vector;
+template <>
+struct Vector<float> {
+    typedef float Values __attribute__((vector_size(32), aligned(4)));
+    typedef std::int32_t Masks __attribute__((vector_size(32), aligned(4)));
+};
+template <>
+struct Vector<double> {
+    typedef double Values __attribute__((vector_size(32), aligned(8)));
+    typedef std::int64_t Masks __attribute__((vector_size(32), aligned(8)));
+};
+
+// One chunk: as many registers as a value has bytes, 32 codes.
+template <class T>
+inline void encode_chunk(const T* x, const float* tau, int n_tau, std::uint8_t* codes) {
+    using Values = typename Vector<T>::Values;
+    using Masks = typename Vector<T>::Masks;
+    constexpr int group = static_cast<int>(sizeof(T));
+    constexpr int lanes = 32 / group;
+    Values v[group];
+    Masks code[group] = {};
+#pragma GCC unroll 8
+    for (int j = 0; j < group; ++j) {
+        v[j] = *reinterpret_cast<const Values*>(x + j * lanes);
+    }
     for (int t = 0; t < n_tau; ++t) {
-        const T cut = static_cast<T>(tau[t]);
-        for (int i = 0; i < kEncodeLanes; ++i) code[i] += x[i] >= cut ? 1 : 0;
+        const Values cut = Values{} + static_cast<T>(tau[t]);
+#pragma GCC unroll 8
+        for (int j = 0; j < group; ++j) code[j] -= v[j] >= cut;  // true is -1
     }
-    for (int i = 0; i < kEncodeLanes; ++i) {
-        code[i] = x[i] != x[i] ? n_tau + 1 : code[i];
+    const Masks missing = Masks{} + (n_tau + 1);
+    Masks packed = {};
+#pragma GCC unroll 8
+    for (int j = 0; j < group; ++j) {
+        const Masks present = v[j] == v[j];
+        packed |= ((code[j] & present) | (missing & ~present)) << (8 * j);
     }
-    for (int i = 0; i < kEncodeLanes; ++i) {
-        codes[i] = static_cast<std::uint8_t>(code[i]);
-    }
+    typedef Masks Unaligned __attribute__((aligned(1)));
+    *reinterpret_cast<Unaligned*>(codes) = packed;
 }
 
 template <class T>
 std::uint8_t encode_one(T x, const float* tau, int n_tau) {
     if (x != x) return static_cast<std::uint8_t>(n_tau + 1);
-    int low = 0;
+    const float* base = tau;
     int length = n_tau;
-    while (length > 0) {  // branch-free body: `low` moves by a conditional move
+    while (length > 1) {  // the half is taken by a conditional move, not a branch
         const int half = length / 2;
-        const bool up = x >= static_cast<T>(tau[low + half]);
-        low = up ? low + half + 1 : low;
-        length = up ? length - half - 1 : half;
+        base += x >= static_cast<T>(base[half - 1]) ? half : 0;
+        length -= half;
     }
-    return static_cast<std::uint8_t>(low);
+    const int below = static_cast<int>(base - tau);
+    return static_cast<std::uint8_t>(below + (n_tau > 0 && x >= static_cast<T>(*base)));
 }
 
 template <class T>
-void encode(const T* x, std::int64_t n, const float* tau, int n_tau,
-            std::uint8_t* codes) {
-    std::int64_t i = 0;
+void encode(const T* x, const float* tau, int n_tau, std::uint8_t* codes) {
     if (n_tau <= kLinearThresholds) {
-        for (; i + kEncodeLanes <= n; i += kEncodeLanes) {
-            encode_linear(x + i, tau, n_tau, codes + i);
+        for (int i = 0; i < kEncodeRows; i += 32) {
+            encode_chunk(x + i, tau, n_tau, codes + i);
+        }
+    } else {
+        for (int i = 0; i < kEncodeRows; ++i) {
+            codes[i] = encode_one(x[encode_slot<T>(i)], tau, n_tau);
         }
     }
-    for (; i < n; ++i) codes[i] = encode_one(x[i], tau, n_tau);
+}
+
+// Four rounds of interleaving the upper with the lower half turn 16 x 16 bytes.
+void transpose_16(const std::uint8_t* in, std::uint8_t* out) {
+    typedef std::uint8_t Bytes __attribute__((vector_size(16), aligned(1)));
+    Bytes a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) {
+        a[i] = *reinterpret_cast<const Bytes*>(in + i * kEncodeRows);
+    }
+#pragma GCC unroll 4
+    for (int round = 0; round < 4; ++round) {
+#pragma GCC unroll 8
+        for (int k = 0; k < 8; ++k) {
+            b[2 * k] = __builtin_shufflevector(a[k], a[k + 8], 0, 16, 1, 17, 2, 18, 3, 19,
+                                               4, 20, 5, 21, 6, 22, 7, 23);
+            b[2 * k + 1] = __builtin_shufflevector(a[k], a[k + 8], 8, 24, 9, 25, 10, 26, 11,
+                                                   27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; ++i) a[i] = b[i];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) {
+        *reinterpret_cast<Bytes*>(out + i * kEncodeRows) = a[i];
+    }
+}
+
+void transpose_codes(const std::uint8_t* in, std::uint8_t* out) {
+    for (int i = 0; i < kEncodeRows; i += 16) {
+        for (int j = 0; j < kEncodeRows; j += 16) {
+            transpose_16(in + i * kEncodeRows + j, out + j * kEncodeRows + i);
+        }
+    }
 }
 
 // --- counting candidates straight from X --------------------------------------------
@@ -81,6 +130,8 @@ struct Compared<std::uint8_t> {
     using type = float;
 };
 
+constexpr std::int64_t kRowsAhead = 4;
+
 template <class T, class Count>
 bool count_below(const CountBelowArgs<T, Count>& a) {
     using V = typename Compared<T>::type;
@@ -90,7 +141,20 @@ bool count_below(const CountBelowArgs<T, Count>& a) {
     bool seen_missing = false;
     const bool weighted = a.weights != nullptr;
     Count* row_count = a.below + (a.width - 1) * B;  // used when weighted
+    constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+    std::int64_t ahead[B];
+    int n_ahead = 0;
+    for (int j = 0; j < B; ++j) {
+        if (n_ahead == 0 || a.column[j] - ahead[n_ahead - 1] >= line) {
+            ahead[n_ahead++] = a.column[j];
+        }
+    }
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
+        // Each row lies on pages of its own, which no hardware prefetcher foresees.
+        if (i + kRowsAhead < a.n_rows) {
+            const T* next = a.data + static_cast<std::int64_t>(a.rows[i + kRowsAhead]) * a.row_stride;
+            for (int j = 0; j < n_ahead; ++j) __builtin_prefetch(next + ahead[j]);
+        }
         const T* row = a.data + static_cast<std::int64_t>(a.rows[i]) * a.row_stride;
         V value[B];
         for (int j = 0; j < B; ++j) value[j] = static_cast<V>(row[a.column[j]]);
@@ -182,6 +246,7 @@ extern const Kernels table;
 const Kernels table = {
     &encode<float>,
     &encode<double>,
+    &transpose_codes,
     &count_below<float, std::uint32_t>,
     &count_below<double, std::uint32_t>,
     &count_below<std::uint8_t, std::uint32_t>,

@@ -14,6 +14,19 @@ namespace dics {
 // Candidates are counted in blocks of this many: four AVX2 registers of counters.
 inline constexpr int kCandidateBlock = 32;
 
+inline constexpr int kEncodeRows = 64;
+
+// Where the value of row i stands for encode. A code is counted in a lane as wide as
+// the value (4 or 8 bytes); the codes of 4 or 8 rows are then shifted together into one
+// lane, which puts them in order if the values were strided like this.
+template <class T>
+constexpr int encode_slot(int i) {
+    constexpr int group = static_cast<int>(sizeof(T));
+    constexpr int lanes = 32 / group;
+    const int in_chunk = i % (group * lanes);
+    return i - in_chunk + in_chunk % group * lanes + in_chunk / group;
+}
+
 template <class T, class Count>
 struct CountBelowArgs {
     const T* data;
@@ -61,10 +74,14 @@ struct Cut {
 };
 
 struct Kernels {
-    void (*encode_float)(const float* x, std::int64_t n, const float* tau, int n_tau,
+    // Codes of kEncodeRows values of one feature, which the caller has put in the order
+    // of encode_slot(). The codes come out in the order of the rows.
+    void (*encode_float)(const float* x, const float* tau, int n_tau,
                          std::uint8_t* codes);
-    void (*encode_double)(const double* x, std::int64_t n, const float* tau, int n_tau,
+    void (*encode_double)(const double* x, const float* tau, int n_tau,
                           std::uint8_t* codes);
+    // Turns a square of bytes: out[i][j] = in[j][i].
+    void (*transpose_codes)(const std::uint8_t* in, std::uint8_t* out);
 
     // Returns true if a NaN was seen.
     bool (*count_float_32)(const CountBelowArgs<float, std::uint32_t>&);

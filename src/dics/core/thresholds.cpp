@@ -4,13 +4,13 @@
 #include <cmath>
 #include <limits>
 
-#include "encode.hpp"
 #include "random.hpp"
 
 namespace dics {
 namespace {
 
 constexpr std::int64_t kParallelValues = 1 << 15;
+constexpr std::int64_t kTileCols = 16;  // one cache line of a float32 row
 
 // A distinct value of a column and the weight of the rows that have it.
 template <class T>
