@@ -35,6 +35,8 @@ class Dictionary(NamedTuple):
 
     values: npt.NDArray[np.float32]
     offsets: npt.NDArray[np.int64]
+    # Even cuts, too coarse for deep nodes: worth making anew there.
+    renewable: bool = False
 
 
 def code_width(n_features: int) -> int:
@@ -56,7 +58,7 @@ def encode(
     space = np.empty(size + 64, dtype=np.uint8)
     first = -space.ctypes.data % 64
     codes = space[first : first + size]
-    _core.encode(X, *dictionary, width=width, codes=codes, n_threads=n_threads)
+    _core.encode(X, *dictionary[:2], width=width, codes=codes, n_threads=n_threads)
     return codes
 
 
@@ -474,18 +476,22 @@ def flatten(zeta: npt.NDArray[np.float32]) -> Dictionary:
     return Dictionary(zeta[keep], offsets)
 
 
+def fill_rows(n_features: int) -> int:
+    """Rows looked at for even cuts: a bounded number of values."""
+    return max(FILL_VALUES // n_features, MIN_FILL_ROWS)
+
+
 def filled_dictionary(
     data: TrainingData, zeta: npt.NDArray[np.float32], budget: int
 ) -> Dictionary:
     """Boundaries, filled up with even cuts between values of a bounded sample."""
-    n_rows = max(FILL_VALUES // data.X.shape[1], MIN_FILL_ROWS)
-    values, offsets = _core.make_thresholds(
+    values, offsets, exact = _core.make_thresholds(
         data.X,
         data.weights,
         np.ascontiguousarray(zeta[:, :MAX_THRESHOLDS], dtype=np.float64),
         budget=budget,
-        n_rows=n_rows,
+        n_rows=fill_rows(data.X.shape[1]),
         seed=data.seed,
         n_threads=data.n_threads,
     )
-    return Dictionary(values, offsets)
+    return Dictionary(values, offsets, renewable=not exact)

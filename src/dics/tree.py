@@ -31,6 +31,7 @@ from dics.candidates import (
     TrainingData,
     code_width,
     encode,
+    fill_rows,
 )
 from dics.trees import Trees
 
@@ -66,6 +67,11 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
     candidates : CentroidCandidates, QuantileCandidates or None, default=None
         Source of the thresholds, cloned before use; None means
         ``CentroidCandidates()``. ``CentroidCandidates.paper()`` is the paper's.
+    renew_thresholds : bool or "auto", default="auto"
+        Give a subtree new thresholds, even cuts of its own rows, once it has a
+        sixteenth of the rows that its thresholds were made from. Deep nodes of narrow
+        data need that. "auto" does it where `candidates` filled up the dictionary. It
+        has no effect when candidates are drawn (`max_candidates`).
     reuse_splits : bool, default=True
         False takes line 8 of the paper's Algorithm 2 literally: a split that was used
         leaves the dictionary for the rest of the tree, which grows depth first. Slower,
@@ -117,6 +123,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "candidates": [BaseCandidates, None],
+        "renew_thresholds": [StrOptions({"auto"}), "boolean"],
         "reuse_splits": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -133,6 +140,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
+        renew_thresholds: bool | str = "auto",
         reuse_splits: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -145,6 +153,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
         self.candidates = candidates
+        self.renew_thresholds = renew_thresholds
         self.reuse_splits = reuse_splits
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -211,7 +220,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         counts = split_counts(data.weights)
         n_rows = len(data.X)
         arrays = _core.grow_tree(
-            None if whole else data.X,
+            data.X,
             codes=codes,
             code_width=width,
             values=dictionary.values,
@@ -228,6 +237,12 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             min_impurity_decrease=self.min_impurity_decrease,
             max_candidates=0 if whole or k is None else k,
             reuse_splits=self.reuse_splits,
+            renew_thresholds=(
+                dictionary.renewable
+                if self.renew_thresholds == "auto"
+                else self.renew_thresholds
+            ),
+            renew_rows=fill_rows(data.X.shape[1]),
             seed=data.seed,
             n_threads=data.n_threads,
         )

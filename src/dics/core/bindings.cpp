@@ -118,7 +118,8 @@ nb::tuple make_thresholds_array(
                                static_cast<int>(boundaries.shape(1)), budget, n_rows, seed,
                                team);
     });
-    return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)));
+    return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)),
+                          t.exact);
 }
 
 // `codes` is the caller's: NumPy asks for huge pages, which halves the cost of memory
@@ -140,14 +141,6 @@ void encode_array(const AnyArray& X, const Array<float>& values,
     });
 }
 
-template <class Count>
-TreeArrays grow_any(const std::optional<AnyMatrix>& X, const Codes& codes,
-                    const Dictionary& dictionary, const Sample<Count>& sample,
-                    const GrowSettings& settings, Team& team) {
-    return X ? grow_from_values(*X, dictionary, sample, settings, team)
-             : grow_from_codes(codes, dictionary, sample, settings, team);
-}
-
 nb::dict tree_dict(TreeArrays&& tree, int n_classes) {
     const auto k = static_cast<std::size_t>(n_classes);
     const std::size_t n_leaves = tree.leaf_values.size() / k;
@@ -162,8 +155,8 @@ nb::dict tree_dict(TreeArrays&& tree, int n_classes) {
     return result;
 }
 
-// From `codes` in blocks of `code_width` features, or straight from X.
-nb::dict grow_tree(const std::optional<AnyArray>& X, const Optional<std::uint8_t>& codes,
+// From `codes` in blocks of `code_width` features, or (null) straight from X.
+nb::dict grow_tree(const AnyArray& X, const Optional<std::uint8_t>& codes,
                    int code_width, const Array<float>& values,
                    const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
                    const Optional<std::uint32_t>& counts,
@@ -171,8 +164,8 @@ nb::dict grow_tree(const std::optional<AnyArray>& X, const Optional<std::uint8_t
                    const Optional<double>& weights, int n_classes, bool entropy,
                    std::int64_t max_depth, std::int64_t min_samples_split,
                    std::int64_t min_samples_leaf, double min_impurity_decrease,
-                   std::int64_t max_candidates, bool reuse_splits, std::uint64_t seed,
-                   int n_threads) {
+                   std::int64_t max_candidates, bool reuse_splits, bool renew_thresholds,
+                   std::int64_t renew_rows, std::uint64_t seed, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const GrowSettings settings{entropy ? Criterion::entropy : Criterion::gini,
                                 n_classes,
@@ -182,23 +175,26 @@ nb::dict grow_tree(const std::optional<AnyArray>& X, const Optional<std::uint8_t
                                 min_impurity_decrease,
                                 max_candidates,
                                 reuse_splits,
+                                renew_thresholds,
+                                renew_rows,
                                 seed};
     const auto n = static_cast<std::int64_t>(labels.shape(0));
     const Codes coded{data_or_null(codes), n, dictionary.n_features, code_width};
-    std::optional<AnyMatrix> raw;
-    if (X) {
-        raw = as_matrix(*X);
-        check_features(*raw, dictionary);
-    }
+    const AnyMatrix matrix = as_matrix(X);
+    check_features(matrix, dictionary);
+    auto grow = [&](const auto& sample, Team& team) {
+        return codes ? grow_from_codes(matrix, coded, dictionary, sample, settings, team)
+                     : grow_from_values(matrix, dictionary, sample, settings, team);
+    };
     TreeArrays tree = with_team(n_threads, [&](Team& team) {
         if (wide_counts) {
             const Sample<std::uint64_t> sample{labels.data(), wide_counts->data(),
                                                data_or_null(weights), n};
-            return grow_any(raw, coded, dictionary, sample, settings, team);
+            return grow(sample, team);
         }
         const Sample<std::uint32_t> sample{labels.data(), data_or_null(counts),
                                            data_or_null(weights), n};
-        return grow_any(raw, coded, dictionary, sample, settings, team);
+        return grow(sample, team);
     });
     return tree_dict(std::move(tree), n_classes);
 }
@@ -230,11 +226,11 @@ NB_MODULE(_core, m) {
           "Thresholds of each feature: the boundaries, filled up with even cuts.");
     m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "width"_a,
           "codes"_a, "n_threads"_a, "Write the codes of X, in blocks of `width` features.");
-    m.def("grow_tree", &grow_tree, "X"_a.none(), "codes"_a.none(), "code_width"_a, "values"_a, "offsets"_a, "labels"_a,
+    m.def("grow_tree", &grow_tree, "X"_a, "codes"_a.none(), "code_width"_a, "values"_a, "offsets"_a, "labels"_a,
           "counts"_a.none(), "wide_counts"_a.none(), "weights"_a.none(), "n_classes"_a,
           "entropy"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
-          "min_impurity_decrease"_a, "max_candidates"_a, "reuse_splits"_a, "seed"_a,
-          "n_threads"_a, "Grow one tree; returns its flat arrays.");
+          "min_impurity_decrease"_a, "max_candidates"_a, "reuse_splits"_a, "renew_thresholds"_a,
+          "renew_rows"_a, "seed"_a, "n_threads"_a, "Grow one tree; returns its flat arrays.");
     m.def("find_leaves", &find_leaves_array, "X"_a, "feature"_a, "threshold"_a, "left"_a,
           "missing_left"_a, "n_threads"_a, "The leaf of each row of X.");
     m.def("instruction_set", [] { return std::string(kernels().name); },

@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "candidate_search.hpp"
+#include "encode.hpp"
 #include "histogram_search.hpp"
+#include "thresholds.hpp"
 
 namespace dics {
 namespace {
@@ -23,10 +25,37 @@ struct GrownNode {
     std::int64_t begin = 0, end = 0;
 };
 
-// A subtree put off for one thread: it replaces node `place` of the tree.
+// A subtree that was grown apart; its root takes the place of node root.index.
 struct Subtree {
     OpenNode root;
     std::vector<GrownNode> nodes;
+};
+
+void graft(const Subtree& subtree, std::vector<GrownNode>& nodes) {
+    const auto offset = static_cast<std::int32_t>(nodes.size()) - 1;
+    auto moved = [offset](GrownNode node) {
+        if (node.left >= 0) {
+            node.left += offset;
+            node.right += offset;
+        }
+        return node;
+    };
+    nodes[static_cast<std::size_t>(subtree.root.index)] = moved(subtree.nodes[0]);
+    for (std::size_t i = 1; i < subtree.nodes.size(); ++i) {
+        nodes.push_back(moved(subtree.nodes[i]));
+    }
+}
+
+// Grows the subtree of a node from a dictionary of its own, made from the node's rows.
+// The dictionary of all rows is too coarse for a deep node of narrow data (Remark 1 of
+// the paper), while 254 even cuts of a sixteenth of the rows are fine enough for it.
+template <class Count>
+class Renewal {
+  public:
+    virtual ~Renewal() = default;
+    virtual bool due(std::int64_t n_rows) const = 0;
+    virtual std::vector<GrownNode> grow(const OpenNode& node, NodeRows<Count>& rows,
+                                        Team& team) const = 0;
 };
 
 template <class Search>
@@ -36,19 +65,15 @@ class Grower {
     using Context = typename Search::Context;
 
   public:
+    // `total_weight` is that of the whole tree's rows; `renewal` may be null.
     Grower(Search& search, NodeRows<Count>& rows, const Dictionary& dictionary,
-           const GrowSettings& settings, Team& team)
+           const GrowSettings& settings, double total_weight,
+           const Renewal<Count>* renewal, Team& team)
         : search_(search), r_(rows), dictionary_(dictionary), settings_(settings),
-          team_(team) {
-        for (std::int64_t i = 0; i < static_cast<std::int64_t>(r_.rows.size()); ++i) {
-            total_weight_ += static_cast<double>(r_.count(i));
-        }
-    }
+          total_weight_(total_weight), renewal_(renewal), team_(team) {}
 
-    std::vector<GrownNode> grow() {
-        OpenNode root;
-        root.end = static_cast<std::int64_t>(r_.rows.size());
-        root.key = mix(settings_.seed);
+    // `root` owns all rows; its depth and key say where it stands in the whole tree.
+    std::vector<GrownNode> grow(const OpenNode& root) {
         std::vector<GrownNode> nodes(1);
         nodes[0].end = root.end;
         if (!may_split(root)) return nodes;
@@ -63,21 +88,28 @@ class Grower {
         for (int t = 0; t < team_.size(); ++t) contexts.push_back(search_.make_context());
         team_.run(static_cast<std::int64_t>(put_off.size()), true,
                   [&](std::int64_t i, int thread) {
-                      Subtree& subtree = put_off[static_cast<std::size_t>(i)];
-                      OpenNode local = subtree.root;
-                      local.index = 0;
-                      subtree.nodes.resize(1);
-                      subtree.nodes[0].begin = local.begin;
-                      subtree.nodes[0].end = local.end;
-                      grow_from(local, subtree.nodes,
-                                contexts[static_cast<std::size_t>(thread)], thread,
-                                nullptr);
+                      grow_apart(put_off[static_cast<std::size_t>(i)],
+                                 contexts[static_cast<std::size_t>(thread)], thread);
                   });
         for (const Subtree& subtree : put_off) graft(subtree, nodes);
         return nodes;
     }
 
   private:
+    void grow_apart(Subtree& subtree, Context& context, int thread) {
+        if (renewal_ && renewal_->due(subtree.root.size())) {
+            Team alone(1, nullptr);
+            subtree.nodes = renewal_->grow(subtree.root, r_, alone);
+            return;
+        }
+        OpenNode local = subtree.root;
+        local.index = 0;
+        subtree.nodes.resize(1);
+        subtree.nodes[0].begin = local.begin;
+        subtree.nodes[0].end = local.end;
+        grow_from(local, subtree.nodes, context, thread, nullptr);
+    }
+
     // Line 2 of Algorithm 2, and the limits users of scikit-learn know.
     bool may_split(const OpenNode& node) const {
         const std::int64_t n = node.size();
@@ -110,12 +142,9 @@ class Grower {
             OpenNode left, right;
             divide(node, split, nodes, left, right);
             if constexpr (requires { search_.use(split); }) search_.use(split);
-            bool left_open = may_split(left);
-            bool right_open = may_split(right);
-            if (put_off) {
-                left_open = left_open && !postpone(left, *put_off);
-                right_open = right_open && !postpone(right, *put_off);
-            }
+            const bool left_open = may_split(left) && !grown_apart(left, nodes, put_off);
+            const bool right_open =
+                may_split(right) && !grown_apart(right, nodes, put_off);
             const bool left_smaller = left.size() <= right.size();
             search_.pass_on(node, left_smaller ? left : right,
                             left_smaller ? left_open : right_open,
@@ -135,9 +164,16 @@ class Grower {
         }
     }
 
-    bool postpone(const OpenNode& node, std::vector<Subtree>& put_off) const {
-        if (search_.work(node) >= kSharedWork) return false;
-        put_off.push_back({node, {}});
+    // True if the subtree of `node` is put off or done already.
+    bool grown_apart(const OpenNode& node, std::vector<GrownNode>& nodes,
+                     std::vector<Subtree>* put_off) {
+        if (put_off && search_.work(node) < kSharedWork) {
+            put_off->push_back({node, {}});
+            return true;
+        }
+        if (!renewal_ || !renewal_->due(node.size())) return false;
+        Team alone(1, nullptr);
+        graft({node, renewal_->grow(node, r_, put_off ? team_ : alone)}, nodes);
         return true;
     }
 
@@ -191,27 +227,13 @@ class Grower {
         return weight;
     }
 
-    static void graft(const Subtree& subtree, std::vector<GrownNode>& nodes) {
-        const auto offset = static_cast<std::int32_t>(nodes.size()) - 1;
-        auto moved = [offset](GrownNode node) {
-            if (node.left >= 0) {
-                node.left += offset;
-                node.right += offset;
-            }
-            return node;
-        };
-        nodes[static_cast<std::size_t>(subtree.root.index)] = moved(subtree.nodes[0]);
-        for (std::size_t i = 1; i < subtree.nodes.size(); ++i) {
-            nodes.push_back(moved(subtree.nodes[i]));
-        }
-    }
-
     Search& search_;
     NodeRows<Count>& r_;
     Dictionary dictionary_;
     const GrowSettings& settings_;
+    double total_weight_;
+    const Renewal<Count>* renewal_;
     Team& team_;
-    double total_weight_ = 0;
 };
 
 template <class Count>
@@ -265,51 +287,189 @@ TreeArrays flatten(const std::vector<GrownNode>& nodes, const NodeRows<Count>& r
     return tree;
 }
 
-template <class Search, class Count>
-TreeArrays grow_with(Search& search, NodeRows<Count>& rows, const Dictionary& dictionary,
-                     const Sample<Count>& sample, const GrowSettings& settings,
-                     Team& team) {
-    Grower<Search> grower(search, rows, dictionary, settings, team);
-    return flatten(grower.grow(), rows, sample.weights, settings.n_classes);
+template <class Count>
+double total_count(const NodeRows<Count>& r) {
+    double total = 0;
+    for (std::size_t i = 0; i < r.rows.size(); ++i) total += static_cast<double>(r.count(i));
+    return total;
+}
+
+template <class Count>
+OpenNode root_of(const NodeRows<Count>& r, const GrowSettings& settings) {
+    OpenNode root;
+    root.end = static_cast<std::int64_t>(r.rows.size());
+    root.key = mix(settings.seed);
+    return root;
+}
+
+// The dictionary in use, and how to make the next one from it.
+template <class T, class Crit, class Count>
+class RenewalStep : public Renewal<Count> {
+  public:
+    // `made_from` rows gave the dictionary; 0 if it is exact and need never be renewed.
+    RenewalStep(const Matrix<T>& X, const double* weights, std::int64_t made_from,
+                const Codes& codes, const Dictionary& dictionary, const Origin* origin,
+                const GrowSettings& settings, double total_weight)
+        : X_(X), weights_(weights), made_from_(made_from), codes_(codes),
+          dictionary_(dictionary), origin_(origin), settings_(settings),
+          total_weight_(total_weight) {}
+
+    bool due(std::int64_t n_rows) const override {
+        return n_rows <= made_from_ / kRenewShare;
+    }
+
+    std::vector<GrownNode> grow(const OpenNode& node, NodeRows<Count>& r,
+                                Team& team) const override {
+        const std::int64_t n = node.size();
+        std::vector<T> values;
+        std::vector<double> weights;
+        copy_rows(r, node, values, weights);
+        const double* local_weights = weights_ ? weights.data() : nullptr;
+        const Matrix<T> local{values.data(), n, X_.n_cols, X_.n_cols, 1};
+
+        const Thresholds made =
+            make_thresholds(local, local_weights, nullptr, 0, kMaxThresholds,
+                            settings_.renew_rows, node.key, team);
+        const Dictionary dictionary{made.values.data(), made.offsets.data(), X_.n_cols};
+        std::vector<std::uint8_t> space(
+            static_cast<std::size_t>(codes_size(n, X_.n_cols, codes_.width)));
+        encode(local, dictionary, codes_.width, team, space.data());
+        const Codes codes{space.data(), n, X_.n_cols, codes_.width};
+        const Origin origin = trace(codes, dictionary, r, node);
+
+        NodeRows<Count> local_rows(
+            Sample<Count>{r.labels.data() + node.begin,
+                          r.weighted() ? r.counts.data() + node.begin : nullptr, nullptr, n});
+        HistogramSearch<Crit, Count> search(codes, dictionary, &origin, local_rows,
+                                            settings_, team);
+        const RenewalStep next(local, local_weights, made.exact ? 0 : n, codes, dictionary,
+                               &origin, settings_, total_weight_);
+        Grower<HistogramSearch<Crit, Count>> grower(search, local_rows, dictionary,
+                                                    settings_, total_weight_, &next, team);
+        OpenNode root = node;
+        root.index = 0;
+        root.begin = 0;
+        root.end = n;
+        std::vector<GrownNode> nodes = grower.grow(root);
+        r.reorder(node.begin, local_rows.rows);
+        for (GrownNode& grown : nodes) {
+            grown.begin += node.begin;
+            grown.end += node.begin;
+        }
+        return nodes;
+    }
+
+  private:
+    // Renewed at 1/4, 1/16 or 1/64 of the rows, electricity at full depth lost 0.000,
+    // 0.000 and 0.003 against exhaustive search (without: 0.005); 1/16 costs less.
+    static constexpr std::int64_t kRenewShare = 16;
+
+    void copy_rows(const NodeRows<Count>& r, const OpenNode& node, std::vector<T>& values,
+                   std::vector<double>& weights) const {
+        values.reserve(static_cast<std::size_t>(node.size() * X_.n_cols));
+        for (std::int64_t i = node.begin; i < node.end; ++i) {
+            const std::int64_t row = r.rows[i];
+            for (std::int64_t f = 0; f < X_.n_cols; ++f) values.push_back(X_(row, f));
+            if (weights_) weights.push_back(weights_[row]);
+        }
+    }
+
+    // Which codes of the first dictionary the new codes came from.
+    Origin trace(const Codes& codes, const Dictionary& dictionary,
+                 const NodeRows<Count>& r, const OpenNode& node) const {
+        Origin origin(dictionary, origin_, dictionary_);
+        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
+            const std::uint8_t* now = codes.column(f);
+            const std::uint8_t* before = codes_.column(f);
+            for (std::int64_t i = 0; i < node.size(); ++i) {
+                const int code = now[i * codes.width];
+                if (code > dictionary.count(f)) continue;  // NaN
+                const std::uint8_t old =
+                    before[std::int64_t{r.rows[node.begin + i]} * codes_.width];
+                const std::size_t at = Origin::at(dictionary, f, code);
+                if (origin_) {
+                    const std::size_t old_at = Origin::at(dictionary_, f, old);
+                    origin.add(at, origin_->lowest[old_at], origin_->highest[old_at]);
+                } else {
+                    origin.add(at, old, old);
+                }
+            }
+        }
+        return origin;
+    }
+
+    Matrix<T> X_;
+    const double* weights_;
+    std::int64_t made_from_;
+    Codes codes_;
+    Dictionary dictionary_;
+    const Origin* origin_;
+    const GrowSettings& settings_;
+    double total_weight_;
+};
+
+template <class Crit, class Count>
+TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
+                      const Dictionary& dictionary, const Sample<Count>& sample,
+                      const GrowSettings& settings, Team& team) {
+    NodeRows<Count> rows(sample);
+    HistogramSearch<Crit, Count> search(codes, dictionary, nullptr, rows, settings, team);
+    const double total = total_count(rows);
+    const OpenNode root = root_of(rows, settings);
+    return std::visit(
+        [&](const auto& X) {
+            using T = typename std::decay_t<decltype(X)>::value_type;
+            const RenewalStep<T, Crit, Count> renewal(X, sample.weights, root.size(), codes,
+                                                      dictionary, nullptr, settings, total);
+            Grower<HistogramSearch<Crit, Count>> grower(
+                search, rows, dictionary, settings, total,
+                settings.renew_thresholds ? &renewal : nullptr, team);
+            return flatten(grower.grow(root), rows, sample.weights, settings.n_classes);
+        },
+        any);
+}
+
+template <class T, class Crit, class Count>
+TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
+                        const Sample<Count>& sample, const GrowSettings& settings,
+                        Team& team) {
+    NodeRows<Count> rows(sample);
+    CandidateSearch<T, Crit, Count> search(X, dictionary, rows, settings, team);
+    Grower<CandidateSearch<T, Crit, Count>> grower(search, rows, dictionary, settings,
+                                                   total_count(rows), nullptr, team);
+    return flatten(grower.grow(root_of(rows, settings)), rows, sample.weights,
+                   settings.n_classes);
 }
 
 }  // namespace
 
 template <class Count>
-TreeArrays grow_from_codes(const Codes& codes, const Dictionary& dictionary,
-                           const Sample<Count>& sample, const GrowSettings& settings,
-                           Team& team) {
-    NodeRows<Count> rows(sample);
-    if (settings.criterion == Criterion::gini) {
-        HistogramSearch<Gini, Count> search(codes, dictionary, rows, settings, team);
-        return grow_with(search, rows, dictionary, sample, settings, team);
-    }
-    HistogramSearch<Entropy, Count> search(codes, dictionary, rows, settings, team);
-    return grow_with(search, rows, dictionary, sample, settings, team);
+TreeArrays grow_from_codes(const AnyMatrix& X, const Codes& codes,
+                           const Dictionary& dictionary, const Sample<Count>& sample,
+                           const GrowSettings& settings, Team& team) {
+    return settings.criterion == Criterion::gini
+               ? grow_coded<Gini>(X, codes, dictionary, sample, settings, team)
+               : grow_coded<Entropy>(X, codes, dictionary, sample, settings, team);
 }
 
 template <class Count>
 TreeArrays grow_from_values(const AnyMatrix& any, const Dictionary& dictionary,
                             const Sample<Count>& sample, const GrowSettings& settings,
                             Team& team) {
-    NodeRows<Count> rows(sample);
     return std::visit(
         [&](const auto& X) {
             using T = typename std::decay_t<decltype(X)>::value_type;
-            if (settings.criterion == Criterion::gini) {
-                CandidateSearch<T, Gini, Count> search(X, dictionary, rows, settings, team);
-                return grow_with(search, rows, dictionary, sample, settings, team);
-            }
-            CandidateSearch<T, Entropy, Count> search(X, dictionary, rows, settings, team);
-            return grow_with(search, rows, dictionary, sample, settings, team);
+            return settings.criterion == Criterion::gini
+                       ? grow_sampled<T, Gini>(X, dictionary, sample, settings, team)
+                       : grow_sampled<T, Entropy>(X, dictionary, sample, settings, team);
         },
         any);
 }
 
-template TreeArrays grow_from_codes(const Codes&, const Dictionary&,
+template TreeArrays grow_from_codes(const AnyMatrix&, const Codes&, const Dictionary&,
                                     const Sample<std::uint32_t>&, const GrowSettings&,
                                     Team&);
-template TreeArrays grow_from_codes(const Codes&, const Dictionary&,
+template TreeArrays grow_from_codes(const AnyMatrix&, const Codes&, const Dictionary&,
                                     const Sample<std::uint64_t>&, const GrowSettings&,
                                     Team&);
 template TreeArrays grow_from_values(const AnyMatrix&, const Dictionary&,

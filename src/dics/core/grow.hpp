@@ -19,6 +19,8 @@ struct GrowSettings {
     double min_impurity_decrease;
     std::int64_t max_candidates;  // 0: the whole dictionary
     bool reuse_splits;            // false: a used split is gone for the whole tree
+    bool renew_thresholds;        // see Renewal in grow.cpp
+    std::int64_t renew_rows;      // rows at most looked at for new thresholds
     std::uint64_t seed;
 };
 
@@ -43,11 +45,12 @@ struct TreeArrays {
     std::vector<double> leaf_values;  // [n_leaves][n_classes], shares
 };
 
-// Whole dictionary: from codes (see encode.hpp). Otherwise straight from X.
+// Whole dictionary: from codes (see encode.hpp); X only for thresholds made anew.
+// Otherwise straight from X.
 template <class Count>
-TreeArrays grow_from_codes(const Codes& codes, const Dictionary& dictionary,
-                           const Sample<Count>& sample, const GrowSettings& settings,
-                           Team& team);
+TreeArrays grow_from_codes(const AnyMatrix& X, const Codes& codes,
+                           const Dictionary& dictionary, const Sample<Count>& sample,
+                           const GrowSettings& settings, Team& team);
 template <class Count>
 TreeArrays grow_from_values(const AnyMatrix& X, const Dictionary& dictionary,
                             const Sample<Count>& sample, const GrowSettings& settings,

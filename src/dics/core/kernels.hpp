@@ -66,11 +66,6 @@ struct Cut {
     bool saw_missing = false;
 
     bool found() const { return lo != -2; }
-    // Thresholds that lie in the gap between the two sides, beyond the first.
-    int width() const { return lo < 0 ? 0 : hi - lo; }
-    [[gnu::always_inline]] bool beats(const Cut& other) const {
-        return score > other.score || (score == other.score && width() > other.width());
-    }
 };
 
 struct Kernels {

@@ -33,6 +33,21 @@ struct NodeRows {
         scratch_counts.resize(counts.size());
     }
 
+    // Puts the rows of a node into the order that `order` (a permutation) gives.
+    void reorder(std::int64_t begin, const std::vector<std::uint32_t>& order) {
+        auto apply = [&](auto& values, auto& scratch) {
+            if (values.empty()) return;
+            for (std::size_t i = 0; i < order.size(); ++i) {
+                scratch[begin + i] = values[begin + order[i]];
+            }
+            std::copy(scratch.begin() + begin, scratch.begin() + begin + order.size(),
+                      values.begin() + begin);
+        };
+        apply(rows, scratch_rows);
+        apply(labels, scratch_labels);
+        apply(counts, scratch_counts);
+    }
+
     bool weighted() const { return !counts.empty(); }
     Count count(std::int64_t i) const { return weighted() ? counts[i] : 1; }
 

@@ -85,8 +85,9 @@ void scan_side(const ScanArgs<Count>& a, bool missing_left, Cut& best) {
             const double score = Crit::template score<Count>(
                 left_sum, left_weight, right_sum,
                 static_cast<Count>(a.total_weight - left_weight));
-            const Cut cut{score, previous, bin - 1, missing_left, false};
-            if (cut.beats(best)) best = cut;
+            if (score > best.score) {
+                best = Cut{score, previous, bin - 1, missing_left, false};
+            }
         }
         take(h, m);
         previous = bin;

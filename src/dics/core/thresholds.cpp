@@ -110,8 +110,7 @@ template <class T>
 std::vector<float> thresholds_of(const std::vector<Atom<T>>& atoms,
                                  const double* boundaries, int n_boundaries,
                                  int budget) {
-    std::vector<float> result;
-    if (atoms.size() < 2) return result;
+    if (atoms.size() < 2) return {};
     const auto wanted = static_cast<std::size_t>(budget);
     std::vector<std::pair<std::size_t, float>> kept;
     std::vector<std::size_t> gaps;
@@ -143,6 +142,7 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
     const auto rows = stratified_rows(combine(seed, 5), X.n_rows, n_rows);
     const auto n = static_cast<std::int64_t>(rows.size());
     std::vector<std::vector<float>> made(static_cast<std::size_t>(X.n_cols));
+    std::vector<std::uint8_t> exact(static_cast<std::size_t>(X.n_cols));
     // Groups of columns that share the cache lines of a row-major X; smaller groups
     // when there are few columns, so that every thread has some.
     const std::int64_t group_cols = X.n_cols >= 4 * kTileCols ? kTileCols : 4;
@@ -169,11 +169,15 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
             const auto at = static_cast<std::size_t>(f - first);
             const auto atoms =
                 weights ? atoms_of(weighted[at]) : atoms_of_values(columns[at]);
+            exact[static_cast<std::size_t>(f)] =
+                atoms.size() <= static_cast<std::size_t>(budget) + 1;
             made[static_cast<std::size_t>(f)] =
-                thresholds_of(atoms, boundaries + f * n_boundaries, n_boundaries, budget);
+                thresholds_of(atoms, boundaries ? boundaries + f * n_boundaries : nullptr,
+                              n_boundaries, budget);
         }
     });
     Thresholds result;
+    result.exact = std::find(exact.begin(), exact.end(), 0) == exact.end();
     result.offsets.push_back(0);
     for (const auto& part : made) {
         result.values.insert(result.values.end(), part.begin(), part.end());

@@ -12,6 +12,7 @@ namespace dics {
 struct Thresholds {
     std::vector<float> values;
     std::vector<std::int64_t> offsets;  // n_features + 1
+    bool exact = true;  // every feature got all midpoints of the rows looked at
 };
 
 // For each feature: the given boundaries (column-major, [n_features][n_boundaries], may
