@@ -300,7 +300,7 @@ def test_dot_cut(small):
     """Nodes below the depth are placeholders."""
     dot = export_graphviz(small, max_depth=0, filled=True)
     assert dot.count('label="(...)"') == 2
-    assert re.findall(r"^(\d+) -> (\d+)", dot, re.M) == [("0", "1"), ("0", "2")]
+    assert re.findall(r"^(\d+) -> (\d+)", dot, re.MULTILINE) == [("0", "1"), ("0", "2")]
 
 
 def test_dot_of_a_single_leaf(single):

@@ -156,7 +156,7 @@ def split_counts(weights: FloatArray | None) -> SplitCounts:
         return SplitCounts(weights.astype(np.uint32), None)
     mantissa, exponent = np.frexp(weights)
     total_exponent = int(np.frexp(weights / weights.max())[1].max())
-    total_exponent = int(np.frexp(weights.max())[1]) + int(len(weights)).bit_length()
+    total_exponent = int(np.frexp(weights.max())[1]) + len(weights).bit_length()
     scaled = np.rint(np.ldexp(mantissa, exponent + (52 - total_exponent)))
     scaled = np.where(weights > 0, np.maximum(scaled, 1.0), 0.0)
     return SplitCounts(None, scaled.astype(np.uint64))

@@ -11,7 +11,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    _fit_context,
+)
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -163,27 +168,30 @@ class CentroidCandidates(BaseCandidates):
     Mini-batch K-means finds centroids; for the pairs of centroids that lie farthest
     apart, every feature gets the boundary between the two. The paper's own setting is
     ``CentroidCandidates.paper()``. The defaults differ from it where it loses accuracy:
-    clusters are found in standardised features, their number doesn't hang on the number
-    of classes, and where there are few features the dictionary is filled up with even
-    cuts.
+    the means of the classes are centroids too, clusters are found in standardised
+    features and their number doesn't hang on the number of classes, and where there are
+    few features the dictionary is filled up with even cuts.
 
     Parameters
     ----------
     n_clusters : "auto", "classes" or int, default="auto"
         Number of clusters. "classes" is the paper's: as many as there are classes, at
-        least two. "auto" takes 16. Fewer are used if there are fewer distinct rows.
+        least two. "auto" takes 8. Fewer are used if there are fewer distinct rows.
     n_pairs : "auto" or int, default="auto"
-        Number m of centroid pairs. "auto" is the paper's rule: all pairs for at most
-        five clusters, else 25.
+        Number m of centroid pairs, of clusters and of classes each. "auto" is the
+        paper's rule: all pairs for at most five clusters, else 25.
     boundary : {"variance", "midpoint"}, default="variance"
         Where between two centroids the threshold lies: nearer to the cluster with the
         smaller spread in that feature, or in the middle.
-    centroids : {"kmeans", "class"}, default="kmeans"
-        Centroids of clusters, or the means of the classes (no clustering, needs y).
+    centroids : {"auto", "kmeans", "class"}, default="auto"
+        Centroids of clusters ("kmeans", the paper's), the means of the classes ("class":
+        no clustering, needs y), or both ("auto"; without y only clusters).
     batch_size : int, default=512
         Rows in a mini-batch.
     scale : bool, default=True
         Measure distances in units of each feature's standard deviation.
+    min_gap : float, default=0.05
+        Thresholds of a feature closer than this many standard deviations count as one.
     fill : bool, default=True
         Fill up with even cuts to ``max_thresholds`` for each feature; a feature with no
         more distinct values than that gets all midpoints.
@@ -199,11 +207,12 @@ class CentroidCandidates(BaseCandidates):
 
     Attributes
     ----------
-    centroids_ : ndarray of shape (n_clusters, n_features)
-    scales_ : ndarray of shape (n_clusters, n_features)
+    centroids_ : ndarray of shape (n_centroids, n_features)
+        Centroids of the clusters, then means of the classes.
+    scales_ : ndarray of shape (n_centroids, n_features)
         Standard deviation of each feature within each cluster.
     pairs_ : ndarray of shape (n_pairs, 2)
-        The pairs used, farthest first.
+        The pairs used, farthest first; clusters pair with clusters, classes with classes.
     thresholds_ : list of n_features arrays, float32
     n_thresholds_ : ndarray of shape (n_features,)
 
@@ -302,37 +311,30 @@ class CentroidCandidates(BaseCandidates):
         return self.centroids == "auto"
 
     def _place(self, data: TrainingData) -> Dictionary:
-        families = [self._cluster(data, by_class) for by_class in self._families(data)]
-        self.centroids_ = np.concatenate([c["centroids"] for c in families])
-        self.scales_ = np.concatenate([c["scales"] for c in families])
-        self.pairs_ = all_pairs([c["squared_distances"] for c in families], self.n_pairs)
+        found = self._cluster(data)
+        families = [found["clusters"], found["classes"]]
+        self.centroids_ = np.concatenate([means for means, _, _ in families])
+        self.scales_ = np.concatenate([scales for _, scales, _ in families])
+        self.pairs_ = all_pairs([distances for *_, distances in families], self.n_pairs)
         zeta = boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary)
-        useful = drop_useless(zeta, families[0], self.min_gap)
+        useful = drop_useless(zeta, found, self.min_gap)
         budget = fill_budget(data.X.shape[1], self.max_thresholds) if self.fill else 0
         return filled_dictionary(data, useful, budget) if budget else flatten(useful)
 
-    def _families(self, data: TrainingData) -> list[bool]:
-        """Which centroids are used: of clusters (False), of classes (True) or both."""
-        if self.centroids == "auto":
-            return [False, True] if data.n_classes > 1 else [False]
-        return [self.centroids == "class"]
-
-    def _cluster(self, data: TrainingData, by_class: bool) -> dict[str, Any]:
-        if by_class:
-            n_clusters = data.n_classes
-        elif self.n_clusters == "classes":
-            n_clusters = max(2, data.n_classes)
-        else:
-            n_clusters = AUTO_CLUSTERS if self.n_clusters == "auto" else self.n_clusters
+    def _cluster(self, data: TrainingData) -> dict[str, Any]:
+        n_clusters = {"auto": AUTO_CLUSTERS, "classes": max(2, data.n_classes)}.get(
+            self.n_clusters, self.n_clusters
+        )
         return _core.cluster(
             data.X,
             data.weights,
-            data.labels if by_class else None,
-            n_clusters=n_clusters,
+            data.labels,
+            n_clusters=n_clusters if self.centroids != "class" else 0,
+            n_classes=data.n_classes if self.centroids != "kmeans" else 0,
             batch_size=self.batch_size,
             n_steps=N_STEPS,
             moment_rows=MOMENT_ROWS,
-            measure_rows=max(MEASURE_ROWS, 16 * n_clusters),
+            measure_rows=max(MEASURE_ROWS, 16 * max(n_clusters, data.n_classes)),
             standardize=self.scale,
             seed=data.seed,
             n_threads=data.n_threads,

@@ -33,9 +33,12 @@ Matrix<T> typed(const AnyArray& X) {
 }
 
 AnyMatrix as_matrix(const AnyArray& X) {
-    if (X.dtype() == nb::dtype<float>()) return typed<float>(X);
-    if (X.dtype() == nb::dtype<double>()) return typed<double>(X);
-    if (X.dtype() == nb::dtype<std::uint8_t>()) return typed<std::uint8_t>(X);
+    if (X.dtype() == nb::dtype<float>())
+        return typed<float>(X);
+    if (X.dtype() == nb::dtype<double>())
+        return typed<double>(X);
+    if (X.dtype() == nb::dtype<std::uint8_t>())
+        return typed<std::uint8_t>(X);
     throw nb::type_error("X must be float32, float64 or uint8");
 }
 
@@ -48,7 +51,8 @@ const T* data_or_null(const Optional<T>& array) {
 template <class T>
 nb::object to_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
     auto* owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    nb::capsule owner(owned,
+                      [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
 }
 
@@ -75,33 +79,44 @@ auto with_team(int n_threads, Body body) {
     }
 }
 
-Dictionary as_dictionary(const Array<float>& values, const Array<std::int64_t>& offsets) {
-    return {values.data(), offsets.data(), static_cast<std::int64_t>(offsets.shape(0)) - 1};
+Dictionary as_dictionary(const Array<float>& values,
+                         const Array<std::int64_t>& offsets) {
+    return {values.data(), offsets.data(),
+            static_cast<std::int64_t>(offsets.shape(0)) - 1};
 }
 
 void check_features(const AnyMatrix& X, const Dictionary& dictionary) {
     if (col_count(X) != dictionary.n_features) {
-        throw nb::value_error("X and the dictionary differ in their number of features");
+        throw nb::value_error(
+            "X and the dictionary differ in their number of features");
     }
+}
+
+nb::tuple centroid_arrays(Centroids&& c, std::size_t n_features) {
+    const auto k = static_cast<std::size_t>(c.count);
+    return nb::make_tuple(to_array(std::move(c.means), {k, n_features}),
+                          to_array(std::move(c.scales), {k, n_features}),
+                          to_array(std::move(c.squared_distances), {k, k}));
 }
 
 nb::dict cluster_array(const AnyArray& X, const Optional<double>& weights,
                        const Optional<std::uint32_t>& labels, int n_clusters,
-                       int batch_size, int n_steps, std::int64_t moment_rows,
-                       std::int64_t measure_rows, bool standardize, std::uint64_t seed,
-                       int n_threads) {
+                       int n_classes, int batch_size, int n_steps,
+                       std::int64_t moment_rows, std::int64_t measure_rows,
+                       bool standardize, std::uint64_t seed, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
-    const ClusterSettings settings{n_clusters,   batch_size,  n_steps, moment_rows,
-                                   measure_rows, standardize, seed};
+    if (n_classes > 0 && !labels)
+        throw nb::value_error("class means need labels");
+    const ClusterSettings settings{n_clusters,  n_classes,    batch_size,  n_steps,
+                                   moment_rows, measure_rows, standardize, seed};
     Clusters c = with_team(n_threads, [&](Team& team) {
-        return cluster(matrix, data_or_null(weights), data_or_null(labels), settings, team);
+        return cluster(matrix, data_or_null(weights), data_or_null(labels), settings,
+                       team);
     });
-    const auto k = static_cast<std::size_t>(c.n_clusters);
     const auto p = static_cast<std::size_t>(col_count(matrix));
     nb::dict result;
-    result["centroids"] = to_array(std::move(c.centroids), {k, p});
-    result["scales"] = to_array(std::move(c.scales), {k, p});
-    result["squared_distances"] = to_array(std::move(c.squared_distances), {k, k});
+    result["clusters"] = centroid_arrays(std::move(c.clusters), p);
+    result["classes"] = centroid_arrays(std::move(c.classes), p);
     result["low"] = to_array(std::move(c.low));
     result["high"] = to_array(std::move(c.high));
     result["deviation"] = to_array(std::move(c.deviation));
@@ -110,13 +125,14 @@ nb::dict cluster_array(const AnyArray& X, const Optional<double>& weights,
 
 nb::tuple make_thresholds_array(
     const AnyArray& X, const Optional<double>& weights,
-    const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& boundaries,
+    const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>&
+        boundaries,
     int budget, std::int64_t n_rows, std::uint64_t seed, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
     Thresholds t = with_team(n_threads, [&](Team& team) {
         return make_thresholds(matrix, data_or_null(weights), boundaries.data(),
-                               static_cast<int>(boundaries.shape(1)), budget, n_rows, seed,
-                               team);
+                               static_cast<int>(boundaries.shape(1)), budget, n_rows,
+                               seed, team);
     });
     return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)),
                           t.exact);
@@ -124,10 +140,11 @@ nb::tuple make_thresholds_array(
 
 // `codes` is the caller's: NumPy asks for huge pages, which halves the cost of memory
 // that is written for the first time.
-void encode_array(const AnyArray& X, const Array<float>& values,
-                  const Array<std::int64_t>& offsets, int width,
-                  nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes,
-                  int n_threads) {
+void encode_array(
+    const AnyArray& X, const Array<float>& values, const Array<std::int64_t>& offsets,
+    int width,
+    nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes,
+    int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
     const Dictionary dictionary = as_dictionary(values, offsets);
     check_features(matrix, dictionary);
@@ -156,16 +173,15 @@ nb::dict tree_dict(TreeArrays&& tree, int n_classes) {
 }
 
 // From `codes` in blocks of `code_width` features, or (null) straight from X.
-nb::dict grow_tree(const AnyArray& X, const Optional<std::uint8_t>& codes,
-                   int code_width, const Array<float>& values,
-                   const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
-                   const Optional<std::uint32_t>& counts,
-                   const Optional<std::uint64_t>& wide_counts,
-                   const Optional<double>& weights, int n_classes, bool entropy,
-                   std::int64_t max_depth, std::int64_t min_samples_split,
-                   std::int64_t min_samples_leaf, double min_impurity_decrease,
-                   std::int64_t max_candidates, bool reuse_splits, bool renew_thresholds,
-                   std::int64_t renew_rows, std::uint64_t seed, int n_threads) {
+nb::dict grow_tree(
+    const AnyArray& X, const Optional<std::uint8_t>& codes, int code_width,
+    const Array<float>& values, const Array<std::int64_t>& offsets,
+    const Array<std::uint32_t>& labels, const Optional<std::uint32_t>& counts,
+    const Optional<std::uint64_t>& wide_counts, const Optional<double>& weights,
+    int n_classes, bool entropy, std::int64_t max_depth, std::int64_t min_samples_split,
+    std::int64_t min_samples_leaf, double min_impurity_decrease,
+    std::int64_t max_candidates, bool reuse_splits, bool renew_thresholds,
+    std::int64_t renew_rows, std::uint64_t seed, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const GrowSettings settings{entropy ? Criterion::entropy : Criterion::gini,
                                 n_classes,
@@ -183,8 +199,9 @@ nb::dict grow_tree(const AnyArray& X, const Optional<std::uint8_t>& codes,
     const AnyMatrix matrix = as_matrix(X);
     check_features(matrix, dictionary);
     auto grow = [&](const auto& sample, Team& team) {
-        return codes ? grow_from_codes(matrix, coded, dictionary, sample, settings, team)
-                     : grow_from_values(matrix, dictionary, sample, settings, team);
+        return codes
+                   ? grow_from_codes(matrix, coded, dictionary, sample, settings, team)
+                   : grow_from_values(matrix, dictionary, sample, settings, team);
     };
     TreeArrays tree = with_team(n_threads, [&](Team& team) {
         if (wide_counts) {
@@ -204,7 +221,8 @@ nb::object find_leaves_array(const AnyArray& X, const Array<std::int32_t>& featu
                              const Array<std::int32_t>& left,
                              const Array<std::uint8_t>& missing_left, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
-    const TreeView tree{feature.data(), threshold.data(), left.data(), missing_left.data()};
+    const TreeView tree{feature.data(), threshold.data(), left.data(),
+                        missing_left.data()};
     std::vector<std::int64_t> leaf(static_cast<std::size_t>(row_count(matrix)));
     with_team(n_threads, [&](Team& team) {
         find_leaves(matrix, tree, team, leaf.data());
@@ -218,23 +236,25 @@ nb::object find_leaves_array(const AnyArray& X, const Array<std::int32_t>& featu
 NB_MODULE(_core, m) {
     m.doc() = "The compiled stages of dics. Private: use the estimators.";
     m.def("cluster", &cluster_array, "X"_a, "weights"_a.none(), "labels"_a.none(),
-          "n_clusters"_a, "batch_size"_a, "n_steps"_a, "moment_rows"_a, "measure_rows"_a,
-          "standardize"_a, "seed"_a, "n_threads"_a,
-          "Centroids and spreads of clusters of a bounded number of rows.");
+          "n_clusters"_a, "n_classes"_a, "batch_size"_a, "n_steps"_a, "moment_rows"_a,
+          "measure_rows"_a, "standardize"_a, "seed"_a, "n_threads"_a,
+          "Means, spreads and distances of clusters and of classes.");
     m.def("make_thresholds", &make_thresholds_array, "X"_a, "weights"_a.none(),
           "boundaries"_a, "budget"_a, "n_rows"_a, "seed"_a, "n_threads"_a,
           "Thresholds of each feature: the boundaries, filled up with even cuts.");
-    m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "width"_a,
-          "codes"_a, "n_threads"_a, "Write the codes of X, in blocks of `width` features.");
-    m.def("grow_tree", &grow_tree, "X"_a, "codes"_a.none(), "code_width"_a, "values"_a, "offsets"_a, "labels"_a,
-          "counts"_a.none(), "wide_counts"_a.none(), "weights"_a.none(), "n_classes"_a,
-          "entropy"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
-          "min_impurity_decrease"_a, "max_candidates"_a, "reuse_splits"_a, "renew_thresholds"_a,
-          "renew_rows"_a, "seed"_a, "n_threads"_a, "Grow one tree; returns its flat arrays.");
-    m.def("find_leaves", &find_leaves_array, "X"_a, "feature"_a, "threshold"_a, "left"_a,
-          "missing_left"_a, "n_threads"_a, "The leaf of each row of X.");
-    m.def("instruction_set", [] { return std::string(kernels().name); },
-          "Which build of the kernels runs here: 'avx2' or 'baseline'.");
+    m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "width"_a, "codes"_a,
+          "n_threads"_a, "Write the codes of X, in blocks of `width` features.");
+    m.def("grow_tree", &grow_tree, "X"_a, "codes"_a.none(), "code_width"_a, "values"_a,
+          "offsets"_a, "labels"_a, "counts"_a.none(), "wide_counts"_a.none(),
+          "weights"_a.none(), "n_classes"_a, "entropy"_a, "max_depth"_a,
+          "min_samples_split"_a, "min_samples_leaf"_a, "min_impurity_decrease"_a,
+          "max_candidates"_a, "reuse_splits"_a, "renew_thresholds"_a, "renew_rows"_a,
+          "seed"_a, "n_threads"_a, "Grow one tree; returns its flat arrays.");
+    m.def("find_leaves", &find_leaves_array, "X"_a, "feature"_a, "threshold"_a,
+          "left"_a, "missing_left"_a, "n_threads"_a, "The leaf of each row of X.");
+    m.def(
+        "instruction_set", [] { return std::string(kernels().name); },
+        "Which build of the kernels runs here: 'avx2' or 'baseline'.");
 }
 
 }  // namespace dics

@@ -13,13 +13,19 @@ template <class T, class Count>
 bool count_below(const CountBelowArgs<T, Count>& args) {
     const Kernels& k = kernels();
     if constexpr (sizeof(Count) == 4) {
-        if constexpr (std::is_same_v<T, float>) return k.count_float_32(args);
-        if constexpr (std::is_same_v<T, double>) return k.count_double_32(args);
-        if constexpr (std::is_same_v<T, std::uint8_t>) return k.count_byte_32(args);
+        if constexpr (std::is_same_v<T, float>)
+            return k.count_float_32(args);
+        if constexpr (std::is_same_v<T, double>)
+            return k.count_double_32(args);
+        if constexpr (std::is_same_v<T, std::uint8_t>)
+            return k.count_byte_32(args);
     } else {
-        if constexpr (std::is_same_v<T, float>) return k.count_float_64(args);
-        if constexpr (std::is_same_v<T, double>) return k.count_double_64(args);
-        if constexpr (std::is_same_v<T, std::uint8_t>) return k.count_byte_64(args);
+        if constexpr (std::is_same_v<T, float>)
+            return k.count_float_64(args);
+        if constexpr (std::is_same_v<T, double>)
+            return k.count_double_64(args);
+        if constexpr (std::is_same_v<T, std::uint8_t>)
+            return k.count_byte_64(args);
     }
 }
 
@@ -42,10 +48,15 @@ class CandidateSearch {
 
     CandidateSearch(const Matrix<T>& X, const Dictionary& dictionary,
                     NodeRows<Count>& rows, const GrowSettings& settings, Team& team)
-        : X_(X), dictionary_(dictionary), r_(rows), settings_(settings), team_(team),
+        : X_(X),
+          dictionary_(dictionary),
+          r_(rows),
+          settings_(settings),
+          team_(team),
           width_(settings.n_classes + (rows.weighted() ? 1 : 0)) {
         if (!settings.reuse_splits) {
-            for (std::int64_t i = 0; i < dictionary.size(); ++i) left_over_.push_back(i);
+            for (std::int64_t i = 0; i < dictionary.size(); ++i)
+                left_over_.push_back(i);
         }
     }
 
@@ -66,16 +77,19 @@ class CandidateSearch {
         if (parallel) {
             team_.run(n_blocks, true, [&](std::int64_t block, int) { count(block); });
         } else {
-            for (std::int64_t block = 0; block < n_blocks; ++block) count(block);
+            for (std::int64_t block = 0; block < n_blocks; ++block)
+                count(block);
         }
         Split best;
         for (std::int64_t first = 0; first < n;) {
             std::int64_t last = first;
-            while (last < n && at(context, last).feature == at(context, first).feature) {
+            while (last < n &&
+                   at(context, last).feature == at(context, first).feature) {
                 ++last;
             }
             const Split split = search_feature(first, last, node, context);
-            if (split.beats(best)) best = split;
+            if (split.beats(best))
+                best = split;
             first = last;
         }
         return best;
@@ -83,13 +97,15 @@ class CandidateSearch {
 
     bool goes_left(const Split& split, std::uint32_t row) const {
         const T x = X_(row, split.feature);
-        if (x != x) return split.missing_left;
+        if (x != x)
+            return split.missing_left;
         return x < dictionary_.thresholds(split.feature)[split.index];
     }
 
     // Line 8 of Algorithm 2 taken literally: the used split leaves the dictionary.
     void use(const Split& split) {
-        if (settings_.reuse_splits) return;
+        if (settings_.reuse_splits)
+            return;
         const std::int64_t id = dictionary_.offsets[split.feature] + split.index;
         left_over_.erase(std::lower_bound(left_over_.begin(), left_over_.end(), id));
     }
@@ -112,7 +128,8 @@ class CandidateSearch {
         context.candidates.clear();
         std::int64_t f = 0;
         for (std::int64_t id : sample_without_replacement(combine(node.key, 3), n, k)) {
-            if (!all_left) id = left_over_[static_cast<std::size_t>(id)];
+            if (!all_left)
+                id = left_over_[static_cast<std::size_t>(id)];
             f = std::upper_bound(dictionary_.offsets + f,
                                  dictionary_.offsets + dictionary_.n_features + 1, id) -
                 dictionary_.offsets - 1;
@@ -137,11 +154,12 @@ class CandidateSearch {
         count_below(CountBelowArgs<T, Count>{
             X_.data, X_.row_stride, column, threshold, r_.rows.data() + node.begin,
             r_.labels.data() + node.begin,
-            r_.weighted() ? r_.counts.data() + node.begin : nullptr, node.size(), width_,
-            context.below.data() + offset, context.missing.data() + offset});
+            r_.weighted() ? r_.counts.data() + node.begin : nullptr, node.size(),
+            width_, context.below.data() + offset, context.missing.data() + offset});
     }
 
-    static const Count* lane(const std::vector<Count>& counts, std::int64_t i, int width) {
+    static const Count* lane(const std::vector<Count>& counts, std::int64_t i,
+                             int width) {
         return counts.data() + i / kCandidateBlock * width * kCandidateBlock +
                i % kCandidateBlock;
     }
@@ -163,12 +181,14 @@ class CandidateSearch {
         const std::int64_t n_missing = rows_in(lane(context.missing, first, width_));
         Split best;
         for (const bool missing_left : {false, true}) {
-            if (missing_left && n_missing == 0) break;
+            if (missing_left && n_missing == 0)
+                break;
             for (std::int64_t i = first; i < last;) {
                 // Candidates with as many rows below them cut in the same place.
                 const std::int64_t below = rows_in(lane(context.below, i, width_));
                 std::int64_t end = i + 1;
-                while (end < last && rows_in(lane(context.below, end, width_)) == below) {
+                while (end < last &&
+                       rows_in(lane(context.below, end, width_)) == below) {
                     ++end;
                 }
                 const std::int64_t left = below + (missing_left ? n_missing : 0);

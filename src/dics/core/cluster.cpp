@@ -32,7 +32,9 @@ struct MomentSums {
     explicit MomentSums(std::size_t n)
         : low(n, std::numeric_limits<double>::infinity()),
           high(n, -std::numeric_limits<double>::infinity()),
-          sum(n), square_sum(n), count(n) {}
+          sum(n),
+          square_sum(n),
+          count(n) {}
 
     void add(const Matrix<T>& X, std::int64_t row) {
         const T* x = X.data + row * X.row_stride;
@@ -89,7 +91,8 @@ Moments measure_moments(const Matrix<T>& X, const Rows& rows, Team& team) {
         m.mean[f] = s.sum[f] / count;
         const double variance = s.square_sum[f] / count - m.mean[f] * m.mean[f];
         m.scale[f] = variance > 0 ? std::sqrt(variance) : 0.0;
-        if (!(s.low[f] < s.high[f])) m.scale[f] = 0.0;
+        if (!(s.low[f] < s.high[f]))
+            m.scale[f] = 0.0;
         // Values near the end of the range of double overflow the squares.
         if (!std::isfinite(m.mean[f]) || !std::isfinite(m.scale[f])) {
             m.mean[f] = s.low[f] / 2 + s.high[f] / 2;
@@ -111,7 +114,8 @@ class Preparation {
         : X_(X), stride_(padded(X.n_cols)) {
         const auto p = static_cast<std::size_t>(X.n_cols);
         double widest = 0;
-        for (double scale : m.scale) widest = std::max(widest, scale);
+        for (double scale : m.scale)
+            widest = std::max(widest, scale);
         for (std::size_t f = 0; f < p; ++f) {
             const bool constant = !(m.scale[f] > 0);
             low_.push_back(static_cast<V>(constant ? 0 : m.low[f]));
@@ -131,7 +135,8 @@ class Preparation {
         } else {
             fill(x, X_.col_stride, out);
         }
-        for (std::int64_t f = X_.n_cols; f < stride_; ++f) out[f] = 0.0f;
+        for (std::int64_t f = X_.n_cols; f < stride_; ++f)
+            out[f] = 0.0f;
     }
 
   private:
@@ -206,24 +211,27 @@ Centers start_centers(const Preparation<T>& prepare, const Rows& rows,
             total += weight * (c == 0 ? 1.0 : static_cast<double>(nearest[i]));
             chance[i] = total;
         }
-        if (!(total > 0)) break;  // fewer distinct rows than clusters
+        if (!(total > 0))
+            break;  // fewer distinct rows than clusters
         const double target = stream.uniform() * total;
         const auto at = std::upper_bound(chance.begin(), chance.end(), target);
-        const auto pick = std::min(n - 1, static_cast<std::int64_t>(at - chance.begin()));
+        const auto pick =
+            std::min(n - 1, static_cast<std::int64_t>(at - chance.begin()));
         const float* center = points.data() + pick * stride;
         const float center_norm = norms[static_cast<std::size_t>(pick)];
         centers.points.insert(centers.points.end(), center, center + stride);
         ++centers.count;
         each_chunk([&](std::int64_t first, std::int64_t last) {
             float products[kChunkRows];
-            kernels().dots(points.data() + first * stride, static_cast<int>(last - first),
-                           center, 1, stride, products);
+            kernels().dots(points.data() + first * stride,
+                           static_cast<int>(last - first), center, 1, stride, products);
             for (std::int64_t i = first; i < last; ++i) {
                 const auto s = static_cast<std::size_t>(i);
                 float distance = norms[s] + center_norm - 2 * products[i - first];
                 // Rounding leaves a speck where the distance is 0; a chance of
                 // 1e-6 of the norm is nothing, and identical rows must end the loop.
-                if (distance < 1e-6f * (norms[s] + center_norm)) distance = 0;
+                if (distance < 1e-6f * (norms[s] + center_norm))
+                    distance = 0;
                 nearest[s] = std::min(nearest[s], distance);
             }
         });
@@ -269,20 +277,19 @@ int nearest_center(const float* products, const Centers& centers) {
     return best;
 }
 
-// Assigns rows to their nearest center (or to the given label) and sums them up,
-// one ClusterSums per chunk.
+// Assigns rows to their nearest center and sums them up, one ClusterSums per chunk.
+// With labels, each row is added to its class as well; classes come after the clusters.
 template <class T>
-void sum_clusters(const Preparation<T>& prepare, const Rows& rows, const double* weights,
-                  const std::uint32_t* labels, const Centers& centers,
-                  std::int64_t chunk_rows, double unit_weight, Team& team,
-                  std::vector<ClusterSums>& parts) {
+void sum_clusters(const Preparation<T>& prepare, const Rows& rows,
+                  const double* weights, const std::uint32_t* labels, int n_classes,
+                  const Centers& centers, std::int64_t chunk_rows, double unit_weight,
+                  Team& team, std::vector<ClusterSums>& parts) {
     const auto n = static_cast<std::int64_t>(rows.size());
     const std::int64_t stride = prepare.stride();
     const std::int64_t n_chunks = (n + chunk_rows - 1) / chunk_rows;
     while (static_cast<std::int64_t>(parts.size()) < n_chunks) {
-        parts.emplace_back(centers.count, stride);
+        parts.emplace_back(centers.count + n_classes, stride);
     }
-    parts.resize(static_cast<std::size_t>(n_chunks), ClusterSums(0, stride));
     const std::int64_t work = n * stride * std::max(1, centers.count / 4);
     team.run(n_chunks, work >= kParallelValues, [&](std::int64_t chunk, int) {
         ClusterSums& sums = parts[static_cast<std::size_t>(chunk)];
@@ -292,20 +299,25 @@ void sum_clusters(const Preparation<T>& prepare, const Rows& rows, const double*
             static_cast<std::size_t>(kRowsAtOnce * centers.count));
         const std::int64_t end = std::min(n, (chunk + 1) * chunk_rows);
         for (std::int64_t i = chunk * chunk_rows; i < end; i += kRowsAtOnce) {
-            const int m = static_cast<int>(std::min<std::int64_t>(kRowsAtOnce, end - i));
+            const int m =
+                static_cast<int>(std::min<std::int64_t>(kRowsAtOnce, end - i));
             for (int k = 0; k < m; ++k) {
                 prepare.row(rows[static_cast<std::size_t>(i + k)], &x[k * stride]);
             }
-            if (!labels) {
-                kernels().dots(x.data(), m, centers.points.data(), centers.count, stride,
-                               products.data());
-            }
+            kernels().dots(x.data(), m, centers.points.data(), centers.count, stride,
+                           products.data());
             for (int k = 0; k < m; ++k) {
                 const std::uint32_t row = rows[static_cast<std::size_t>(i + k)];
-                const int c = labels ? static_cast<int>(labels[row])
-                                     : nearest_center(&products[k * centers.count],
-                                                      centers);
-                sums.add(c, &x[k * stride], weights ? weights[row] * unit_weight : 1.0);
+                const double weight = weights ? weights[row] * unit_weight : 1.0;
+                const float* point = &x[k * stride];
+                if (centers.count > 0) {
+                    sums.add(nearest_center(&products[k * centers.count], centers),
+                             point, weight);
+                }
+                if (n_classes > 0) {
+                    sums.add(centers.count + static_cast<int>(labels[row]), point,
+                             weight);
+                }
             }
         }
     });
@@ -316,8 +328,10 @@ void move_centers(Centers& centers, std::vector<double>& seen,
                   const std::vector<ClusterSums>& parts) {
     for (int c = 0; c < centers.count; ++c) {
         double added = 0;
-        for (const auto& part : parts) added += part.weight[static_cast<std::size_t>(c)];
-        if (!(added > 0)) continue;
+        for (const auto& part : parts)
+            added += part.weight[static_cast<std::size_t>(c)];
+        if (!(added > 0))
+            continue;
         double& before = seen[static_cast<std::size_t>(c)];
         const auto keep = static_cast<float>(before / (before + added));
         const auto take = static_cast<float>(1 / (before + added));
@@ -325,29 +339,30 @@ void move_centers(Centers& centers, std::vector<double>& seen,
         float* point = centers.at(c);
         for (std::int64_t f = 0; f < centers.stride; ++f) {
             float sum = 0;
-            for (const auto& part : parts) sum += part.sum[c * centers.stride + f];
+            for (const auto& part : parts)
+                sum += part.sum[c * centers.stride + f];
             point[f] = keep * point[f] + take * sum;
         }
     }
     centers.update_norms();
 }
 
-Clusters measured(const std::vector<ClusterSums>& parts, const Moments& moments,
-                  int n_clusters, std::int64_t stride, bool standardize) {
+// The centroids summed up at [first, last) of each part.
+Centroids measured(const std::vector<ClusterSums>& parts, int first, int last,
+                   const Moments& moments, std::int64_t stride, bool standardize) {
     double widest = 0;
-    for (double scale : moments.scale) widest = std::max(widest, scale);
+    for (double scale : moments.scale)
+        widest = std::max(widest, scale);
     const std::size_t p = moments.mean.size();
-    Clusters result;
-    result.low = moments.low;
-    result.high = moments.high;
-    result.deviation = moments.scale;
+    Centroids result;
     std::vector<double> points;  // prepared units, for the distances
-    for (int c = 0; c < n_clusters; ++c) {
+    for (int c = first; c < last; ++c) {
         double weight = 0;
-        for (const auto& part : parts) weight += part.weight[static_cast<std::size_t>(c)];
-        if (!(weight > 0)) continue;
-        ++result.n_clusters;
-        result.weights.push_back(weight);
+        for (const auto& part : parts)
+            weight += part.weight[static_cast<std::size_t>(c)];
+        if (!(weight > 0))
+            continue;
+        ++result.count;
         for (std::size_t f = 0; f < p; ++f) {
             double sum = 0, square_sum = 0;
             for (const auto& part : parts) {
@@ -357,18 +372,16 @@ Clusters measured(const std::vector<ClusterSums>& parts, const Moments& moments,
             }
             const double mean = sum / weight;
             const double variance = std::max(0.0, square_sum / weight - mean * mean);
-            const double unit = standardize ? moments.scale[f] : widest;
+            const bool constant = !(moments.scale[f] > 0);
+            const double unit = constant      ? 0.0
+                                : standardize ? moments.scale[f]
+                                              : widest;
             points.push_back(mean);
-            if (moments.scale[f] > 0) {
-                result.centroids.push_back(moments.mean[f] + mean * unit);
-                result.scales.push_back(std::sqrt(variance) * unit);
-            } else {
-                result.centroids.push_back(moments.mean[f]);
-                result.scales.push_back(0.0);
-            }
+            result.means.push_back(moments.mean[f] + mean * unit);
+            result.scales.push_back(std::sqrt(variance) * unit);
         }
     }
-    const auto k = static_cast<std::size_t>(result.n_clusters);
+    const auto k = static_cast<std::size_t>(result.count);
     result.squared_distances.resize(k * k);
     for (std::size_t i = 0; i < k; ++i) {
         for (std::size_t j = i + 1; j < k; ++j) {
@@ -386,7 +399,8 @@ Clusters measured(const std::vector<ClusterSums>& parts, const Moments& moments,
 
 Rows drawn_rows(const Rows& pool, std::uint64_t key, std::int64_t n_draws) {
     Rows rows = stratified_rows(key, static_cast<std::int64_t>(pool.size()), n_draws);
-    for (auto& row : rows) row = pool[row];
+    for (auto& row : rows)
+        row = pool[row];
     return rows;
 }
 
@@ -395,7 +409,8 @@ Rows weighted_rows(std::int64_t n, const double* weights) {
     Rows rows;
     rows.reserve(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) {
-        if (!weights || weights[i] > 0) rows.push_back(static_cast<std::uint32_t>(i));
+        if (!weights || weights[i] > 0)
+            rows.push_back(static_cast<std::uint32_t>(i));
     }
     return rows;
 }
@@ -407,37 +422,41 @@ Clusters cluster_rows(const Matrix<T>& X, const double* weights,
     const Rows pool = weighted_rows(X.n_rows, weights);
     double largest = 0;
     if (weights) {
-        for (std::uint32_t row : pool) largest = std::max(largest, weights[row]);
+        for (std::uint32_t row : pool)
+            largest = std::max(largest, weights[row]);
     }
     const double unit_weight = weights ? 1 / largest : 1.0;
 
-    const Moments moments = measure_moments(
-        X, drawn_rows(pool, combine(s.seed, 1), s.moment_rows), team);
+    const Moments moments =
+        measure_moments(X, drawn_rows(pool, combine(s.seed, 1), s.moment_rows), team);
     const Preparation<T> prepare(X, moments, s.standardize);
     Centers centers;
+    centers.stride = prepare.stride();
     std::vector<ClusterSums> parts;
-    if (labels) {
-        centers.count = s.n_clusters;
-        centers.stride = prepare.stride();
-    } else {
+    if (s.n_clusters > 0) {
         const Rows start =
             drawn_rows(pool, combine(s.seed, 2),
                        std::max<std::int64_t>(kStartRows, 3 * s.n_clusters));
         centers = start_centers(prepare, start, weights, s.n_clusters,
                                 combine(s.seed, 3), team);
         centers.update_norms();
-        std::vector<double> seen(static_cast<std::size_t>(centers.count), 0.0);
-        for (int step = 0; step < s.n_steps; ++step) {
-            const auto key = combine(s.seed, 16 + static_cast<std::uint64_t>(step));
-            sum_clusters(prepare, drawn_rows(pool, key, s.batch_size), weights, nullptr,
-                         centers, kChunkRows, unit_weight, team, parts);
-            move_centers(centers, seen, parts);
-        }
+    }
+    std::vector<double> seen(static_cast<std::size_t>(centers.count), 0.0);
+    for (int step = 0; step < (centers.count > 0 ? s.n_steps : 0); ++step) {
+        const auto key = combine(s.seed, 16 + static_cast<std::uint64_t>(step));
+        sum_clusters(prepare, drawn_rows(pool, key, s.batch_size), weights, nullptr, 0,
+                     centers, kChunkRows, unit_weight, team, parts);
+        move_centers(centers, seen, parts);
     }
     parts.clear();
     sum_clusters(prepare, drawn_rows(pool, combine(s.seed, 4), s.measure_rows), weights,
-                 labels, centers, kMeasureChunkRows, unit_weight, team, parts);
-    return measured(parts, moments, centers.count, prepare.stride(), s.standardize);
+                 labels, s.n_classes, centers, kMeasureChunkRows, unit_weight, team,
+                 parts);
+    const int k = centers.count;
+    return Clusters{
+        measured(parts, 0, k, moments, prepare.stride(), s.standardize),
+        measured(parts, k, k + s.n_classes, moments, prepare.stride(), s.standardize),
+        moments.low, moments.high, moments.scale};
 }
 
 }  // namespace

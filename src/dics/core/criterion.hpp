@@ -59,7 +59,8 @@ struct Entropy {
 
     template <class Count>
     static typename Wide<Count>::type term(Count count) {
-        if (count < kTableSize && sizeof(Count) == 4) return table()[count];
+        if (count < kTableSize && sizeof(Count) == 4)
+            return table()[count];
         return exact<Count>(count);
     }
     template <class Count, class W>
@@ -76,7 +77,8 @@ struct Entropy {
 
     template <class Count>
     static std::int64_t exact(Count count) {
-        if (count == 0) return 0;
+        if (count == 0)
+            return 0;
         const double x = static_cast<double>(count);
         return std::llrint(x * std::log2(x) * kUnit<Count>);
     }

@@ -20,7 +20,8 @@ const Kernels& choose() {
 #ifdef DICS_HAVE_AVX2
     const char* forced = std::getenv("DICS_ISA");
     const bool plain = forced != nullptr && std::string_view(forced) == "baseline";
-    if (!plain && __builtin_cpu_supports("avx2")) return avx2::table;
+    if (!plain && __builtin_cpu_supports("avx2"))
+        return avx2::table;
 #endif
     return baseline::table;
 }

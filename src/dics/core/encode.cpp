@@ -14,7 +14,7 @@ namespace {
 // from memory took 5 times longer (MNIST, a new page for every value).
 constexpr std::int64_t kBlockRows = kEncodeRows;
 constexpr std::int64_t kBlocksPerTask = 8;
-constexpr std::int64_t kTileCols = 16;  // one cache line of a float32 row
+constexpr std::int64_t kTileCols = 16;                // one cache line of a float32 row
 constexpr std::int64_t kTileStride = kBlockRows + 8;  // columns in different cache sets
 constexpr std::int64_t kParallelValues = 1 << 16;
 
@@ -24,7 +24,8 @@ ByteTable byte_table(const float* tau, int n_tau) {
     ByteTable table{};
     int code = 0;
     for (int value = 0; value < 256; ++value) {
-        while (code < n_tau && tau[code] <= static_cast<float>(value)) ++code;
+        while (code < n_tau && tau[code] <= static_cast<float>(value))
+            ++code;
         table[static_cast<std::size_t>(value)] = static_cast<std::uint8_t>(code);
     }
     return table;
@@ -46,7 +47,8 @@ class Encoder {
 
     void block(std::int64_t first_row) const {
         const std::int64_t n = std::min(kBlockRows, X_.n_rows - first_row);
-        if (X_.col_stride == 1) touch(first_row, n);
+        if (X_.col_stride == 1)
+            touch(first_row, n);
         const std::int64_t step = width_ == 1 ? kMaxCodeWidth : width_;
         for (std::int64_t col = 0; col < X_.n_cols; col += step) {
             tile(first_row, n, col, std::min(X_.n_cols, col + step));
@@ -92,7 +94,8 @@ class Encoder {
     void encode_column(std::int64_t f, const T* x, std::uint8_t* codes) const {
         if constexpr (std::is_same_v<T, std::uint8_t>) {
             const ByteTable& table = tables_[static_cast<std::size_t>(f)];
-            for (std::int64_t i = 0; i < kBlockRows; ++i) codes[i] = table[x[i]];
+            for (std::int64_t i = 0; i < kBlockRows; ++i)
+                codes[i] = table[x[i]];
         } else if constexpr (std::is_same_v<T, float>) {
             kernels().encode_float(x, dictionary_.thresholds(f), dictionary_.count(f),
                                    codes);
@@ -120,7 +123,8 @@ class Encoder {
         std::uint8_t* out =
             codes_ + first_col / width_ * X_.n_rows * width_ + first_row * width_;
         for (std::int64_t i = 0; i < n; ++i, out += width_) {
-            std::copy(turned + i * kMaxCodeWidth, turned + i * kMaxCodeWidth + width_, out);
+            std::copy(turned + i * kMaxCodeWidth, turned + i * kMaxCodeWidth + width_,
+                      out);
         }
     }
 

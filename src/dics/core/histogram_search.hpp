@@ -45,11 +45,14 @@ class SmallNodeSearch {
     Cut search(int n_thresholds, const NodeRows<Count>& r, const OpenNode& node,
                const NodeTotals<Count>& totals, std::int64_t min_leaf) {
         Cut best;
-        if (code(0) == code(keys_.size() - 1)) return best;
-        if (left_.size() < totals.counts.size()) left_.resize(totals.counts.size(), 0);
+        if (code(0) == code(keys_.size() - 1))
+            return best;
+        if (left_.size() < totals.counts.size())
+            left_.resize(totals.counts.size(), 0);
         const auto missing_code = static_cast<std::uint32_t>(n_thresholds + 1);
         std::size_t n_present = keys_.size();
-        while (n_present > 0 && code(n_present - 1) == missing_code) --n_present;
+        while (n_present > 0 && code(n_present - 1) == missing_code)
+            --n_present;
         walk(false, n_present, r, node, totals, min_leaf, best);
         if (n_present < keys_.size()) {
             walk(true, n_present, r, node, totals, min_leaf, best);
@@ -68,17 +71,21 @@ class SmallNodeSearch {
         for (std::size_t i = 1; i < keys_.size(); ++i) {
             const std::uint32_t key = keys_[i];
             std::size_t j = i;
-            for (; j > 0 && keys_[j - 1] > key; --j) keys_[j] = keys_[j - 1];
+            for (; j > 0 && keys_[j - 1] > key; --j)
+                keys_[j] = keys_[j - 1];
             keys_[j] = key;
         }
     }
 
     void counting_sort() {
         std::uint32_t start[257] = {};
-        for (const std::uint32_t key : keys_) ++start[(key >> 24) + 1];
-        for (int b = 0; b < 256; ++b) start[b + 1] += start[b];
+        for (const std::uint32_t key : keys_)
+            ++start[(key >> 24) + 1];
+        for (int b = 0; b < 256; ++b)
+            start[b + 1] += start[b];
         sorted_.resize(keys_.size());
-        for (const std::uint32_t key : keys_) sorted_[start[key >> 24]++] = key;
+        for (const std::uint32_t key : keys_)
+            sorted_[start[key >> 24]++] = key;
         keys_.swap(sorted_);
     }
 
@@ -94,15 +101,17 @@ class SmallNodeSearch {
             const Count w = r.count(i);
             const Count l = left_[label];
             const Count right = totals.counts[label] - l;
-            left_sum += Crit::template term<Count>(l + w) - Crit::template term<Count>(l);
-            right_sum +=
-                Crit::template term<Count>(right - w) - Crit::template term<Count>(right);
+            left_sum +=
+                Crit::template term<Count>(l + w) - Crit::template term<Count>(l);
+            right_sum += Crit::template term<Count>(right - w) -
+                         Crit::template term<Count>(right);
             left_[label] = l + w;
             left_weight += w;
             ++left_rows;
         };
         if (missing_left) {
-            for (std::size_t i = n_present; i < keys_.size(); ++i) take(keys_[i]);
+            for (std::size_t i = n_present; i < keys_.size(); ++i)
+                take(keys_[i]);
         }
         int previous = -1;
         for (std::size_t i = 0; i < n_present;) {
@@ -115,7 +124,8 @@ class SmallNodeSearch {
                     best = Cut{score, previous, bin - 1, missing_left, false};
                 }
             }
-            for (; i < n_present && static_cast<int>(code(i)) == bin; ++i) take(keys_[i]);
+            for (; i < n_present && static_cast<int>(code(i)) == bin; ++i)
+                take(keys_[i]);
             previous = bin;
         }
         for (const std::uint32_t key : keys_) {
@@ -127,10 +137,11 @@ class SmallNodeSearch {
     std::vector<Count> left_;  // all zero between calls
 };
 
-// What the codes of a renewed dictionary are in the tree's first one: the range that the
-// rows of each code had there. Gaps are measured in the first dictionary throughout.
+// What the codes of a renewed dictionary are in the tree's first one: the range that
+// the rows of each code had there. Gaps are measured in the first dictionary
+// throughout.
 struct Origin {
-    std::vector<std::int32_t> n_thresholds;    // of each feature, in the first one
+    std::vector<std::int32_t> n_thresholds;     // of each feature, in the first one
     std::vector<std::uint8_t> lowest, highest;  // of code c at offsets[f] + f + c
 
     Origin(const Dictionary& dictionary, const Origin* parent,
@@ -168,13 +179,15 @@ class HistogramPool {
             free_.pop_back();
             return id;
         }
-        if (static_cast<std::int64_t>(buffers_.size()) >= max_buffers_) return -1;
+        if (static_cast<std::int64_t>(buffers_.size()) >= max_buffers_)
+            return -1;
         buffers_.push_back(
             std::make_unique_for_overwrite<Count[]>(static_cast<std::size_t>(size_)));
         return static_cast<int>(buffers_.size()) - 1;
     }
     void release(int id) {
-        if (id >= 0) free_.push_back(id);
+        if (id >= 0)
+            free_.push_back(id);
     }
     Count* at(int id) { return buffers_[static_cast<std::size_t>(id)].get(); }
 
@@ -210,8 +223,13 @@ class HistogramSearch {
     HistogramSearch(const Codes& codes, const Dictionary& dictionary,
                     const Origin* origin, NodeRows<Count>& rows,
                     const GrowSettings& settings, Team& team)
-        : codes_(codes), dictionary_(dictionary), origin_(origin), r_(rows),
-          settings_(settings), team_(team), width_(settings.n_classes + (rows.weighted() ? 1 : 0)),
+        : codes_(codes),
+          dictionary_(dictionary),
+          origin_(origin),
+          r_(rows),
+          settings_(settings),
+          team_(team),
+          width_(settings.n_classes + (rows.weighted() ? 1 : 0)),
           scratch_(static_cast<std::size_t>(team.size())) {
         offsets_.push_back(0);
         std::int64_t n_useful = 0;
@@ -223,7 +241,8 @@ class HistogramSearch {
                 offsets_.push_back(offsets_.back() +
                                    std::int64_t{n_thresholds + 2} * width_);
             }
-            if (n_useful > before) blocks_.push_back(b);
+            if (n_useful > before)
+                blocks_.push_back(b);
         }
         // The pool may take a share of what the codes take.
         const std::int64_t bytes =
@@ -247,8 +266,10 @@ class HistogramSearch {
 
     Split find(OpenNode& node, Context& context, bool parallel, int thread) {
         const bool small = node.size() < small_rows_;
-        if (small) drop(node, context);
-        if (!small && node.hist < 0) node.hist = context.pool.acquire();
+        if (small)
+            drop(node, context);
+        if (!small && node.hist < 0)
+            node.hist = context.pool.acquire();
         const auto n_tasks = static_cast<std::int64_t>(blocks_.size());
         Split best;
         if (parallel) {
@@ -258,12 +279,14 @@ class HistogramSearch {
                     search_block(task, node, context, small, at);
             });
             for (const Split& found : best_of_task_) {
-                if (found.beats(best)) best = found;
+                if (found.beats(best))
+                    best = found;
             }
         } else {
             for (std::int64_t task = 0; task < n_tasks; ++task) {
                 const Split found = search_block(task, node, context, small, thread);
-                if (found.beats(best)) best = found;
+                if (found.beats(best))
+                    best = found;
             }
         }
         node.hist_ready = node.hist >= 0;
@@ -272,17 +295,18 @@ class HistogramSearch {
     }
 
     bool goes_left(const Split& split, std::uint32_t row) const {
-        const int code =
-            codes_.column(split.feature)[std::int64_t{row} * codes_.width];
-        if (code == dictionary_.count(split.feature) + 1) return split.missing_left;
+        const int code = codes_.column(split.feature)[std::int64_t{row} * codes_.width];
+        if (code == dictionary_.count(split.feature) + 1)
+            return split.missing_left;
         return code <= split.index;
     }
 
     // Hands the parent's histogram on: the smaller child is counted, the larger one is
     // the parent's minus that.
-    void pass_on(OpenNode& parent, OpenNode& smaller, bool smaller_open, OpenNode& larger,
-                 bool larger_open, Context& context) {
-        if (parent.hist < 0) return;
+    void pass_on(OpenNode& parent, OpenNode& smaller, bool smaller_open,
+                 OpenNode& larger, bool larger_open, Context& context) {
+        if (parent.hist < 0)
+            return;
         if (!larger_open || larger.size() < small_rows_) {
             drop(parent, context);
             return;
@@ -319,30 +343,34 @@ class HistogramSearch {
                        bool small, int thread) {
         const std::int64_t block = blocks_[static_cast<std::size_t>(task)];
         Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
-        Count* hists = small ? nullptr : block_histograms(block, node, context, scratch);
+        Count* hists =
+            small ? nullptr : block_histograms(block, node, context, scratch);
         Split best;
         const std::int64_t first = block * codes_.width;
         for (std::int64_t f = first; f < end_of(block); ++f) {
             const int n_thresholds = dictionary_.count(f);
-            if (n_thresholds == 0) continue;
+            if (n_thresholds == 0)
+                continue;
             Cut cut;
             if (small) {
                 scratch.small.sort(codes_.column(f), codes_.width, r_, node);
                 cut = scratch.small.search(n_thresholds, r_, node, context.totals,
                                            settings_.min_samples_leaf);
             } else {
-                cut = scan_feature(hists + offset(f) - offset(first), n_thresholds, node,
-                                   context.totals, scratch);
+                cut = scan_feature(hists + offset(f) - offset(first), n_thresholds,
+                                   node, context.totals, scratch);
             }
             const Split split = as_split(cut, f, node);
-            if (split.beats(best)) best = split;
+            if (split.beats(best))
+                best = split;
         }
         return best;
     }
 
     Split as_split(const Cut& cut, std::int64_t f, const OpenNode& node) const {
         Split split;
-        if (!cut.found()) return split;
+        if (!cut.found())
+            return split;
         split.score = cut.score;
         split.tie = gap(cut, f) << 48 | tie_number(node.key, f) >> 16;
         split.feature = static_cast<std::int32_t>(f);
@@ -354,11 +382,12 @@ class HistogramSearch {
     }
 
     // Equal scores: the split with the widest gap between its sides wins, as a share of
-    // the feature's thresholds (in 16 bits), then a random number. Against random numbers
-    // alone that gave 0.4 points of accuracy at full depth (mean of 10 tabular sets:
-    // 0.7882 -> 0.7922; exhaustive search 0.7888).
+    // the feature's thresholds (in 16 bits), then a random number. Against random
+    // numbers alone that gave 0.4 points of accuracy at full depth (mean of 10 tabular
+    // sets: 0.7882 -> 0.7922; exhaustive search 0.7888).
     std::uint64_t gap(const Cut& cut, std::int64_t f) const {
-        if (cut.lo < 0) return 0;
+        if (cut.lo < 0)
+            return 0;
         int width = cut.hi - cut.lo;
         int n_thresholds = dictionary_.count(f);
         if (origin_) {
@@ -379,8 +408,8 @@ class HistogramSearch {
                             Scratch& scratch) {
         const std::int64_t start = offset(block * codes_.width);
         const std::int64_t size = offset((block + 1) * codes_.width) - start;
-        Count* hists = node.hist >= 0 ? context.pool.at(node.hist) + start
-                                      : scratch.space(size);
+        Count* hists =
+            node.hist >= 0 ? context.pool.at(node.hist) + start : scratch.space(size);
         if (!node.hist_ready) {
             fill(hists, block, node.begin, node.end);
             if (node.subtract_from >= 0) {
@@ -404,7 +433,8 @@ class HistogramSearch {
     }
 
     static void subtract(Count* from, const Count* what, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i) from[i] -= what[i];
+        for (std::int64_t i = 0; i < n; ++i)
+            from[i] -= what[i];
     }
 
     // All features of the block in one walk over the rows: a row's codes fill a cache
@@ -436,12 +466,14 @@ class HistogramSearch {
         }
         for (std::int64_t i = begin; i < end; ++i) {
             if (i + kRowsAhead < end) {
-                __builtin_prefetch(codes + std::int64_t{rows[i + kRowsAhead]} * n_columns);
+                __builtin_prefetch(codes +
+                                   std::int64_t{rows[i + kRowsAhead]} * n_columns);
             }
             const std::uint8_t* code = codes + std::int64_t{rows[i]} * n_columns;
             Count* of_label = hists + labels[i];
 #pragma GCC unroll 4
-            for (int j = 0; j < n_columns; ++j) ++of_label[start[j] + code[j] * width];
+            for (int j = 0; j < n_columns; ++j)
+                ++of_label[start[j] + code[j] * width];
         }
     }
 

@@ -45,7 +45,8 @@ inline void encode_chunk(const T* x, const float* tau, int n_tau, std::uint8_t* 
     for (int t = 0; t < n_tau; ++t) {
         const Values cut = Values{} + static_cast<T>(tau[t]);
 #pragma GCC unroll 8
-        for (int j = 0; j < group; ++j) code[j] -= v[j] >= cut;  // true is -1
+        for (int j = 0; j < group; ++j)
+            code[j] -= v[j] >= cut;  // true is -1
     }
     const Masks missing = Masks{} + (n_tau + 1);
     Masks packed = {};
@@ -60,7 +61,8 @@ inline void encode_chunk(const T* x, const float* tau, int n_tau, std::uint8_t* 
 
 template <class T>
 std::uint8_t encode_one(T x, const float* tau, int n_tau) {
-    if (x != x) return static_cast<std::uint8_t>(n_tau + 1);
+    if (x != x)
+        return static_cast<std::uint8_t>(n_tau + 1);
     const float* base = tau;
     int length = n_tau;
     while (length > 1) {  // the half is taken by a conditional move, not a branch
@@ -97,13 +99,15 @@ void transpose_16(const std::uint8_t* in, std::uint8_t* out) {
     for (int round = 0; round < 4; ++round) {
 #pragma GCC unroll 8
         for (int k = 0; k < 8; ++k) {
-            b[2 * k] = __builtin_shufflevector(a[k], a[k + 8], 0, 16, 1, 17, 2, 18, 3, 19,
-                                               4, 20, 5, 21, 6, 22, 7, 23);
-            b[2 * k + 1] = __builtin_shufflevector(a[k], a[k + 8], 8, 24, 9, 25, 10, 26, 11,
-                                                   27, 12, 28, 13, 29, 14, 30, 15, 31);
+            b[2 * k] = __builtin_shufflevector(a[k], a[k + 8], 0, 16, 1, 17, 2, 18, 3,
+                                               19, 4, 20, 5, 21, 6, 22, 7, 23);
+            b[2 * k + 1] =
+                __builtin_shufflevector(a[k], a[k + 8], 8, 24, 9, 25, 10, 26, 11, 27,
+                                        12, 28, 13, 29, 14, 30, 15, 31);
         }
 #pragma GCC unroll 16
-        for (int i = 0; i < 16; ++i) a[i] = b[i];
+        for (int i = 0; i < 16; ++i)
+            a[i] = b[i];
     }
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) {
@@ -137,7 +141,8 @@ bool count_below(const CountBelowArgs<T, Count>& a) {
     using V = typename Compared<T>::type;
     constexpr int B = kCandidateBlock;
     V cut[B];
-    for (int j = 0; j < B; ++j) cut[j] = static_cast<V>(a.threshold[j]);
+    for (int j = 0; j < B; ++j)
+        cut[j] = static_cast<V>(a.threshold[j]);
     bool seen_missing = false;
     const bool weighted = a.weights != nullptr;
     Count* row_count = a.below + (a.width - 1) * B;  // used when weighted
@@ -152,12 +157,15 @@ bool count_below(const CountBelowArgs<T, Count>& a) {
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
         // Each row lies on pages of its own, which no hardware prefetcher foresees.
         if (i + kRowsAhead < a.n_rows) {
-            const T* next = a.data + static_cast<std::int64_t>(a.rows[i + kRowsAhead]) * a.row_stride;
-            for (int j = 0; j < n_ahead; ++j) __builtin_prefetch(next + ahead[j]);
+            const T* next = a.data + static_cast<std::int64_t>(a.rows[i + kRowsAhead]) *
+                                         a.row_stride;
+            for (int j = 0; j < n_ahead; ++j)
+                __builtin_prefetch(next + ahead[j]);
         }
         const T* row = a.data + static_cast<std::int64_t>(a.rows[i]) * a.row_stride;
         V value[B];
-        for (int j = 0; j < B; ++j) value[j] = static_cast<V>(row[a.column[j]]);
+        for (int j = 0; j < B; ++j)
+            value[j] = static_cast<V>(row[a.column[j]]);
         Count* below = a.below + static_cast<std::int64_t>(a.labels[i]) * B;
         const Count weight = weighted ? a.weights[i] : 1;
         int n_missing = 0;
@@ -166,15 +174,18 @@ bool count_below(const CountBelowArgs<T, Count>& a) {
             n_missing |= value[j] != value[j] ? 1 : 0;
         }
         if (weighted) {
-            for (int j = 0; j < B; ++j) row_count[j] += value[j] < cut[j] ? 1 : 0;
+            for (int j = 0; j < B; ++j)
+                row_count[j] += value[j] < cut[j] ? 1 : 0;
         }
         if (n_missing) {
             seen_missing = true;
             Count* missing = a.missing + static_cast<std::int64_t>(a.labels[i]) * B;
             for (int j = 0; j < B; ++j) {
-                if (value[j] == value[j]) continue;
+                if (value[j] == value[j])
+                    continue;
                 missing[j] += weight;
-                if (weighted) a.missing[(a.width - 1) * B + j] += 1;
+                if (weighted)
+                    a.missing[(a.width - 1) * B + j] += 1;
             }
         }
     }
@@ -191,8 +202,8 @@ float lane_sum(Lanes v) {
 
 // Two rows by four centers: eight accumulators, six loads for eight products.
 template <int X, int C>
-inline void dot_tile(const float* x, const float* c, std::int64_t stride,
-                     int n_centers, float* out) {
+inline void dot_tile(const float* x, const float* c, std::int64_t stride, int n_centers,
+                     float* out) {
     Lanes acc[X][C] = {};
     for (std::int64_t f = 0; f < stride; f += 8) {
         for (int j = 0; j < C; ++j) {
@@ -204,13 +215,14 @@ inline void dot_tile(const float* x, const float* c, std::int64_t stride,
         }
     }
     for (int i = 0; i < X; ++i) {
-        for (int j = 0; j < C; ++j) out[i * n_centers + j] = lane_sum(acc[i][j]);
+        for (int j = 0; j < C; ++j)
+            out[i * n_centers + j] = lane_sum(acc[i][j]);
     }
 }
 
 template <int X>
-void dot_rows(const float* x, const float* centers, int n_centers,
-              std::int64_t stride, float* out) {
+void dot_rows(const float* x, const float* centers, int n_centers, std::int64_t stride,
+              float* out) {
     int c = 0;
     for (; c + 4 <= n_centers; c += 4) {
         dot_tile<X, 4>(x, centers + c * stride, stride, n_centers, out + c);

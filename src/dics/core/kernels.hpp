@@ -89,7 +89,8 @@ struct Kernels {
     Cut (*scan_gini_32)(const ScanArgs<std::uint32_t>&);
     Cut (*scan_gini_64)(const ScanArgs<std::uint64_t>&);
 
-    // out[i * n_centers + c] = <x_i, center_c>; n and stride multiples of 8, zero padded.
+    // out[i * n_centers + c] = <x_i, center_c>; n and stride multiples of 8, zero
+    // padded.
     void (*dots)(const float* x, int n_x, const float* centers, int n_centers,
                  std::int64_t stride, float* out);
     // sum += x, square_sum += x * x

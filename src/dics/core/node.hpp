@@ -23,10 +23,12 @@ struct NodeRows {
         rows.reserve(n);
         labels.reserve(n);
         for (std::uint32_t i = 0; i < n; ++i) {
-            if (sample.counts && sample.counts[i] == 0) continue;
+            if (sample.counts && sample.counts[i] == 0)
+                continue;
             rows.push_back(i);
             labels.push_back(sample.labels[i]);
-            if (sample.counts) counts.push_back(sample.counts[i]);
+            if (sample.counts)
+                counts.push_back(sample.counts[i]);
         }
         scratch_rows.resize(rows.size());
         scratch_labels.resize(rows.size());
@@ -36,7 +38,8 @@ struct NodeRows {
     // Puts the rows of a node into the order that `order` (a permutation) gives.
     void reorder(std::int64_t begin, const std::vector<std::uint32_t>& order) {
         auto apply = [&](auto& values, auto& scratch) {
-            if (values.empty()) return;
+            if (values.empty())
+                return;
             for (std::size_t i = 0; i < order.size(); ++i) {
                 scratch[begin + i] = values[begin + order[i]];
             }
@@ -97,7 +100,7 @@ struct OpenNode {
     std::int64_t depth = 0;
     std::uint64_t key = 0;  // of its random draws: a function of the path from the root
     // Histogram search only: buffers of the pool, -1 for none.
-    int hist = -1;         // this node's own
+    int hist = -1;  // this node's own
     bool hist_ready = false;
     int subtract_from = -1;  // the parent's, which becomes the sibling's
     std::int64_t minus_begin = 0, minus_end = 0;  // rows to take out of `hist` first
@@ -141,7 +144,8 @@ struct Split {
     // Equal scores: the feature with the larger random number of this node wins, so no
     // feature is favoured by its place and no thread by its speed.
     bool beats(const Split& other) const {
-        if (!found()) return false;
+        if (!found())
+            return false;
         if (!other.found() || score != other.score) {
             return !other.found() || score > other.score;
         }

@@ -49,8 +49,8 @@ inline std::vector<std::int64_t> sample_without_replacement(std::uint64_t key,
     chosen.reserve(static_cast<std::size_t>(k));
     Stream stream(key);
     for (std::int64_t j = n - k; j < n; ++j) {
-        auto t = static_cast<std::int64_t>(
-            stream.below(static_cast<std::uint64_t>(j) + 1));
+        auto t =
+            static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(j) + 1));
         auto at = std::lower_bound(chosen.begin(), chosen.end(), t);
         if (at != chosen.end() && *at == t) {
             chosen.push_back(j);  // j exceeds everything drawn so far

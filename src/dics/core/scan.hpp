@@ -22,8 +22,8 @@ struct Move {
 };
 
 // Adds a bin to the running left counts. For Gini, with h the bin, l the left and t the
-// node's counts: sum (l+h)^2 = sum l^2 + 2 hl + hh, and the right side likewise, so three
-// products of 32-bit numbers a class do, and they vectorise.
+// node's counts: sum (l+h)^2 = sum l^2 + 2 hl + hh, and the right side likewise, so
+// three products of 32-bit numbers a class do, and they vectorise.
 template <class Crit, class Count>
 inline Move<Count> move_bin(const Count* h, const Count* total, int n_classes,
                             Count* left) {
@@ -44,11 +44,13 @@ inline Move<Count> move_bin(const Count* h, const Count* total, int n_classes,
     } else {
         for (int c = 0; c < n_classes; ++c) {
             const Count count = h[c];
-            if (count == 0) continue;
+            if (count == 0)
+                continue;
             const Count l = left[c];
             const Count r = total[c] - l;
             m.weight += count;
-            m.left += Crit::template term<Count>(l + count) - Crit::template term<Count>(l);
+            m.left +=
+                Crit::template term<Count>(l + count) - Crit::template term<Count>(l);
             m.right +=
                 Crit::template term<Count>(r - count) - Crit::template term<Count>(r);
             left[c] = l + count;
@@ -64,7 +66,8 @@ void scan_side(const ScanArgs<Count>& a, bool missing_left, Cut& best) {
     W left_sum = 0, right_sum = a.total_sum;
     Count left_weight = 0;
     std::int64_t left_rows = 0;
-    for (int c = 0; c < a.n_classes; ++c) a.left[c] = 0;
+    for (int c = 0; c < a.n_classes; ++c)
+        a.left[c] = 0;
 
     auto take = [&](const Count* h, const Move<Count>& m) {
         left_sum += m.left;
@@ -80,7 +83,8 @@ void scan_side(const ScanArgs<Count>& a, bool missing_left, Cut& best) {
     for (int bin = 0; bin < a.n_bins; ++bin) {
         const Count* h = a.hist + static_cast<std::int64_t>(bin) * a.width;
         const Move<Count> m = move_bin<Crit>(h, a.total, a.n_classes, a.left);
-        if (m.weight == 0) continue;
+        if (m.weight == 0)
+            continue;
         if (left_rows >= a.min_leaf && a.n_rows - left_rows >= a.min_leaf) {
             const double score = Crit::template score<Count>(
                 left_sum, left_weight, right_sum,
@@ -100,7 +104,8 @@ Cut scan_histogram(const ScanArgs<Count>& a) {
     scan_side<Crit>(a, false, best);
     const Count* missing = a.hist + static_cast<std::int64_t>(a.n_bins) * a.width;
     Count n_missing = 0;
-    for (int c = 0; c < a.n_classes; ++c) n_missing += missing[c];
+    for (int c = 0; c < a.n_classes; ++c)
+        n_missing += missing[c];
     if (n_missing > 0) {
         scan_side<Crit>(a, true, best);
         best.saw_missing = true;

@@ -30,11 +30,13 @@ Team::~Team() {
         epoch_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
-    for (auto& worker : workers_) worker.join();
+    for (auto& worker : workers_)
+        worker.join();
 }
 
 void Team::start_workers() {
-    if (!workers_.empty()) return;
+    if (!workers_.empty())
+        return;
     for (int thread = 1; thread < n_threads_; ++thread) {
         workers_.emplace_back([this, thread] { work(thread); });
     }
@@ -50,7 +52,8 @@ void Team::work(int thread) {
             std::unique_lock lock(mutex_);
             wake_.wait(lock, [&] { return epoch_.load() != seen; });
             seen = epoch_.load();
-            if (closing_) return;
+            if (closing_)
+                return;
         }
         take_tasks(thread);
         busy_.fetch_sub(1, std::memory_order_release);
@@ -61,13 +64,15 @@ void Team::take_tasks(int thread) {
     try {
         while (true) {
             const std::int64_t task = next_task_.fetch_add(1);
-            if (task >= n_tasks_ || stop_.load(std::memory_order_relaxed)) return;
+            if (task >= n_tasks_ || stop_.load(std::memory_order_relaxed))
+                return;
             check(thread);
             (*body_)(task, thread);
         }
     } catch (...) {
         std::lock_guard lock(mutex_);
-        if (!error_) error_ = std::current_exception();
+        if (!error_)
+            error_ = std::current_exception();
         next_task_.store(n_tasks_);
     }
 }
@@ -75,9 +80,11 @@ void Team::take_tasks(int thread) {
 void Team::check(int thread) {
     if (thread == 0 && interrupted_ && now_ns() >= next_poll_ns_) {
         next_poll_ns_ = now_ns() + kPollNs;
-        if (interrupted_()) stop_.store(true);
+        if (interrupted_())
+            stop_.store(true);
     }
-    if (stop_.load(std::memory_order_relaxed)) throw Stopped();
+    if (stop_.load(std::memory_order_relaxed))
+        throw Stopped();
 }
 
 void Team::run(std::int64_t n_tasks, bool parallel,
@@ -100,8 +107,10 @@ void Team::run(std::int64_t n_tasks, bool parallel,
     }
     wake_.notify_all();
     take_tasks(0);
-    while (busy_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
-    if (error_) std::rethrow_exception(error_);
+    while (busy_.load(std::memory_order_acquire) != 0)
+        std::this_thread::yield();
+    if (error_)
+        std::rethrow_exception(error_);
     check(0);
 }
 

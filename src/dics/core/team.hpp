@@ -1,7 +1,7 @@
 // A team of threads that lives for one call into the core.
 //
-// Why not OpenMP: its pool outlives the call, and a child forked afterwards hangs in it.
-// Threads that end with the call leave nothing behind to inherit, need no run-time
+// Why not OpenMP: its pool outlives the call, and a child forked afterwards hangs in
+// it. Threads that end with the call leave nothing behind to inherit, need no run-time
 // library in the wheels, and starting one costs about 30 us, which the serial path for
 // small work avoids altogether.
 #pragma once

@@ -23,7 +23,8 @@ struct Atom {
 template <class T>
 bool cut_between(T low, T high, float& cut) {
     double middle = static_cast<double>(low) / 2 + static_cast<double>(high) / 2;
-    if (std::isnan(middle)) middle = 0;  // between -inf and +inf
+    if (std::isnan(middle))
+        middle = 0;  // between -inf and +inf
     cut = static_cast<float>(middle);
     if (!(static_cast<double>(cut) > static_cast<double>(low))) {
         cut = std::nextafter(cut, std::numeric_limits<float>::infinity());
@@ -68,7 +69,8 @@ std::vector<std::pair<std::size_t, float>> useful_boundaries(
     const std::vector<Atom<T>>& atoms, const double* boundaries, int n_boundaries) {
     std::vector<float> sorted;
     for (int b = 0; b < n_boundaries; ++b) {
-        if (!std::isnan(boundaries[b])) sorted.push_back(static_cast<float>(boundaries[b]));
+        if (!std::isnan(boundaries[b]))
+            sorted.push_back(static_cast<float>(boundaries[b]));
     }
     std::sort(sorted.begin(), sorted.end());
     std::vector<std::pair<std::size_t, float>> kept;
@@ -77,9 +79,11 @@ std::vector<std::pair<std::size_t, float>> useful_boundaries(
             atoms.begin(), atoms.end(), [cut](const Atom<T>& atom) {
                 return static_cast<double>(atom.value) < static_cast<double>(cut);
             });
-        if (above == atoms.begin() || above == atoms.end()) continue;
+        if (above == atoms.begin() || above == atoms.end())
+            continue;
         const auto gap = static_cast<std::size_t>(above - atoms.begin()) - 1;
-        if (kept.empty() || kept.back().first != gap) kept.emplace_back(gap, cut);
+        if (kept.empty() || kept.back().first != gap)
+            kept.emplace_back(gap, cut);
     }
     return kept;
 }
@@ -87,9 +91,11 @@ std::vector<std::pair<std::size_t, float>> useful_boundaries(
 // Cuts of about equal mass. The mean mass is taken anew after each cut, so that a value
 // which alone is heavier than that (zeros, say) takes one slot and not many.
 template <class T>
-std::vector<std::size_t> even_gaps(const std::vector<Atom<T>>& atoms, std::size_t slots) {
+std::vector<std::size_t> even_gaps(const std::vector<Atom<T>>& atoms,
+                                   std::size_t slots) {
     double rest = 0;
-    for (const auto& atom : atoms) rest += atom.weight;
+    for (const auto& atom : atoms)
+        rest += atom.weight;
     std::vector<std::size_t> gaps;
     double mass = 0;
     for (std::size_t g = 0; g + 1 < atoms.size() && gaps.size() < slots; ++g) {
@@ -110,15 +116,18 @@ template <class T>
 std::vector<float> thresholds_of(const std::vector<Atom<T>>& atoms,
                                  const double* boundaries, int n_boundaries,
                                  int budget) {
-    if (atoms.size() < 2) return {};
+    if (atoms.size() < 2)
+        return {};
     const auto wanted = static_cast<std::size_t>(budget);
     std::vector<std::pair<std::size_t, float>> kept;
     std::vector<std::size_t> gaps;
     if (atoms.size() <= wanted + 1) {
-        for (std::size_t g = 0; g + 1 < atoms.size(); ++g) gaps.push_back(g);
+        for (std::size_t g = 0; g + 1 < atoms.size(); ++g)
+            gaps.push_back(g);
     } else {
         kept = useful_boundaries(atoms, boundaries, n_boundaries);
-        if (kept.size() < wanted) gaps = even_gaps(atoms, wanted - kept.size());
+        if (kept.size() < wanted)
+            gaps = even_gaps(atoms, wanted - kept.size());
     }
     std::vector<float> filled;
     for (const std::size_t gap : gaps) {
@@ -129,7 +138,8 @@ std::vector<float> thresholds_of(const std::vector<Atom<T>>& atoms,
             filled.push_back(cut);
         }
     }
-    for (const auto& [gap, cut] : kept) filled.push_back(cut);
+    for (const auto& [gap, cut] : kept)
+        filled.push_back(cut);
     std::sort(filled.begin(), filled.end());
     filled.erase(std::unique(filled.begin(), filled.end()), filled.end());
     return filled;
@@ -153,10 +163,12 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
         std::vector<std::vector<T>> columns(static_cast<std::size_t>(last - first));
         std::vector<std::vector<std::pair<T, double>>> weighted(columns.size());
         for (const std::uint32_t row : rows) {
-            if (weights && !(weights[row] > 0)) continue;
+            if (weights && !(weights[row] > 0))
+                continue;
             for (std::int64_t f = first; f < last; ++f) {
                 const T value = X(row, f);
-                if (value != value) continue;
+                if (value != value)
+                    continue;
                 const auto at = static_cast<std::size_t>(f - first);
                 if (weights) {
                     weighted[at].emplace_back(value, weights[row]);
@@ -171,9 +183,9 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
                 weights ? atoms_of(weighted[at]) : atoms_of_values(columns[at]);
             exact[static_cast<std::size_t>(f)] =
                 atoms.size() <= static_cast<std::size_t>(budget) + 1;
-            made[static_cast<std::size_t>(f)] =
-                thresholds_of(atoms, boundaries ? boundaries + f * n_boundaries : nullptr,
-                              n_boundaries, budget);
+            made[static_cast<std::size_t>(f)] = thresholds_of(
+                atoms, boundaries ? boundaries + f * n_boundaries : nullptr,
+                n_boundaries, budget);
         }
     });
     Thresholds result;
