@@ -75,7 +75,7 @@ dev: $(S_BUILD) $(S_DEV)  ## the same, with the development tools
 demo: $(S_BUILD)  ## run the demonstration
 	$(PY) examples/demo.py
 
-bench: $(S_BUILD) $(S_BENCH)  ## run the benchmarks (BENCH_ARGS="...")
+bench: $(S_BUILD) $(S_BENCH)  ## run a benchmark (BENCH_ARGS="tree"; none: list)
 	$(PY) benchmarks/run.py $(BENCH_ARGS)
 
 # --- checks ----------------------------------------------------------------
@@ -123,7 +123,7 @@ wheel: $(S_VENV)  ## build a wheel in dist/, in an isolated environment
 clean:  ## remove what was built, keep .venv
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -f $(S_BUILD) src/dics/_core.pyi
-	find src tests benchmarks examples tools -name __pycache__ -prune -exec rm -rf {} +
+	find src tests benchmarks docs examples tools -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean  ## remove .venv as well
 	rm -rf $(VENV)

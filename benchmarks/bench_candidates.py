@@ -1,0 +1,88 @@
+"""Time of finding the thresholds, beside one pass over the same array.
+
+``X.sum()`` reads X once on one thread: what no method that looks at all of X can beat
+by much.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from common import (
+    MissingData,
+    Steps,
+    load,
+    make_parser,
+    markdown_table,
+    measure,
+    print_header,
+    print_skipped,
+    save_json,
+    show_seconds,
+    show_steps,
+)
+
+from dics import CentroidCandidates
+
+DATASETS = ("mnist", "fashion_mnist", "cifar10", "synthetic_10000x1000", "digits")
+# Seconds that CentroidCandidates().fit should not exceed.
+GUIDE = {"cifar10": 0.080, "mnist": 0.040, "fashion_mnist": 0.040}
+
+
+def run_dataset(name: str, steps: Steps) -> dict[str, Any]:
+    split = load(name).split()
+    X, y = split.X_train, split.y_train
+    row: dict[str, Any] = {"data": name, "shape": split.shape, "guide": GUIDE.get(name)}
+    steps.begin(f"{name}: X.sum()")
+    row["sum"] = measure(X.sum)[0].seconds
+    sources = {
+        "default": CentroidCandidates(random_state=0),
+        "paper": CentroidCandidates.paper(random_state=0),
+    }
+    for label, source in sources.items():
+        steps.begin(f"{name}: {label}")
+        timing, fitted = measure(lambda source=source: source.fit(X, y))
+        row[label] = timing.seconds
+        row[f"{label}_thresholds"] = float(fitted.n_thresholds_.mean())
+    return row
+
+
+def as_cells(row: dict[str, Any]) -> list[str]:
+    cells = [row["data"], row["shape"], show_seconds(row["sum"])]
+    guide = row["guide"]
+    for label in ("default", "paper"):
+        cells += [show_seconds(row[label]), f"{row[label] / row['sum']:.1f}"]
+        cells.append(f"{row[f'{label}_thresholds']:.1f}")
+    verdict = "-"
+    if guide is not None:
+        verdict = show_seconds(guide)
+        verdict += " met" if row["default"] <= guide else " missed"
+    return [*cells, verdict]
+
+
+def main(argv: list[str] | None = None) -> None:
+    options = make_parser(__doc__, DATASETS).parse_args(argv)
+    print_header("Candidates")
+    rows, skipped = [], []
+    with show_steps(3 * len(options.datasets)) as steps:
+        for name in options.datasets:
+            try:
+                rows.append(run_dataset(name, steps))
+            except MissingData as error:
+                steps.skip(3, str(error))
+                skipped.append(str(error))
+    columns = ["data", "shape", "X.sum()"]
+    columns += ["default", "passes", "thresholds", "paper", "passes", "thresholds"]
+    columns.append("guide for default")
+    if rows:
+        print(markdown_table(columns, [as_cells(row) for row in rows]))
+    print_skipped(skipped)
+    print(
+        "\ndefault: CentroidCandidates().fit(X, y). paper: CentroidCandidates.paper()."
+        "\npasses: time divided by that of X.sum(). thresholds: mean of the features."
+    )
+    save_json(options.json, "candidates", rows=rows)
+
+
+if __name__ == "__main__":
+    main()

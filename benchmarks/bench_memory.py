@@ -1,0 +1,136 @@
+"""Peak memory that a fit takes besides its data, in units of float32 X.
+
+Every case runs in a process of its own, which loads the data, resets the kernel's
+record of the peak, fits once and reads the record. Where the record can't be reset
+(not Linux), the growth of the peak since the data were loaded is shown, which may be
+too low.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import (
+    MissingData,
+    load,
+    make_parser,
+    markdown_table,
+    print_header,
+    print_skipped,
+    save_json,
+    show_steps,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+from dics import CGTreeClassifier
+
+DATASETS = ("mnist", "cifar10", "synthetic_10000x1000", "synthetic_20000x5000")
+MODELS: dict[str, Callable[[], Any]] = {
+    "whole": lambda: CGTreeClassifier(max_depth=8, random_state=0),
+    "k100": lambda: CGTreeClassifier(max_depth=8, max_candidates=100, random_state=0),
+    # Of depth 1 to save time: most of its memory is taken before the first split
+    # (6000 x 500: 0.4 MB at depth 1, 0.5 MB at depth 8).
+    "exhaustive": lambda: DecisionTreeClassifier(max_depth=1, random_state=0),
+}
+# For large or wide data; on small data fixed buffers weigh more.
+TARGETS = {"whole": 0.35, "k100": 0.1}
+
+
+def reset_peak() -> bool:
+    """Make the peak equal to the present use; False where that isn't possible."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)  # freed pages would hide what a fit takes
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def status_bytes(field: str) -> int:
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def max_rss_bytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def run_case(dataset: str, model: str) -> dict[str, Any]:
+    """Measure one fit; to be called in a fresh process."""
+    split = load(dataset).split()
+    tiny = np.arange(64, dtype=np.float32).reshape(32, 2)
+    MODELS[model]().fit(tiny, np.arange(32) % 3)  # imports and threads come first
+    exact = reset_peak()
+    before = status_bytes("VmRSS") if exact else max_rss_bytes()
+    MODELS[model]().fit(split.X_train, split.y_train)
+    after = status_bytes("VmHWM") if exact else max_rss_bytes()
+    return {
+        "data": dataset,
+        "shape": split.shape,
+        "model": model,
+        "exact": exact,
+        "bytes": after - before,
+        "ratio": (after - before) / split.X_train.nbytes,
+    }
+
+
+def run_in_process(dataset: str, model: str) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--case", dataset, model]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    result = json.loads(done.stdout)
+    if "missing" in result:
+        raise MissingData(result["missing"])
+    return dict(result)
+
+
+def as_cells(row: dict[str, Any]) -> list[str]:
+    target = TARGETS.get(row["model"]) if row["data"] in DATASETS else None
+    verdict = "-"
+    if target is not None:
+        verdict = f"{target}x {'met' if row['ratio'] <= target else 'missed'}"
+    sign = "" if row["exact"] else ">= "
+    cells = [row["data"], row["shape"], row["model"]]
+    cells += [f"{sign}{row['bytes'] / 1e6:.1f} MB", f"{sign}{row['ratio']:.3f}x"]
+    return [*cells, verdict]
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = make_parser(__doc__, DATASETS)
+    parser.add_argument("--case", nargs=2, metavar=("DATA", "MODEL"), help="internal")
+    options = parser.parse_args(argv)
+    if options.case:
+        try:
+            print(json.dumps(run_case(*options.case)))
+        except MissingData as error:
+            print(json.dumps({"missing": str(error)}))
+        return
+
+    print_header("Peak memory of a fit")
+    rows, skipped = [], []
+    with show_steps(len(options.datasets) * len(MODELS)) as steps:
+        for name in options.datasets:
+            try:
+                for model in MODELS:
+                    steps.begin(f"{name}: {model}")
+                    rows.append(run_in_process(name, model))
+            except MissingData as error:
+                skipped.append(str(error))
+    columns = ["data", "shape", "model", "peak", "of float32 X", "target"]
+    if rows:
+        print(markdown_table(columns, [as_cells(row) for row in rows]))
+    print_skipped(skipped)
+    print("\nexhaustive: DecisionTreeClassifier of depth 1. The others have depth 8.")
+    save_json(options.json, "memory", rows=rows)
+
+
+if __name__ == "__main__":
+    main()

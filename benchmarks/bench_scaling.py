@@ -1,0 +1,134 @@
+"""Fit time as the data grow, over rows and over features: a picture and its numbers.
+
+The paper's synthetic data with 5 classes, trees of depth 8. A model stops growing when
+its last fit took longer than --limit seconds, so DecisionTreeClassifier ends first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from common import (
+    Steps,
+    make_parser,
+    markdown_table,
+    measure,
+    print_header,
+    save_json,
+    show_seconds,
+    show_steps,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+from dics import CGTreeClassifier
+from dics.datasets import make_paper_synthetic
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
+N_CLASSES, DEPTH = 5, 8
+FIXED_FEATURES, FIXED_ROWS = 600, 2_000
+ROWS = (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
+FEATURES = (10, 30, 100, 300, 1_000, 3_000, 10_000)
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "exhaustive": lambda: DecisionTreeClassifier(max_depth=DEPTH, random_state=0),
+    "whole": lambda: CGTreeClassifier(max_depth=DEPTH, random_state=0),
+    "k100": lambda: CGTreeClassifier(
+        max_depth=DEPTH, max_candidates=100, random_state=0
+    ),
+}
+# Label, colour and marker of each line; colours that the colour-blind can tell apart.
+STYLES = {
+    "exhaustive": ("DecisionTreeClassifier", "#000000", "s"),
+    "whole": ("CGTreeClassifier", "#0072b2", "o"),
+    "k100": ("CGTreeClassifier, 100 candidates per node", "#d55e00", "^"),
+}
+
+
+def grow(
+    vary: str, shapes: Sequence[tuple[int, int]], limit: float, steps: Steps
+) -> list[dict[str, Any]]:
+    """Time all models on data of growing size, dropping those that became slow."""
+    points, active = [], list(MODELS)
+    for n_rows, n_features in shapes:
+        steps.begin(f"{n_rows} x {n_features}")
+        X, y = make_paper_synthetic(n_rows, n_features, N_CLASSES, random_state=0)
+        point: dict[str, Any] = {"vary": vary, "rows": n_rows, "features": n_features}
+        for model in list(active):
+            make = MODELS[model]
+            timing, _ = measure(lambda make=make, X=X, y=y: make().fit(X, y), 3)
+            point[model] = timing.seconds
+            if timing.seconds > limit:
+                active.remove(model)
+        points.append(point)
+    return points
+
+
+def draw(points: Sequence[dict[str, Any]], file: Path) -> None:
+    plt.rcParams.update({"font.size": 10, "font.family": "DejaVu Sans"})
+    figure, axes = plt.subplots(
+        1, 2, figsize=(9, 3.8), sharey=True, layout="constrained"
+    )
+    panels = (
+        ("rows", f"rows (with {FIXED_FEATURES} features)"),
+        ("features", f"features (with {FIXED_ROWS} rows)"),
+    )
+    for ax, (vary, label) in zip(axes, panels, strict=True):
+        _draw_panel(ax, [p for p in points if p["vary"] == vary], vary)
+        ax.set_xlabel(label)
+    axes[0].set_ylabel("fit time (seconds)")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, dpi=150)
+    plt.close(figure)
+
+
+def _draw_panel(ax: Any, points: Sequence[dict[str, Any]], vary: str) -> None:
+    for model, (label, color, marker) in STYLES.items():
+        chosen = [point for point in points if model in point]
+        x = [point[vary] for point in chosen]
+        y = [point[model] for point in chosen]
+        ax.plot(x, y, color=color, marker=marker, label=label, lw=1.6, ms=5)
+    ax.set(xscale="log", yscale="log")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.grid(which="major", color="#dddddd", lw=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = make_parser(__doc__)
+    parser.add_argument(
+        "--limit", type=float, default=1.0, help="seconds after which a model ends"
+    )
+    parser.add_argument(
+        "--image", type=Path, default=IMAGES / "scaling.png", metavar="FILE"
+    )
+    parser.set_defaults(json=IMAGES / "scaling.json")
+    options = parser.parse_args(argv)
+
+    print_header("Fit time over rows and over features")
+    by_rows = [(n, FIXED_FEATURES) for n in ROWS]
+    by_features = [(FIXED_ROWS, p) for p in FEATURES]
+    with show_steps(len(ROWS) + len(FEATURES)) as steps:
+        points = grow("rows", by_rows, options.limit, steps)
+        points += grow("features", by_features, options.limit, steps)
+    cells = [
+        [f"{point['rows']} x {point['features']}"]
+        + [show_seconds(point[m]) if m in point else "-" for m in MODELS]
+        for point in points
+    ]
+    print(markdown_table(["shape", *MODELS], cells))
+    draw(points, options.image)
+    save_json(options.json, "scaling", points=points)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,358 @@
+"""What the benchmarks share: data, timing, machine, tables, progress."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import sklearn
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from sklearn import datasets as sklearn_datasets
+from sklearn.model_selection import train_test_split
+
+import dics
+from dics._threads import effective_n_threads
+from dics.datasets import make_paper_synthetic
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+# --- data ------------------------------------------------------------------
+
+DATA_VARIABLE = "DICS_DATA_DIR"
+# Sets read from that directory, with the number of leading training rows where the
+# set has an official split.
+REAL: dict[str, int | None] = {
+    "mnist": 60_000,
+    "fashion_mnist": 60_000,
+    "cifar10": 50_000,
+    "spambase": None,
+    "helena_part": None,
+    "electricity": None,
+    "adult": None,
+    "magic": None,
+    "letter": None,
+    "otto": None,
+}
+BUNDLED: dict[str, Callable[..., Any]] = {
+    "digits": sklearn_datasets.load_digits,
+    "breast_cancer": sklearn_datasets.load_breast_cancer,
+    "wine": sklearn_datasets.load_wine,
+    "iris": sklearn_datasets.load_iris,
+}
+# The paper's synthetic data: training rows, features, classes. A quarter as many test
+# rows are generated besides.
+SYNTHETIC: dict[str, tuple[int, int, int]] = {
+    "synthetic_6000x500": (6_000, 500, 5),
+    "synthetic_10000x1000": (10_000, 1_000, 10),
+    "synthetic_20000x5000": (20_000, 5_000, 5),
+}
+
+
+class MissingData(Exception):
+    """A data set that isn't there; the message says what to do."""
+
+
+class Data(NamedTuple):
+    """A data set, float32 in C order; `n_train` is None without an official split."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    n_train: int | None
+
+    def split(self, seed: int = 0) -> Split:
+        """Make the official split, or hold out a quarter drawn with the seed."""
+        if self.n_train is not None:
+            head, tail = slice(self.n_train), slice(self.n_train, None)
+            return Split(self.X[head], self.y[head], self.X[tail], self.y[tail])
+        X_train, X_test, y_train, y_test = train_test_split(
+            self.X, self.y, test_size=0.25, random_state=seed
+        )
+        return Split(X_train, y_train, X_test, y_test)
+
+
+class Split(NamedTuple):
+    """Training and test rows."""
+
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+    def score(self, model: Any) -> float:
+        return float(model.score(self.X_test, self.y_test))
+
+    @property
+    def shape(self) -> str:
+        rows, features = self.X_train.shape
+        return f"{rows} x {features}"
+
+    @property
+    def n_classes(self) -> int:
+        return len(np.unique(self.y_train))
+
+
+def known_datasets() -> list[str]:
+    return [*REAL, *BUNDLED, *SYNTHETIC]
+
+
+def load(name: str) -> Data:
+    """Load a set by its name; raises MissingData if its file isn't there."""
+    if name in BUNDLED:
+        X, y = BUNDLED[name](return_X_y=True)
+        n_train = None
+    elif name in SYNTHETIC:
+        n_train, n_features, n_classes = SYNTHETIC[name]
+        n_rows = n_train + n_train // 4
+        X, y = make_paper_synthetic(
+            n_rows, n_features, n_classes, rho=0.5, random_state=0
+        )
+    else:
+        X, y = _read_file(name)
+        n_train = REAL[name]
+    return Data(name, np.ascontiguousarray(X, dtype=np.float32), y, n_train)
+
+
+def _read_file(name: str) -> tuple[np.ndarray, np.ndarray]:
+    folder = os.environ.get(DATA_VARIABLE)
+    if not folder:
+        raise MissingData(
+            f"{name}: set {DATA_VARIABLE} to a directory that holds {name}/{name}.npz "
+            "(arrays X and y)"
+        )
+    file = Path(folder) / name / f"{name}.npz"
+    if not file.is_file():
+        raise MissingData(f"{name}: {DATA_VARIABLE} has no {name}/{name}.npz")
+    with np.load(file) as arrays:
+        return arrays["X"], arrays["y"]
+
+
+# --- timing ----------------------------------------------------------------
+
+NO_WARM_UP_OVER = 3.0  # seconds; the first call of a long one counts
+ONCE_OVER = 20.0  # seconds; such a call is made once
+SHORTEST = 0.02  # seconds; quicker calls are repeated and averaged to last as long
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one call: the median of `runs` measurements."""
+
+    seconds: float
+    runs: int
+    spread: float  # (slowest - quickest) / median
+
+    def __str__(self) -> str:
+        return show_seconds(self.seconds) + ("*" if self.runs == 1 else "")
+
+
+def measure(call: Callable[[], Any], repeats: int | None = None) -> tuple[Timing, Any]:
+    """Time a call and return what it returned.
+
+    One warm-up, then the median of 3 calls, of 5 when they take under a second. Calls
+    of over 3 s have no warm-up, and those of over 20 s are made once.
+    """
+    first, result = _seconds(call)
+    if first > ONCE_OVER or (repeats == 1 and first > NO_WARM_UP_OVER):
+        return Timing(first, 1, 0.0), result
+    times = [first] if first > NO_WARM_UP_OVER else []
+    runs = repeats or (5 if first < 1 else 3)
+    while len(times) < runs:
+        seconds, result = _seconds(call)
+        times.append(seconds)
+    middle = median(times)
+    return Timing(middle, runs, (max(times) - min(times)) / middle), result
+
+
+def _seconds(call: Callable[[], Any]) -> tuple[float, Any]:
+    gc.collect()
+    start = time.perf_counter()
+    result, calls = call(), 1
+    while time.perf_counter() - start < SHORTEST:
+        result = call()
+        calls += 1
+    return (time.perf_counter() - start) / calls, result
+
+
+def show_seconds(seconds: float) -> str:
+    """Three digits with a fitting unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{_three_digits(seconds / size)} {unit}"
+    return f"{_three_digits(seconds / 1e-6)} us"
+
+
+def show_ratio(ratio: float) -> str:
+    return f"{_three_digits(ratio)}x"
+
+
+def _three_digits(value: float) -> str:
+    decimals = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{decimals}f}"
+
+
+# --- machine ---------------------------------------------------------------
+
+BUSY = 0.5  # load above which a header says that other programs were running
+
+
+@cache
+def machine() -> dict[str, Any]:
+    """What a number depends on: the CPU, the threads and the versions."""
+    return {
+        "date": date.today().isoformat(),
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "threads": effective_n_threads(None),
+        "instruction_set": _instruction_set(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+        "dics": dics.__version__,
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else 0.0,
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":")[1].strip() for line in lines if "model name" in line]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _instruction_set() -> str:
+    found = dics._core.instruction_set
+    return str(found() if callable(found) else found)
+
+
+def describe(info: dict[str, Any]) -> str:
+    """Say on what machine and in what state of it something was measured."""
+    packages = ("dics", "scikit-learn", "numpy", "python")
+    versions = ", ".join(f"{name} {info[name]}" for name in packages)
+    text = (
+        f"{info['cpu']}, {info['cores']} cores, {info['threads']} threads, "
+        f"{info['instruction_set']}; {versions}; {info['date']}."
+    )
+    if info["load"] > BUSY:
+        text += f" Other programs were running (load {info['load']} before the run)."
+    return text
+
+
+def print_header(title: str) -> None:
+    print(f"## {title}\n\n{describe(machine())}\n", flush=True)
+
+
+# --- output ----------------------------------------------------------------
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Lay out a table that reads well as plain text and is Markdown as well.
+
+    The first column is flush left, the others flush right.
+    """
+    cells = [[str(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [_line(row, widths) for row in cells]
+    rule = ["-" * (width + 1) + ":" for width in widths[1:]]
+    lines.insert(1, "|" + "|".join(["-" * (widths[0] + 2), *rule]) + "|")
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = zip(cells, widths, strict=True)
+    padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+    return "| " + " | ".join(padded) + " |"
+
+
+def save_json(file: Path | None, benchmark: str, **content: Any) -> None:
+    """Write the result of a benchmark with the machine it comes from."""
+    if file is None:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    document = {"benchmark": benchmark, "machine": machine(), **content}
+    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(f"written: {file}", file=sys.stderr)
+
+
+class Steps:
+    """Tells on stderr what is being measured.
+
+    In a terminal this is a progress bar, otherwise a line per step. It is drawn when a
+    step begins and never in between, so that it takes no time from what is measured.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._console = Console(stderr=True)
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        self._bar = Progress(
+            *columns,
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=total)
+        self._begun = 0
+
+    def begin(self, text: str) -> None:
+        if self._console.is_terminal:
+            self._bar.update(self._task, completed=self._begun, description=text)
+            self._bar.refresh()
+        else:
+            print(f"... {text}", file=sys.stderr, flush=True)
+        self._begun += 1
+
+    def skip(self, steps: int, reason: str) -> None:
+        self._begun += steps
+        self._console.out(f"skipped {reason}", highlight=False)
+
+
+@contextmanager
+def show_steps(total: int) -> Iterator[Steps]:
+    steps = Steps(total)
+    with steps._bar:
+        yield steps
+
+
+def print_skipped(reasons: Sequence[str]) -> None:
+    """Say below a table which rows are missing from it, and why."""
+    for reason in reasons:
+        print(f"\nSkipped {reason}.")
+
+
+# --- command line ----------------------------------------------------------
+
+
+def make_parser(
+    description: str | None, datasets: Sequence[str] = ()
+) -> argparse.ArgumentParser:
+    """Make a parser with the options that every benchmark has."""
+    parser = argparse.ArgumentParser(description=description)
+    if datasets:
+        parser.add_argument(
+            "--datasets",
+            nargs="+",
+            choices=known_datasets(),
+            default=list(datasets),
+            metavar="NAME",
+            help=f"among {', '.join(known_datasets())}; default: {' '.join(datasets)}",
+        )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result")
+    return parser
