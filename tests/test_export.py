@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from xml.etree import ElementTree
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -273,7 +273,7 @@ def read_label(line):
     if match[2] is None:
         unquoted = re.sub(r"\\(.)", lambda m: {"n": "\n"}.get(m[1], m[1]), match[1])
         return html.unescape(unquoted)
-    parsed = ElementTree.fromstring(f"<p>{match[2].replace('<br/>', chr(10))}</p>")
+    parsed = ET.fromstring(f"<p>{match[2].replace('<br/>', chr(10))}</p>")
     return "".join(parsed.itertext())
 
 
@@ -317,7 +317,7 @@ def test_dot_output(small, tmp_path):
     assert export_graphviz(small, path) is None
     assert export_graphviz(small, file) is None
     assert path.read_text(encoding="utf-8") == file.getvalue() == expected
-    with pytest.raises(TypeError, match="out_file .* got 3"):
+    with pytest.raises(TypeError, match=r"out_file .* got 3"):
         export_graphviz(small, 3)
 
 
@@ -350,9 +350,9 @@ def test_errors_shared_by_all(exporter, small):
         exporter(small, feature_names=["a", "b", "c"])
     with pytest.raises(ValueError, match="1 names, but the tree has 3 classes"):
         exporter(small, class_names=["a"])
-    with pytest.raises(ValueError, match="feature_names .* got 'ab'"):
+    with pytest.raises(ValueError, match=r"feature_names .* got 'ab'"):
         exporter(small, feature_names="ab")
-    with pytest.raises(ValueError, match="max_depth .* got -1"):
+    with pytest.raises(ValueError, match=r"max_depth .* got -1"):
         exporter(small, max_depth=-1)
     with pytest.raises(ValueError, match=r"max_depth .* got 1\.5"):
         exporter(small, max_depth=1.5)
@@ -452,7 +452,7 @@ def test_plot_axes(plt, small):
     """The given axes win, then the current ones, then a new figure."""
     boxes = plot_tree(small)
     assert plt.get_fignums() == [boxes[0].figure.number]
-    figure, (first, second) = plt.subplots(1, 2)
+    _, (first, second) = plt.subplots(1, 2)
     second.plot([1, 2])
     assert plot_tree(small)[0].axes is second
     assert len(second.lines) == 1

@@ -129,8 +129,9 @@ def read_style(
     return Style(label, impurity, node_ids, proportion, precision, show_majority)
 
 
-def check_integer(parameter: str, value: object, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+def check_integer(parameter: str, value: Any, least: int) -> None:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or value < least:
         raise ValueError(f"{parameter} must be an integer >= {least}, got {value!r}")
 
 

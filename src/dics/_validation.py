@@ -28,7 +28,7 @@ class Targets(NamedTuple):
 
 
 def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
-    """Return X as a 2-D array of float32, float64 or uint8, without a copy if it is one.
+    """Return X as a 2-D array of float32, float64 or uint8; no copy if it is one.
 
     NaN and infinities are allowed, so X isn't read here.
     """
@@ -136,7 +136,7 @@ def combine_weights(
 
 
 class SplitCounts(NamedTuple):
-    """Weights as the whole numbers by which splits are chosen; see core/criterion.hpp."""
+    """Weights as the whole numbers that choose splits; see core/criterion.hpp."""
 
     narrow: npt.NDArray[np.uint32] | None
     wide: npt.NDArray[np.uint64] | None
@@ -151,12 +151,13 @@ def split_counts(weights: FloatArray | None) -> SplitCounts:
     """
     if weights is None:
         return SplitCounts(None, None)
-    total = float(weights.sum())
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
     if total < 2**32 and bool((weights == np.floor(weights)).all()):
         return SplitCounts(weights.astype(np.uint32), None)
     mantissa, exponent = np.frexp(weights)
-    total_exponent = int(np.frexp(weights / weights.max())[1].max())
-    total_exponent = int(np.frexp(weights.max())[1]) + len(weights).bit_length()
+    # An upper bound of the sum that can't overflow.
+    total_exponent = int(exponent.max()) + len(weights).bit_length()
     scaled = np.rint(np.ldexp(mantissa, exponent + (52 - total_exponent)))
     scaled = np.where(weights > 0, np.maximum(scaled, 1.0), 0.0)
     return SplitCounts(None, scaled.astype(np.uint64))

@@ -7,7 +7,7 @@ the thresholds of every feature; all else is shared.
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ MAX_THRESHOLDS = 254
 
 
 class Dictionary(NamedTuple):
-    """Thresholds of feature f: ``values[offsets[f]:offsets[f + 1]]``, sorted, distinct."""
+    """Thresholds of feature f: ``values[offsets[f]:offsets[f + 1]]``, rising."""
 
     values: npt.NDArray[np.float32]
     offsets: npt.NDArray[np.int64]
@@ -184,8 +184,8 @@ class CentroidCandidates(BaseCandidates):
         Where between two centroids the threshold lies: nearer to the cluster with the
         smaller spread in that feature, or in the middle.
     centroids : {"auto", "kmeans", "class"}, default="auto"
-        Centroids of clusters ("kmeans", the paper's), the means of the classes ("class":
-        no clustering, needs y), or both ("auto"; without y only clusters).
+        Centroids of clusters ("kmeans", the paper's), the means of the classes
+        ("class": no clustering, needs y), or both ("auto"; without y only clusters).
     batch_size : int, default=512
         Rows in a mini-batch.
     scale : bool, default=True
@@ -212,7 +212,7 @@ class CentroidCandidates(BaseCandidates):
     scales_ : ndarray of shape (n_centroids, n_features)
         Standard deviation of each feature within each cluster.
     pairs_ : ndarray of shape (n_pairs, 2)
-        The pairs used, farthest first; clusters pair with clusters, classes with classes.
+        The pairs used, farthest first: first of clusters, then of classes.
     thresholds_ : list of n_features arrays, float32
     n_thresholds_ : ndarray of shape (n_features,)
 
@@ -228,7 +228,7 @@ class CentroidCandidates(BaseCandidates):
     array([0, 0, 1, 1], dtype=uint8)
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [
             StrOptions({"auto", "classes"}),
             Interval(Integral, 2, None, closed="left"),
@@ -322,9 +322,11 @@ class CentroidCandidates(BaseCandidates):
         return filled_dictionary(data, useful, budget) if budget else flatten(useful)
 
     def _cluster(self, data: TrainingData) -> dict[str, Any]:
-        n_clusters = {"auto": AUTO_CLUSTERS, "classes": max(2, data.n_classes)}.get(
-            self.n_clusters, self.n_clusters
-        )
+        if self.n_clusters == "classes":
+            n_clusters = max(2, data.n_classes)
+        else:
+            auto = self.n_clusters == "auto"
+            n_clusters = AUTO_CLUSTERS if auto else int(self.n_clusters)
         return _core.cluster(
             data.X,
             data.weights,
@@ -370,7 +372,7 @@ class QuantileCandidates(BaseCandidates):
     [array([1.5, 3. ], dtype=float32)]
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_thresholds": [Interval(Integral, 1, MAX_THRESHOLDS, closed="both")],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -396,8 +398,8 @@ AUTO_CLUSTERS = 8
 N_STEPS = 12
 MOMENT_ROWS = 2048
 MEASURE_ROWS = 4096
-FILL_VALUES = 1 << 21
-MIN_FILL_ROWS = 2048
+FILL_VALUES = 1 << 20
+FILL_ROWS_PER_THRESHOLD = 64
 
 
 def all_pairs(
@@ -468,7 +470,7 @@ def drop_useless(
 
 
 def flatten(zeta: npt.NDArray[np.float32]) -> Dictionary:
-    """Make a dictionary of the thresholds that aren't NaN, thinned to what codes allow."""
+    """Make a dictionary of what isn't NaN, thinned to what codes allow."""
     keep = ~np.isnan(zeta)
     for f in np.flatnonzero(keep.sum(axis=1) > MAX_THRESHOLDS):
         at = np.flatnonzero(keep[f])
@@ -478,9 +480,9 @@ def flatten(zeta: npt.NDArray[np.float32]) -> Dictionary:
     return Dictionary(zeta[keep], offsets)
 
 
-def fill_rows(n_features: int) -> int:
-    """Rows looked at for even cuts: a bounded number of values."""
-    return max(FILL_VALUES // n_features, MIN_FILL_ROWS)
+def fill_rows(n_features: int, budget: int) -> int:
+    """Rows looked at for even cuts: a bounded number of values, enough for each cut."""
+    return max(FILL_VALUES // n_features, FILL_ROWS_PER_THRESHOLD * budget)
 
 
 def filled_dictionary(
@@ -492,7 +494,7 @@ def filled_dictionary(
         data.weights,
         np.ascontiguousarray(zeta[:, :MAX_THRESHOLDS], dtype=np.float64),
         budget=budget,
-        n_rows=fill_rows(data.X.shape[1]),
+        n_rows=fill_rows(data.X.shape[1], budget),
         seed=data.seed,
         n_threads=data.n_threads,
     )

@@ -6,6 +6,7 @@ import os
 import re
 from html import escape
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -369,8 +370,7 @@ def _dot_edges(tree: Tree, shown: Shown, rotate: bool) -> list[str]:
 
 def _write(out_file: Any, text: str) -> None:
     if isinstance(out_file, str | os.PathLike):
-        with open(out_file, "w", encoding="utf-8") as file:
-            file.write(text)
+        Path(out_file).write_text(text, encoding="utf-8")
     elif hasattr(out_file, "write"):
         out_file.write(text)
     else:

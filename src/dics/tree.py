@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from dics._validation import (
     split_counts,
 )
 from dics.candidates import (
+    MAX_THRESHOLDS,
     BaseCandidates,
     CentroidCandidates,
     Dictionary,
@@ -108,7 +110,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
     3
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "criterion": [StrOptions({"gini", "entropy"})],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
@@ -211,6 +213,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         return candidates
 
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
+        assert data.labels is not None
         k = self.max_candidates
         whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
         # The whole dictionary is priced by histograms of codes; a few candidates are
@@ -240,9 +243,9 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             renew_thresholds=(
                 dictionary.renewable
                 if self.renew_thresholds == "auto"
-                else self.renew_thresholds
+                else bool(self.renew_thresholds)
             ),
-            renew_rows=fill_rows(data.X.shape[1]),
+            renew_rows=fill_rows(data.X.shape[1], MAX_THRESHOLDS),
             seed=data.seed,
             n_threads=data.n_threads,
         )
@@ -264,9 +267,9 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,)
         """
-        leaves = self._leaves(X)
-        winner = self.trees_.leaf_values.argmax(axis=1)
-        predicted: Array = self.classes_[winner[self.trees_.left[leaves]]]
+        predicted: Array = self.classes_.take(
+            self.trees_.leaf_classes(self._leaves(X)), axis=0
+        )
         return predicted
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -345,8 +348,6 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def as_row_count(limit: int | float, n_rows: int) -> int:
+def as_row_count(limit: Any, n_rows: int) -> int:
     """Resolve a number of rows that may be given as a share."""
-    if isinstance(limit, Integral):
-        return int(limit)
-    return int(np.ceil(limit * n_rows))
+    return int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)

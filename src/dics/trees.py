@@ -77,16 +77,34 @@ class Trees:
 
     def apply(self, X: Array, n_threads: int) -> npt.NDArray[np.int64]:
         """Find the leaf (as a node index) of each row of a checked X."""
-        leaves: npt.NDArray[np.int64] = _core.find_leaves(
-            X, self.feature, self.threshold, self.left, self.missing_left, n_threads
+        leaves = np.empty(len(X), dtype=np.int64)
+        _core.find_leaves(
+            X,
+            self.feature,
+            self.threshold,
+            self.left,
+            self.missing_left,
+            leaves,
+            n_threads,
         )
         return leaves
 
     def leaf_shares(self, leaves: npt.NDArray[np.int64]) -> FloatArray:
         """Class shares of the given leaves, as float64 that sum to one."""
-        shares = self.leaf_values[self.left[leaves]].astype(np.float64)
-        shares /= shares.sum(axis=1, keepdims=True)
-        return shares
+        rows = self.left[leaves]
+        if len(rows) < self.n_leaves:
+            return normalized(self.leaf_values[rows])
+        return normalized(self.leaf_values).take(rows, axis=0)
+
+    def leaf_classes(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+        """Index of the commonest class in the given leaves."""
+        rows = self.left[leaves]
+        classes: npt.NDArray[np.intp]
+        if len(rows) < self.n_leaves:
+            classes = self.leaf_values[rows].argmax(axis=1)
+        else:
+            classes = self.leaf_values.argmax(axis=1)[rows]
+        return classes
 
     def node_depths(self) -> npt.NDArray[np.intp]:
         """Depth of each node; the root has 0."""
@@ -123,7 +141,8 @@ class Trees:
         mass = self.weight.astype(np.float64) * self.node_impurities(criterion)
         node, left = self.inner, self.left[self.inner]
         decrease = np.maximum(mass[node] - mass[left] - mass[left + 1], 0.0)
-        total = np.bincount(self.feature[node], decrease, minlength=n_features)
+        total: FloatArray = np.zeros(n_features)
+        np.add.at(total, self.feature[node], decrease)
         return total / total.sum() if total.sum() > 0 else total
 
     def decision_path(self, leaves: npt.NDArray[np.int64]) -> scipy.sparse.csr_matrix:
@@ -145,3 +164,10 @@ class Trees:
             (np.ones(len(indices), dtype=np.intp), indices, indptr),
             shape=(len(leaves), self.n_nodes),
         )
+
+
+def normalized(values: npt.NDArray[np.float32]) -> FloatArray:
+    """Rows as float64 that sum to one."""
+    shares = values.astype(np.float64)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares

@@ -24,6 +24,8 @@ using AnyArray = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
+using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
 using Optional = std::optional<Array<T>>;
 
 template <class T>
@@ -140,11 +142,9 @@ nb::tuple make_thresholds_array(
 
 // `codes` is the caller's: NumPy asks for huge pages, which halves the cost of memory
 // that is written for the first time.
-void encode_array(
-    const AnyArray& X, const Array<float>& values, const Array<std::int64_t>& offsets,
-    int width,
-    nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes,
-    int n_threads) {
+void encode_array(const AnyArray& X, const Array<float>& values,
+                  const Array<std::int64_t>& offsets, int width,
+                  Output<std::uint8_t> codes, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
     const Dictionary dictionary = as_dictionary(values, offsets);
     check_features(matrix, dictionary);
@@ -216,42 +216,47 @@ nb::dict grow_tree(
     return tree_dict(std::move(tree), n_classes);
 }
 
-nb::object find_leaves_array(const AnyArray& X, const Array<std::int32_t>& feature,
-                             const Array<float>& threshold,
-                             const Array<std::int32_t>& left,
-                             const Array<std::uint8_t>& missing_left, int n_threads) {
+void find_leaves_array(const AnyArray& X, const Array<std::int32_t>& feature,
+                       const Array<float>& threshold, const Array<std::int32_t>& left,
+                       const Array<std::uint8_t>& missing_left,
+                       Output<std::int64_t> leaves, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
     const TreeView tree{feature.data(), threshold.data(), left.data(),
                         missing_left.data()};
-    std::vector<std::int64_t> leaf(static_cast<std::size_t>(row_count(matrix)));
+    if (static_cast<std::int64_t>(leaves.shape(0)) != row_count(matrix)) {
+        throw nb::value_error("leaves has the wrong size");
+    }
     with_team(n_threads, [&](Team& team) {
-        find_leaves(matrix, tree, team, leaf.data());
+        find_leaves(matrix, tree, team, leaves.data());
         return 0;
     });
-    return to_array(std::move(leaf));
 }
 
 }  // namespace
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled stages of dics. Private: use the estimators.";
-    m.def("cluster", &cluster_array, "X"_a, "weights"_a.none(), "labels"_a.none(),
-          "n_clusters"_a, "n_classes"_a, "batch_size"_a, "n_steps"_a, "moment_rows"_a,
-          "measure_rows"_a, "standardize"_a, "seed"_a, "n_threads"_a,
+    m.def("cluster", &cluster_array, "X"_a.noconvert(), "weights"_a.none(),
+          "labels"_a.none(), "n_clusters"_a, "n_classes"_a, "batch_size"_a, "n_steps"_a,
+          "moment_rows"_a, "measure_rows"_a, "standardize"_a, "seed"_a, "n_threads"_a,
           "Means, spreads and distances of clusters and of classes.");
-    m.def("make_thresholds", &make_thresholds_array, "X"_a, "weights"_a.none(),
-          "boundaries"_a, "budget"_a, "n_rows"_a, "seed"_a, "n_threads"_a,
+    m.def("make_thresholds", &make_thresholds_array, "X"_a.noconvert(),
+          "weights"_a.none(), "boundaries"_a, "budget"_a, "n_rows"_a, "seed"_a,
+          "n_threads"_a,
           "Thresholds of each feature: the boundaries, filled up with even cuts.");
-    m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "width"_a, "codes"_a,
-          "n_threads"_a, "Write the codes of X, in blocks of `width` features.");
-    m.def("grow_tree", &grow_tree, "X"_a, "codes"_a.none(), "code_width"_a, "values"_a,
-          "offsets"_a, "labels"_a, "counts"_a.none(), "wide_counts"_a.none(),
-          "weights"_a.none(), "n_classes"_a, "entropy"_a, "max_depth"_a,
-          "min_samples_split"_a, "min_samples_leaf"_a, "min_impurity_decrease"_a,
-          "max_candidates"_a, "reuse_splits"_a, "renew_thresholds"_a, "renew_rows"_a,
-          "seed"_a, "n_threads"_a, "Grow one tree; returns its flat arrays.");
-    m.def("find_leaves", &find_leaves_array, "X"_a, "feature"_a, "threshold"_a,
-          "left"_a, "missing_left"_a, "n_threads"_a, "The leaf of each row of X.");
+    m.def("encode", &encode_array, "X"_a.noconvert(), "values"_a, "offsets"_a,
+          "width"_a, "codes"_a, "n_threads"_a,
+          "Write the codes of X, in blocks of `width` features.");
+    m.def("grow_tree", &grow_tree, "X"_a.noconvert(), "codes"_a.none(), "code_width"_a,
+          "values"_a, "offsets"_a, "labels"_a, "counts"_a.none(),
+          "wide_counts"_a.none(), "weights"_a.none(), "n_classes"_a, "entropy"_a,
+          "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
+          "min_impurity_decrease"_a, "max_candidates"_a, "reuse_splits"_a,
+          "renew_thresholds"_a, "renew_rows"_a, "seed"_a, "n_threads"_a,
+          "Grow one tree; returns its flat arrays.");
+    m.def("find_leaves", &find_leaves_array, "X"_a.noconvert(), "feature"_a,
+          "threshold"_a, "left"_a, "missing_left"_a, "leaves"_a.noconvert(),
+          "n_threads"_a, "Write the leaf of each row of X.");
     m.def(
         "instruction_set", [] { return std::string(kernels().name); },
         "Which build of the kernels runs here: 'avx2' or 'baseline'.");

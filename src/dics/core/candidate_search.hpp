@@ -60,7 +60,7 @@ class CandidateSearch {
         }
     }
 
-    Context make_context() const { return {}; }
+    Context make_context(int) const { return {}; }
 
     std::int64_t work(const OpenNode& node) const {
         return node.size() * std::min(settings_.max_candidates, dictionary_.size());

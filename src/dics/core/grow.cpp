@@ -87,12 +87,13 @@ class Grower {
                               search_.work(root) >= kParallelWork;
         std::vector<Subtree> put_off;
         {
-            Context context = search_.make_context();
+            Context context = search_.make_context(1);
             grow_from(root, nodes, context, 0, parallel ? &put_off : nullptr);
         }
         std::vector<Context> contexts;
-        for (int t = 0; t < team_.size(); ++t)
-            contexts.push_back(search_.make_context());
+        for (int t = 0; t < team_.size(); ++t) {
+            contexts.push_back(search_.make_context(team_.size()));
+        }
         team_.run(static_cast<std::int64_t>(put_off.size()), true,
                   [&](std::int64_t i, int thread) {
                       grow_apart(put_off[static_cast<std::size_t>(i)],
