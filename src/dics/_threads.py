@@ -13,6 +13,10 @@ def effective_n_threads(n_jobs: int | None) -> int:
     knows the cgroup quota, the affinity mask, ``OMP_NUM_THREADS`` and the limits set
     with threadpoolctl, so that we behave like its own estimators inside joblib workers.
     """
+    if n_jobs == 0:
+        raise ValueError(
+            "n_jobs == 0 has no meaning; use None, -1 or a positive number."
+        )
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
     available = _available_threads()

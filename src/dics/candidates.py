@@ -29,6 +29,7 @@ from dics._validation import (
     check_targets,
     check_weights,
     draw_seed,
+    unchanged_on_error,
 )
 
 # uint8 codes: 254 thresholds make 255 codes, and NaN has one more.
@@ -102,20 +103,23 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self : object
         """
-        X = check_matrix(self, X, reset=True)
-        weights = check_weights(sample_weight, len(X))
-        known = y is not None and self._uses_labels()
-        targets = check_targets(y, len(X)) if known or self._needs_labels() else None
-        self._learn(
-            TrainingData(
-                X,
-                targets.labels if targets else None,
-                len(targets.classes) if targets else 0,
-                weights,
-                draw_seed(self.random_state),
-                effective_n_threads(self.n_jobs),
+        with unchanged_on_error(self):
+            X = check_matrix(self, X, reset=True)
+            weights = check_weights(sample_weight, len(X))
+            known = y is not None and self._uses_labels()
+            targets = (
+                check_targets(y, len(X)) if known or self._needs_labels() else None
             )
-        )
+            self._learn(
+                TrainingData(
+                    X,
+                    targets.labels if targets else None,
+                    len(targets.classes) if targets else 0,
+                    weights,
+                    draw_seed(self.random_state),
+                    effective_n_threads(self.n_jobs),
+                )
+            )
         return self
 
     def _needs_labels(self) -> bool:
@@ -231,7 +235,7 @@ class CentroidCandidates(BaseCandidates):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [
             StrOptions({"auto", "classes"}),
-            Interval(Integral, 2, None, closed="left"),
+            Interval(Integral, 1, None, closed="left"),
         ],
         "n_pairs": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "boundary": [StrOptions({"variance", "midpoint"})],
@@ -439,7 +443,7 @@ def boundaries(
         spread = sigma1 + sigma2
         np.divide(sigma1, spread, out=share, where=spread > 0)
     # Equal to (sigma1 mu2 + sigma2 mu1) / (sigma1 + sigma2), without its overflow.
-    return np.ascontiguousarray((mu1 + share * (mu2 - mu1)).T)
+    return np.ascontiguousarray(((1 - share) * mu1 + share * mu2).T)
 
 
 def fill_budget(n_features: int, max_thresholds: int | str) -> int:
@@ -459,7 +463,10 @@ def drop_useless(
     A threshold closer than `min_gap` deviations to the last one kept counts as a
     repeat.
     """
-    zeta = np.sort(zeta.astype(np.float32), axis=1)
+    with np.errstate(
+        over="ignore"
+    ):  # beyond float32 they become infinite, and drop out
+        zeta = np.sort(zeta.astype(np.float32), axis=1)
     keep = (zeta > clusters["low"][:, None]) & (zeta <= clusters["high"][:, None])
     gap = min_gap * clusters["deviation"]
     last = np.full(len(zeta), -np.inf)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
@@ -24,6 +24,7 @@ from dics._validation import (
     combine_weights,
     draw_seed,
     split_counts,
+    unchanged_on_error,
 )
 from dics.candidates import (
     MAX_THRESHOLDS,
@@ -62,6 +63,8 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         stops at two rows, which is 3 here.
     min_samples_leaf : int or float, default=1
         Rows each side of a split must have; a float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the total weight each side of a split must have.
     min_impurity_decrease : float, default=0.0
         A split must reduce the weighted impurity by at least this.
     class_weight : dict, "balanced" or None, default=None
@@ -116,12 +119,13 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_split": [
             Interval(Integral, 2, None, closed="left"),
-            Interval(Real, 0.0, 1.0, closed="right"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
         ],
         "min_samples_leaf": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0.0, 1.0, closed="neither"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
         ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "candidates": [BaseCandidates, None],
@@ -139,6 +143,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         max_candidates: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
@@ -152,6 +157,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         self.max_candidates = max_candidates
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
         self.candidates = candidates
@@ -179,6 +185,16 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : CGTreeClassifier
         """
+        with unchanged_on_error(self):
+            data, classes = self._check(X, y, sample_weight)
+            candidates = self._fit_candidates(data)
+            self.trees_ = self._grow(data, candidates._dictionary)
+            self.candidates_ = candidates
+            self.classes_ = classes
+            self.n_classes_ = len(classes)
+        return self
+
+    def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingData, Array]:
         X = check_matrix(self, X, reset=True)
         targets = check_targets(y, len(X))
         weights = combine_weights(
@@ -192,14 +208,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             draw_seed(self.random_state),
             effective_n_threads(self.n_jobs),
         )
-        candidates = self._fit_candidates(data)
-        trees = self._grow(data, candidates._dictionary)
-
-        self.candidates_ = candidates
-        self.trees_ = trees
-        self.classes_ = targets.classes
-        self.n_classes_ = len(targets.classes)
-        return self
+        return data, targets.classes
 
     def _fit_candidates(self, data: TrainingData) -> BaseCandidates:
         if self.candidates is None:
@@ -210,6 +219,8 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             if candidates.random_state is not None:
                 data = data._replace(seed=draw_seed(candidates.random_state))
         candidates._learn(data)
+        if hasattr(self, "feature_names_in_"):
+            candidates.feature_names_in_ = self.feature_names_in_
         return candidates
 
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
@@ -237,6 +248,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             max_depth=NO_LIMIT if self.max_depth is None else self.max_depth,
             min_samples_split=max(2, as_row_count(self.min_samples_split, n_rows)),
             min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             min_impurity_decrease=self.min_impurity_decrease,
             max_candidates=0 if whole or k is None else k,
             reuse_splits=self.reuse_splits,
@@ -267,9 +279,8 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,)
         """
-        predicted: Array = self.classes_.take(
-            self.trees_.leaf_classes(self._leaves(X)), axis=0
-        )
+        leaves = self._leaves(X)
+        predicted: Array = self.classes_[self.trees_.leaf_classes(leaves)]
         return predicted
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -283,7 +294,8 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         p : ndarray of shape (n_samples, n_classes)
         """
-        return self.trees_.leaf_shares(self._leaves(X))
+        leaves = self._leaves(X)
+        return self.trees_.leaf_shares(leaves)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of `predict_proba`.
@@ -324,7 +336,8 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
         """
-        return self.trees_.decision_path(self._leaves(X))
+        leaves = self._leaves(X)
+        return self.trees_.decision_path(leaves)
 
     def get_depth(self) -> int:
         """Return the depth of the deepest leaf."""

@@ -179,15 +179,16 @@ nb::dict grow_tree(
     const Array<std::uint32_t>& labels, const Optional<std::uint32_t>& counts,
     const Optional<std::uint64_t>& wide_counts, const Optional<double>& weights,
     int n_classes, bool entropy, std::int64_t max_depth, std::int64_t min_samples_split,
-    std::int64_t min_samples_leaf, double min_impurity_decrease,
-    std::int64_t max_candidates, bool reuse_splits, bool renew_thresholds,
-    std::int64_t renew_rows, std::uint64_t seed, int n_threads) {
+    std::int64_t min_samples_leaf, double min_weight_fraction_leaf,
+    double min_impurity_decrease, std::int64_t max_candidates, bool reuse_splits,
+    bool renew_thresholds, std::int64_t renew_rows, std::uint64_t seed, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const GrowSettings settings{entropy ? Criterion::entropy : Criterion::gini,
                                 n_classes,
                                 max_depth,
                                 min_samples_split,
                                 min_samples_leaf,
+                                min_weight_fraction_leaf,
                                 min_impurity_decrease,
                                 max_candidates,
                                 reuse_splits,
@@ -251,9 +252,9 @@ NB_MODULE(_core, m) {
           "values"_a, "offsets"_a, "labels"_a, "counts"_a.none(),
           "wide_counts"_a.none(), "weights"_a.none(), "n_classes"_a, "entropy"_a,
           "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
-          "min_impurity_decrease"_a, "max_candidates"_a, "reuse_splits"_a,
-          "renew_thresholds"_a, "renew_rows"_a, "seed"_a, "n_threads"_a,
-          "Grow one tree; returns its flat arrays.");
+          "min_weight_fraction_leaf"_a, "min_impurity_decrease"_a, "max_candidates"_a,
+          "reuse_splits"_a, "renew_thresholds"_a, "renew_rows"_a, "seed"_a,
+          "n_threads"_a, "Grow one tree; returns its flat arrays.");
     m.def("find_leaves", &find_leaves_array, "X"_a.noconvert(), "feature"_a,
           "threshold"_a, "left"_a, "missing_left"_a, "leaves"_a.noconvert(),
           "n_threads"_a, "Write the leaf of each row of X.");

@@ -47,11 +47,13 @@ class CandidateSearch {
     };
 
     CandidateSearch(const Matrix<T>& X, const Dictionary& dictionary,
-                    NodeRows<Count>& rows, const GrowSettings& settings, Team& team)
+                    NodeRows<Count>& rows, const GrowSettings& settings,
+                    Count min_weight, Team& team)
         : X_(X),
           dictionary_(dictionary),
           r_(rows),
           settings_(settings),
+          min_weight_(min_weight),
           team_(team),
           width_(settings.n_classes + (rows.weighted() ? 1 : 0)) {
         if (!settings.reuse_splits) {
@@ -225,15 +227,19 @@ class CandidateSearch {
                 context.totals.counts[static_cast<std::size_t>(c)] - l);
             left_weight += l;
         }
-        return Crit::template score<Count>(
-            left_sum, left_weight, right_sum,
-            static_cast<Count>(context.totals.weight - left_weight));
+        const Count right_weight = context.totals.weight - left_weight;
+        if (left_weight < min_weight_ || right_weight < min_weight_) {
+            return -std::numeric_limits<double>::infinity();
+        }
+        return Crit::template score<Count>(left_sum, left_weight, right_sum,
+                                           right_weight);
     }
 
     Matrix<T> X_;
     Dictionary dictionary_;
     NodeRows<Count>& r_;
     const GrowSettings& settings_;
+    Count min_weight_;
     Team& team_;
     int width_;
     std::vector<std::int64_t> left_over_;  // only when splits aren't reused

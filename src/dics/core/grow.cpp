@@ -1,5 +1,6 @@
 #include "grow.hpp"
 
+#include <cmath>
 #include <deque>
 #include <limits>
 
@@ -315,6 +316,12 @@ double total_count(const NodeRows<Count>& r) {
     return total;
 }
 
+// What min_weight_fraction_leaf means in whole numbers.
+template <class Count>
+Count least_weight(double total, const GrowSettings& settings) {
+    return static_cast<Count>(std::ceil(total * settings.min_weight_fraction_leaf));
+}
+
 template <class Count>
 OpenNode root_of(const NodeRows<Count>& r, const GrowSettings& settings) {
     OpenNode root;
@@ -366,8 +373,9 @@ class RenewalStep : public Renewal<Count> {
         NodeRows<Count> local_rows(Sample<Count>{
             r.labels.data() + node.begin,
             r.weighted() ? r.counts.data() + node.begin : nullptr, nullptr, n});
-        HistogramSearch<Crit, Count> search(codes, dictionary, &origin, local_rows,
-                                            settings_, team);
+        HistogramSearch<Crit, Count> search(
+            codes, dictionary, &origin, local_rows, settings_,
+            least_weight<Count>(total_weight_, settings_), team);
         const RenewalStep next(local, local_weights, made.exact ? 0 : n, codes,
                                dictionary, &origin, settings_, total_weight_);
         Grower<HistogramSearch<Crit, Count>> grower(
@@ -443,9 +451,9 @@ TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
                       const Dictionary& dictionary, const Sample<Count>& sample,
                       const GrowSettings& settings, Team& team) {
     NodeRows<Count> rows(sample);
-    HistogramSearch<Crit, Count> search(codes, dictionary, nullptr, rows, settings,
-                                        team);
     const double total = total_count(rows);
+    HistogramSearch<Crit, Count> search(codes, dictionary, nullptr, rows, settings,
+                                        least_weight<Count>(total, settings), team);
     const OpenNode root = root_of(rows, settings);
     return std::visit(
         [&](const auto& X) {
@@ -466,9 +474,11 @@ TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
                         const Sample<Count>& sample, const GrowSettings& settings,
                         Team& team) {
     NodeRows<Count> rows(sample);
-    CandidateSearch<T, Crit, Count> search(X, dictionary, rows, settings, team);
+    const double total = total_count(rows);
+    CandidateSearch<T, Crit, Count> search(X, dictionary, rows, settings,
+                                           least_weight<Count>(total, settings), team);
     Grower<CandidateSearch<T, Crit, Count>> grower(search, rows, dictionary, settings,
-                                                   total_count(rows), nullptr, team);
+                                                   total, nullptr, team);
     return flatten(grower.grow(root_of(rows, settings)), rows, sample.weights,
                    settings.n_classes);
 }

@@ -16,6 +16,7 @@ struct GrowSettings {
     std::int64_t max_depth;
     std::int64_t min_samples_split;
     std::int64_t min_samples_leaf;
+    double min_weight_fraction_leaf;
     double min_impurity_decrease;
     std::int64_t max_candidates;  // 0: the whole dictionary
     bool reuse_splits;            // false: a used split is gone for the whole tree

@@ -43,7 +43,8 @@ class SmallNodeSearch {
     }
 
     Cut search(int n_thresholds, const NodeRows<Count>& r, const OpenNode& node,
-               const NodeTotals<Count>& totals, std::int64_t min_leaf) {
+               const NodeTotals<Count>& totals, std::int64_t min_leaf,
+               Count min_weight) {
         Cut best;
         if (code(0) == code(keys_.size() - 1))
             return best;
@@ -53,9 +54,9 @@ class SmallNodeSearch {
         std::size_t n_present = keys_.size();
         while (n_present > 0 && code(n_present - 1) == missing_code)
             --n_present;
-        walk(false, n_present, r, node, totals, min_leaf, best);
+        walk(false, n_present, r, node, totals, min_leaf, min_weight, best);
         if (n_present < keys_.size()) {
-            walk(true, n_present, r, node, totals, min_leaf, best);
+            walk(true, n_present, r, node, totals, min_leaf, min_weight, best);
             best.saw_missing = true;
         }
         return best;
@@ -91,7 +92,7 @@ class SmallNodeSearch {
 
     void walk(bool missing_left, std::size_t n_present, const NodeRows<Count>& r,
               const OpenNode& node, const NodeTotals<Count>& totals,
-              std::int64_t min_leaf, Cut& best) {
+              std::int64_t min_leaf, Count min_weight, Cut& best) {
         W left_sum = 0, right_sum = totals.sum;
         Count left_weight = 0;
         std::int64_t left_rows = 0;
@@ -116,10 +117,11 @@ class SmallNodeSearch {
         int previous = -1;
         for (std::size_t i = 0; i < n_present;) {
             const int bin = static_cast<int>(code(i));
-            if (left_rows >= min_leaf && node.size() - left_rows >= min_leaf) {
+            const Count right_weight = totals.weight - left_weight;
+            if (left_rows >= min_leaf && node.size() - left_rows >= min_leaf &&
+                left_weight >= min_weight && right_weight >= min_weight) {
                 const double score = Crit::template score<Count>(
-                    left_sum, left_weight, right_sum,
-                    static_cast<Count>(totals.weight - left_weight));
+                    left_sum, left_weight, right_sum, right_weight);
                 if (score > best.score) {
                     best = Cut{score, previous, bin - 1, missing_left, false};
                 }
@@ -222,12 +224,13 @@ class HistogramSearch {
     // `origin` is null for the tree's first dictionary.
     HistogramSearch(const Codes& codes, const Dictionary& dictionary,
                     const Origin* origin, NodeRows<Count>& rows,
-                    const GrowSettings& settings, Team& team)
+                    const GrowSettings& settings, Count min_weight, Team& team)
         : codes_(codes),
           dictionary_(dictionary),
           origin_(origin),
           r_(rows),
           settings_(settings),
+          min_weight_(min_weight),
           team_(team),
           width_(settings.n_classes + (rows.weighted() ? 1 : 0)),
           scratch_(static_cast<std::size_t>(team.size())) {
@@ -357,7 +360,7 @@ class HistogramSearch {
             if (small) {
                 scratch.small.sort(codes_.column(f), codes_.width, r_, node);
                 cut = scratch.small.search(n_thresholds, r_, node, context.totals,
-                                           settings_.min_samples_leaf);
+                                           settings_.min_samples_leaf, min_weight_);
             } else {
                 cut = scan_feature(hists + offset(f) - offset(first), n_thresholds,
                                    node, context.totals, scratch);
@@ -431,7 +434,7 @@ class HistogramSearch {
         return scan<Crit>(ScanArgs<Count>{
             hist, n_thresholds + 1, width_, settings_.n_classes, totals.counts.data(),
             totals.sum, totals.weight, node.size(), settings_.min_samples_leaf,
-            scratch.left.data()});
+            min_weight_, scratch.left.data()});
     }
 
     static void subtract(Count* from, const Count* what, std::int64_t n) {
@@ -484,6 +487,7 @@ class HistogramSearch {
     const Origin* origin_;
     NodeRows<Count>& r_;
     const GrowSettings& settings_;
+    Count min_weight_;
     Team& team_;
     int width_;
     std::vector<std::int64_t> offsets_;  // of each feature's histogram

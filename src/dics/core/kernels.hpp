@@ -52,8 +52,9 @@ struct ScanArgs {
     typename Wide<Count>::type total_sum;
     Count total_weight;
     std::int64_t n_rows;
-    std::int64_t min_leaf;
-    Count* left;  // scratch, [n_classes]
+    std::int64_t min_leaf;  // rows each side must have
+    Count min_weight;       // and weight
+    Count* left;            // scratch, [n_classes]
 };
 
 // The best cut of one feature: thresholds lo..hi cut the node's rows in the same place.

@@ -85,10 +85,11 @@ void scan_side(const ScanArgs<Count>& a, bool missing_left, Cut& best) {
         const Move<Count> m = move_bin<Crit>(h, a.total, a.n_classes, a.left);
         if (m.weight == 0)
             continue;
-        if (left_rows >= a.min_leaf && a.n_rows - left_rows >= a.min_leaf) {
-            const double score = Crit::template score<Count>(
-                left_sum, left_weight, right_sum,
-                static_cast<Count>(a.total_weight - left_weight));
+        const Count right_weight = a.total_weight - left_weight;
+        if (left_rows >= a.min_leaf && a.n_rows - left_rows >= a.min_leaf &&
+            left_weight >= a.min_weight && right_weight >= a.min_weight) {
+            const double score = Crit::template score<Count>(left_sum, left_weight,
+                                                             right_sum, right_weight);
             if (score > best.score) {
                 best = Cut{score, previous, bin - 1, missing_left, false};
             }
