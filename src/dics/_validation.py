@@ -35,6 +35,10 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
         raise
 
 
+# Twice the square of a count must fit into 63 bits.
+MAX_COUNT = 2**30
+
+
 class Targets(NamedTuple):
     """Class labels as the core wants them."""
 
@@ -64,8 +68,8 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
         array = array.astype(array.dtype.newbyteorder("="))
     if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
         array = array.copy()  # fields of packed records
-    if len(array) >= 2**31:
-        raise ValueError(f"X has {len(array)} rows; at most {2**31 - 1} are supported.")
+    if len(array) > MAX_COUNT:
+        raise ValueError(f"X has {len(array)} rows; at most {MAX_COUNT} are supported.")
     return array
 
 
@@ -203,7 +207,7 @@ def split_counts(weights: FloatArray | None) -> SplitCounts:
         return SplitCounts(None, None)
     with np.errstate(over="ignore"):
         total = float(weights.sum())
-    if total < 2**32 and bool((weights == np.floor(weights)).all()):
+    if total <= MAX_COUNT and bool((weights == np.floor(weights)).all()):
         return SplitCounts(weights.astype(np.uint32), None)
     mantissa, exponent = np.frexp(weights)
     # An upper bound of the sum that can't overflow.

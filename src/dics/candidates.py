@@ -323,7 +323,8 @@ class CentroidCandidates(BaseCandidates):
         zeta = boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary)
         useful = drop_useless(zeta, found, self.min_gap)
         budget = fill_budget(data.X.shape[1], self.max_thresholds) if self.fill else 0
-        return filled_dictionary(data, useful, budget) if budget else flatten(useful)
+        thinned = thin(useful)
+        return filled_dictionary(data, thinned, budget) if budget else flatten(thinned)
 
     def _cluster(self, data: TrainingData) -> dict[str, Any]:
         if self.n_clusters == "classes":
@@ -331,16 +332,19 @@ class CentroidCandidates(BaseCandidates):
         else:
             auto = self.n_clusters == "auto"
             n_clusters = AUTO_CLUSTERS if auto else int(self.n_clusters)
+        n_rows = len(data.X)
         return _core.cluster(
             data.X,
             data.weights,
             data.labels,
-            n_clusters=n_clusters if self.centroids != "class" else 0,
+            n_clusters=min(n_clusters, n_rows) if self.centroids != "class" else 0,
             n_classes=data.n_classes if self.centroids != "kmeans" else 0,
-            batch_size=self.batch_size,
+            batch_size=min(self.batch_size, n_rows),
             n_steps=N_STEPS,
             moment_rows=MOMENT_ROWS,
-            measure_rows=max(MEASURE_ROWS, 16 * max(n_clusters, data.n_classes)),
+            measure_rows=min(
+                n_rows, max(MEASURE_ROWS, 16 * max(n_clusters, data.n_classes))
+            ),
             standardize=self.scale,
             seed=data.seed,
             n_threads=data.n_threads,
@@ -476,15 +480,21 @@ def drop_useless(
     return np.where(keep, zeta, np.float32(np.nan))
 
 
+def thin(zeta: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Leave no feature more thresholds than codes allow."""
+    present = ~np.isnan(zeta)
+    for f in np.flatnonzero(present.sum(axis=1) > MAX_THRESHOLDS):
+        at = np.flatnonzero(present[f])
+        keep = at[np.linspace(0, len(at) - 1, MAX_THRESHOLDS).astype(int)]
+        zeta[f, np.setdiff1d(at, keep)] = np.nan
+    return zeta
+
+
 def flatten(zeta: npt.NDArray[np.float32]) -> Dictionary:
-    """Make a dictionary of what isn't NaN, thinned to what codes allow."""
-    keep = ~np.isnan(zeta)
-    for f in np.flatnonzero(keep.sum(axis=1) > MAX_THRESHOLDS):
-        at = np.flatnonzero(keep[f])
-        keep[f] = False
-        keep[f, at[np.linspace(0, len(at) - 1, MAX_THRESHOLDS).astype(int)]] = True
-    offsets = np.concatenate([[0], np.cumsum(keep.sum(axis=1))]).astype(np.int64)
-    return Dictionary(zeta[keep], offsets)
+    """Make a dictionary of what isn't NaN."""
+    present = ~np.isnan(zeta)
+    offsets = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64)
+    return Dictionary(zeta[present], offsets)
 
 
 def fill_rows(n_features: int, budget: int) -> int:
@@ -499,7 +509,7 @@ def filled_dictionary(
     values, offsets, exact = _core.make_thresholds(
         data.X,
         data.weights,
-        np.ascontiguousarray(zeta[:, :MAX_THRESHOLDS], dtype=np.float64),
+        zeta.astype(np.float64),
         budget=budget,
         n_rows=fill_rows(data.X.shape[1], budget),
         seed=data.seed,

@@ -245,7 +245,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             weights=data.weights,
             n_classes=data.n_classes,
             entropy=self.criterion == "entropy",
-            max_depth=NO_LIMIT if self.max_depth is None else self.max_depth,
+            max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
             min_samples_split=max(2, as_row_count(self.min_samples_split, n_rows)),
             min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,

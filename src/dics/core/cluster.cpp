@@ -104,7 +104,8 @@ Moments measure_moments(const Matrix<T>& X, const Rows& rows, Team& team) {
     return m;
 }
 
-// x -> (clamp(x) - mean) * factor as float32; NaN and constant features become 0.
+// x -> (x - mean) * factor as float32, infinities as the extremes of the sample; NaN
+// and constant features become 0.
 template <class T>
 class Preparation {
   public:
@@ -143,12 +144,17 @@ class Preparation {
     void fill(const T* x, std::int64_t step, float* out) const {
         for (std::int64_t f = 0; f < X_.n_cols; ++f) {
             const V v = static_cast<V>(x[f * step]);
-            V kept = v < low_[f] ? low_[f] : v;
-            kept = kept > high_[f] ? high_[f] : kept;
-            const V scaled = (kept - mean_[f]) * factor_[f];
+            V kept = v < -kLargest ? low_[f] : v;  // only the infinities
+            kept = v > kLargest ? high_[f] : kept;
+            V scaled = (kept - mean_[f]) * factor_[f];
+            scaled = scaled < -kFarthest ? -kFarthest : scaled;
+            scaled = scaled > kFarthest ? kFarthest : scaled;
             out[f] = v == v ? static_cast<float>(scaled) : 0.0f;
         }
     }
+
+    static constexpr V kLargest = std::numeric_limits<V>::max();
+    static constexpr V kFarthest = 1e9f;  // in deviations: squares stay in float32
 
     Matrix<T> X_;
     std::int64_t stride_;

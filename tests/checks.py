@@ -1,0 +1,71 @@
+"""Assertions and helpers that several test files share."""
+
+import hashlib
+from typing import ClassVar
+
+import numpy as np
+
+from dics.candidates import BaseCandidates, Dictionary
+
+ARRAYS = (
+    "feature",
+    "threshold",
+    "left",
+    "missing_left",
+    "n_samples",
+    "weight",
+    "leaf_values",
+)
+
+
+class GivenCandidates(BaseCandidates):
+    """A dictionary given by hand: one sorted array of thresholds per feature."""
+
+    _parameter_constraints: ClassVar[dict] = {}
+
+    def __init__(self, thresholds=(), *, random_state=None, n_jobs=None):
+        self.thresholds = thresholds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _place(self, data):
+        taus = [np.asarray(tau, dtype=np.float32) for tau in self.thresholds]
+        offsets = np.cumsum([0] + [len(tau) for tau in taus]).astype(np.int64)
+        return Dictionary(np.concatenate(taus), offsets)
+
+
+def same_tree(fitted, expected):
+    """A fitted tree is, node for node, the one the reference has grown."""
+    trees = fitted.trees_
+    for name in ("feature", "threshold", "left", "missing_left", "n_samples"):
+        np.testing.assert_array_equal(
+            getattr(trees, name), getattr(expected, name), err_msg=name
+        )
+    np.testing.assert_allclose(trees.leaf_values, expected.leaf_values, atol=1e-6)
+    mean = expected.weight[0] / expected.n_samples[0]
+    np.testing.assert_allclose(trees.weight, expected.weight / mean, rtol=1e-5)
+
+
+def same_bytes(one, other):
+    """Two fitted trees hold the same bytes."""
+    for name in ARRAYS:
+        a, b = getattr(one.trees_, name), getattr(other.trees_, name)
+        assert a.dtype == b.dtype, name
+        assert a.shape == b.shape, name
+        assert a.tobytes() == b.tobytes(), name
+
+
+def digest(*fitted):
+    """One number for all the bytes of fitted trees or candidates."""
+    sha = hashlib.sha256()
+    for estimator in fitted:
+        if hasattr(estimator, "trees_"):
+            for name in ARRAYS:
+                sha.update(getattr(estimator.trees_, name).tobytes())
+            estimator = estimator.candidates_
+        for name in ("centroids_", "scales_", "pairs_"):
+            if hasattr(estimator, name):
+                sha.update(np.ascontiguousarray(getattr(estimator, name)).tobytes())
+        for tau in estimator.thresholds_:
+            sha.update(tau.tobytes())
+    return sha.hexdigest()

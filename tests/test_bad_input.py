@@ -1,0 +1,286 @@
+"""Bad input is refused before any work, by name, and an earlier fit stays intact."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse
+from checks import digest
+from sklearn.exceptions import NotFittedError
+
+from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates
+
+N = 30
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 3))
+Y = np.arange(N) % 3
+# Another width, so that an attribute taken over too early shows.
+OTHER = RNG.normal(size=(N, 2))
+NAN = np.nan
+
+BAD_X = {
+    "1-D": (OTHER[:, 0], ValueError, "Expected 2D array"),
+    "3-D": (OTHER[None], ValueError, "dim 3"),
+    "scalar": (3.0, ValueError, "Expected 2D array"),
+    "no rows": (OTHER[:0], ValueError, "0 sample"),
+    "no columns": (OTHER[:, :0], ValueError, "0 feature"),
+    "complex": (OTHER + 1j, ValueError, "Complex data"),
+    "strings": (np.array([["a", "b"]] * N), ValueError, "'a'"),
+    "objects": (np.array([[{}, 1]] * N, dtype=object), (TypeError, ValueError), "dict"),
+    "sparse": (scipy.sparse.csr_matrix(OTHER), TypeError, "[Ss]parse"),
+    "sparse array": (scipy.sparse.coo_array(OTHER), TypeError, "[Ss]parse"),
+    "ragged": ([[1.0, 2.0], [3.0]] * (N // 2), ValueError, "inhomogeneous|sequence"),
+    "None": (None, ValueError, "None|scalar"),
+}
+
+BAD_Y = {
+    "None": (None, "y"),
+    "short": (Y[:-1], "30.*29"),
+    "long": (np.append(Y, 0), "30.*31"),
+    "empty": ([], "30.*0"),
+    "2-D": (np.column_stack([Y, Y]), "y should be a 1d array"),
+    "scalar": (1, "y"),
+    "continuous": (OTHER[:, 0], "continuous"),
+    "NaN": (np.where(Y, Y, NAN), "y contains NaN|Input y contains NaN"),
+    "infinite": (np.where(Y, Y, np.inf), "y contains.*infinity"),
+    "None in it": (np.array(["a", None, "b"] * 10, dtype=object), "y contains"),
+    "None in a list": (["a", None, "b"] * 10, "y contains"),
+    "NaN among strings": (np.array(["a", NAN, "b"] * 10, dtype=object), "y contains"),
+    "complex": (Y + 1j, "omplex|label type|y"),
+}
+
+BAD_WEIGHTS = {
+    "negative": (np.where(Y, 1.0, -0.5), "-0.5"),
+    "all zero": (np.zeros(N), "zero"),
+    "NaN": (np.where(Y, 1.0, NAN), "nan"),
+    "infinite": (np.where(Y, 1.0, np.inf), "inf"),
+    "short": (np.ones(N - 1), r"\(29,\).*\(30,\)"),
+    "2-D": (np.ones((N, 1)), r"\(30, 1\)"),
+    "strings": (["a"] * N, "'a'"),
+    "word": ("balanced", "balanced"),
+    "complex": (np.ones(N) * 1j, "omplex"),
+    "negative scalar": (-1.0, "-1"),
+}
+
+BAD_TREE_PARAMETERS = {
+    "criterion": ["log_loss!", None, 3],
+    "max_depth": [0, -1, 2.5, "deep"],
+    "max_candidates": [0, -5, 1.5, "all"],
+    "min_samples_split": [1, 0, 1.5, -0.1, "two"],
+    "min_samples_leaf": [0, -1, 1.5, "one"],
+    "min_impurity_decrease": [-0.1, NAN, "none"],
+    "class_weight": ["unbalanced", 3],
+    "candidates": [3, "kmeans", CentroidCandidates, CGTreeClassifier()],
+    "reuse_splits": ["yes", 2],
+    "random_state": [-1, "seed", 2**40],
+    "n_jobs": [1.5, "all", 0],
+}
+
+BAD_CANDIDATE_PARAMETERS = {
+    "n_clusters": [0, -1, 2.5, "many"],
+    "n_pairs": [0, -1, 1.5, "all"],
+    "boundary": ["mean", None],
+    "centroids": ["median", None],
+    "batch_size": [0, 1.5],
+    "scale": ["yes", None],
+    "min_gap": [-0.1, "none"],
+    "fill": ["yes"],
+    "max_thresholds": [0, 255, "many", 2.5],
+    "random_state": [-1, "seed"],
+    "n_jobs": [1.5, "all"],
+}
+
+
+def each(table):
+    """The (name, value) pairs of a table of bad values."""
+    return [
+        pytest.param(name, value, id=f"{name}={str(value)[:20]}")
+        for name, values in table.items()
+        for value in values
+    ]
+
+
+def state(estimator):
+    """All that a fit may change."""
+    return (
+        digest(estimator),
+        sorted(vars(estimator)),
+        estimator.n_features_in_,
+        list(getattr(estimator, "feature_names_in_", [])),
+        getattr(estimator, "classes_", Y).tolist(),
+    )
+
+
+def refuse(estimator, error, match, *args, **kwargs):
+    """A refit fails in the expected way and leaves the earlier fit alone."""
+    before = state(estimator)
+    with pytest.raises(error, match=match):
+        estimator.fit(*args, **kwargs)
+    assert state(estimator) == before
+
+
+@pytest.fixture(params=[None, 5], ids=["whole", "drawn"])
+def tree(request):
+    return CGTreeClassifier(max_candidates=request.param, random_state=0).fit(X, Y)
+
+
+@pytest.fixture(params=[CentroidCandidates, QuantileCandidates])
+def candidates(request):
+    return request.param(random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", BAD_X)
+def test_bad_matrix(tree, candidates, name):
+    bad, error, match = BAD_X[name]
+    refuse(tree, error, match, bad, Y)
+    refuse(candidates, error, match, bad, Y)
+    with pytest.raises(error):
+        tree.predict(bad)
+    with pytest.raises(error):
+        candidates.transform(bad)
+
+
+@pytest.mark.parametrize("name", BAD_Y)
+def test_bad_labels(tree, name):
+    bad, match = BAD_Y[name]
+    refuse(tree, (ValueError, TypeError), match, OTHER, bad)
+
+
+@pytest.mark.parametrize("name", BAD_Y)
+@pytest.mark.parametrize(
+    "parameters", [{"centroids": "class"}, {"n_clusters": "classes"}]
+)
+def test_bad_labels_for_candidates(name, parameters):
+    bad, match = BAD_Y[name]
+    found = CentroidCandidates(random_state=0, **parameters).fit(X, Y)
+    refuse(found, (ValueError, TypeError), match, OTHER, bad)
+
+
+def test_labels_given_as_a_column_warn(tree):
+    with pytest.warns(UserWarning, match="column-vector y"):
+        tree.fit(X, Y[:, None])
+
+
+@pytest.mark.parametrize("name", BAD_WEIGHTS)
+def test_bad_weights(tree, candidates, name):
+    bad, match = BAD_WEIGHTS[name]
+    for estimator in (tree, candidates):
+        refuse(
+            estimator,
+            (ValueError, TypeError),
+            f"(?s)sample_weight.*{match}|{match}.*sample_weight",
+            OTHER,
+            Y,
+            sample_weight=bad,
+        )
+
+
+@pytest.mark.parametrize(
+    ("bad", "match"),
+    [
+        ({0: 1, 1: -2, 2: 1}, "class_weight.*-2"),
+        ({0: 0, 1: 0, 2: 0}, "class_weight.*zero"),
+        ({7: 1}, "class_weight"),
+        ({0: NAN, 1: 1, 2: 1}, "class_weight.*nan"),
+    ],
+)
+def test_bad_class_weights(tree, bad, match):
+    tree.set_params(class_weight=bad)
+    refuse(tree, ValueError, match, OTHER, Y)
+
+
+@pytest.mark.parametrize(("name", "value"), each(BAD_TREE_PARAMETERS))
+def test_bad_parameters_of_the_tree(tree, name, value):
+    tree.set_params(**{name: value})
+    refuse(tree, (ValueError, TypeError), name, OTHER, Y)
+
+
+@pytest.mark.parametrize(("name", "value"), each(BAD_CANDIDATE_PARAMETERS))
+def test_bad_parameters_of_candidates(name, value):
+    found = CentroidCandidates(random_state=0).fit(X, Y)
+    found.set_params(**{name: value})
+    refuse(found, (ValueError, TypeError), name, OTHER, Y)
+    tree = CGTreeClassifier(random_state=0).fit(X, Y)
+    tree.set_params(candidates=CentroidCandidates(**{name: value}))
+    refuse(tree, (ValueError, TypeError), name, OTHER, Y)
+
+
+@pytest.mark.parametrize("value", [0, 255, 1.5, "many"])
+def test_bad_parameters_of_quantiles(value):
+    found = QuantileCandidates(random_state=0).fit(X)
+    refuse(found.set_params(max_thresholds=value), ValueError, "max_thresholds", OTHER)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i8"])
+@pytest.mark.parametrize("n_features", [1, 2, 4, 40])
+def test_another_number_of_features(tree, candidates, dtype, n_features):
+    bad = np.zeros((5, n_features), dtype=dtype)
+    message = f"X has {n_features} features, but .* is expecting 3 features"
+    for call in (
+        tree.predict,
+        tree.predict_proba,
+        tree.predict_log_proba,
+        tree.apply,
+        tree.decision_path,
+        candidates.transform,
+    ):
+        with pytest.raises(ValueError, match=message):
+            call(bad)
+
+
+def test_predict_is_safe_after_a_failed_refit():
+    # The tree of 40 features must not be walked with rows of two.
+    wide = RNG.normal(size=(200, 40))
+    tree = CGTreeClassifier(random_state=0).fit(wide, (wide[:, 39] > 0).astype(int))
+    with pytest.raises(ValueError, match="y"):
+        tree.fit(OTHER, None)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        tree.predict(OTHER)
+    assert tree.predict(wide).shape == (200,)
+
+
+def test_other_feature_names(tree):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    tree.fit(frame, Y)
+    for names in (["a", "b", "x"], ["c", "b", "a"]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            tree.predict(frame.set_axis(names, axis=1))
+    refuse(tree, ValueError, "y", frame.rename(columns={"a": "z"}), None)
+    assert tree.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "predict",
+        "predict_proba",
+        "predict_log_proba",
+        "apply",
+        "decision_path",
+        "get_depth",
+        "get_n_leaves",
+    ],
+)
+def test_unfitted_tree(method):
+    call = getattr(CGTreeClassifier(), method)
+    with pytest.raises(NotFittedError, match="CGTreeClassifier"):
+        call(X) if not method.startswith("get") else call()
+
+
+def test_unfitted_attributes():
+    with pytest.raises(NotFittedError):
+        CGTreeClassifier().feature_importances_  # noqa: B018
+    with pytest.raises(NotFittedError):
+        CentroidCandidates().thresholds_  # noqa: B018
+    for source in (CentroidCandidates(), QuantileCandidates()):
+        with pytest.raises(NotFittedError, match=re.escape(type(source).__name__)):
+            source.transform(X)
+
+
+def test_missing_labels_are_named():
+    for source in (CentroidCandidates.paper(), CentroidCandidates(centroids="class")):
+        with pytest.raises(ValueError, match="y"):
+            source.fit(X)
+    with pytest.raises(TypeError, match="y"):
+        CGTreeClassifier().fit(X)

@@ -1,0 +1,244 @@
+"""The same bytes for any number of threads, in children, in threads, on any CPU."""
+
+import multiprocessing
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from checks import digest
+
+from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates, _core
+
+HERE = pathlib.Path(__file__).parent
+HANG = 120  # seconds after which a child counts as stuck
+
+
+def large_set(n=6000, p=80, dtype="f4", n_missing=2):
+    """More than 2**18 values: the core goes parallel."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p)) * 30 + 128
+    y = ((X[:, 0] - X[:, 1]) / 20 + rng.normal(size=n)).astype(int) % 7
+    X = np.clip(X, 0, 255).astype(dtype)
+    if dtype != "u1":
+        X[rng.random(n) < 0.05, :n_missing] = np.nan
+    return X, y
+
+
+def weights_of(kind, n):
+    rng = np.random.default_rng(1)
+    if kind is None:
+        return None
+    return rng.integers(0, 3, n) if kind == "whole" else rng.random(n)
+
+
+SETTINGS = {
+    "whole": {},
+    "whole, 6 deep": {"max_depth": 6},
+    "drawn": {"max_candidates": 100},
+    "entropy": {"criterion": "entropy", "max_depth": 8},
+    "drawn, entropy": {"criterion": "entropy", "max_candidates": 100},
+    "paper": {"candidates": CentroidCandidates.paper(), "max_depth": 8},
+    "quantiles": {"candidates": QuantileCandidates(), "max_depth": 5},
+    "used once": {"reuse_splits": False, "max_candidates": 100, "max_depth": 5},
+}
+
+
+def fit(setting, X, y, weights=None, **more):
+    model = CGTreeClassifier(random_state=0, **SETTINGS[setting], **more)
+    return model.fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("weights", [None, "whole", "fractional"])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_fit_with_any_number_of_threads(setting, weights):
+    X, y = large_set()
+    weights = weights_of(weights, len(y))
+    one, two, seven = (
+        digest(fit(setting, X, y, weights, n_jobs=n_jobs)) for n_jobs in (1, 2, 7)
+    )
+    assert one == two
+    assert one == seven
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_memory_order_makes_no_difference(dtype, order, n_jobs):
+    X, y = large_set(dtype=dtype)
+    expected = digest(fit("whole, 6 deep", X, y, n_jobs=2))
+    X = np.array(X, order=order)
+    assert digest(fit("whole, 6 deep", X, y, n_jobs=n_jobs)) == expected
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("shape", [(20000, 30), (3000, 700)])
+@pytest.mark.parametrize("weights", [None, "fractional"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        CentroidCandidates(40, random_state=0),
+        CentroidCandidates.paper(n_clusters=7, random_state=0),
+        CentroidCandidates(centroids="class", random_state=0),
+        QuantileCandidates(random_state=0),
+    ],
+    ids=["kmeans", "paper", "class", "quantiles"],
+)
+def test_candidates_with_any_number_of_threads(source, weights, shape):
+    X, y = large_set(*shape)
+    weights = weights_of(weights, len(y))
+    digests, codes = set(), []
+    for n_jobs in (1, 2, 7):
+        source.set_params(n_jobs=n_jobs).fit(X, y, sample_weight=weights)
+        digests.add(digest(source))
+        codes.append(source.transform(X).tobytes())
+    assert len(digests) == 1
+    assert len(set(codes)) == 1
+
+
+@pytest.mark.core
+def test_predict_with_any_number_of_threads():
+    X, y = large_set(n=20000, p=10)
+    tree = fit("whole, 6 deep", X, y)
+    expected = tree.set_params(n_jobs=1).predict_proba(X)
+    for n_jobs in (2, 7, None, -1):
+        assert (tree.set_params(n_jobs=n_jobs).predict_proba(X) == expected).all()
+
+
+@pytest.mark.core
+def test_fits_in_several_threads_at_once():
+    X, y = large_set()
+    names = ["whole, 6 deep", "drawn", "entropy", "paper"] * 2
+    expected = {name: digest(fit(name, X, y, n_jobs=1)) for name in set(names)}
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda name: digest(fit(name, X, y, n_jobs=3)), names))
+    assert found == [expected[name] for name in names]
+
+
+def test_one_fitted_tree_in_several_threads():
+    X, y = large_set(n=20000, p=10)
+    tree = fit("whole, 6 deep", X, y)
+    expected = tree.predict(X)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: tree.predict(X), range(8)):
+            assert (found == expected).all()
+
+
+def fit_in_child(name, X, y, queue):
+    queue.put(digest(fit(name, X, y, n_jobs=2)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # threads and fork, from 3.12
+@pytest.mark.parametrize("name", ["whole, 6 deep", "drawn"])
+def test_fit_in_a_forked_child(name):
+    X, y = large_set()
+    expected = digest(fit(name, X, y, n_jobs=2))
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=fit_in_child, args=(name, X, y, queue))
+    child.start()
+    child.join(HANG)
+    stuck = child.is_alive()
+    if stuck:
+        child.kill()
+    assert not stuck
+    assert child.exitcode == 0
+    assert queue.get() == expected
+    assert digest(fit(name, X, y, n_jobs=2)) == expected
+
+
+def run_script(script, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=HERE,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
+
+
+def test_any_instruction_set():
+    script = """
+    from test_threads import SETTINGS, digest, fit, large_set, weights_of
+    from dics import _core
+    print(_core.instruction_set())
+    for dtype in ("f4", "f8", "u1"):
+        X, y = large_set(n=900, p=40, dtype=dtype)
+        for name in SETTINGS:
+            for kind in (None, "fractional"):
+                print(dtype, name, digest(fit(name, X, y, weights_of(kind, len(y)))))
+    """
+    plain, chosen = run_script(script, DICS_ISA="baseline"), run_script(script)
+    assert plain.returncode == chosen.returncode == 0, plain.stderr + chosen.stderr
+    plain, chosen = plain.stdout.splitlines(), chosen.stdout.splitlines()
+    assert plain[0] == "baseline"
+    assert chosen[0] == _core.instruction_set()
+    assert plain[1:] == chosen[1:]
+    assert len(plain) == 1 + 3 * len(SETTINGS) * 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("max_candidates", [None, 4000])
+def test_interrupt(n_jobs, max_candidates):
+    # The second fit takes far longer than it takes the signal to come.
+    script = f"""
+    import os, signal, threading
+    import numpy as np
+    from checks import digest
+    from dics import CGTreeClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 5))
+    y = rng.integers(0, 3, 500)
+    tree = CGTreeClassifier(random_state=0, n_jobs={n_jobs}).fit(X, y)
+    before = digest(tree), tree.predict(X).tolist(), sorted(vars(tree))
+
+    large = rng.integers(0, 256, (300_000, 200), dtype=np.uint8)
+    labels = rng.integers(0, 50, 300_000)
+    tree.set_params(max_candidates={max_candidates})
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        tree.fit(large, labels)
+    except KeyboardInterrupt:
+        assert tree.n_features_in_ == 5, tree.n_features_in_
+        assert (digest(tree), tree.predict(X).tolist(), sorted(vars(tree))) == before
+        tree.set_params(max_candidates=None)
+        assert digest(tree.fit(X, y)) == before[0]
+        print("interrupted")
+    """
+    done = run_script(script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "interrupted\n"
+
+
+def test_interrupted_candidates_stay_as_they_were(monkeypatch):
+    # Ctrl-C between the clustering and the thresholds.
+    X, y = large_set(n=500, p=5)
+    source = CentroidCandidates(random_state=0).fit(X, y)
+    before = digest(source)
+
+    def interrupt(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dics.candidates.filled_dictionary", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        source.fit(X[:, :3] * 2, y)
+    assert digest(source) == before
+    assert source.n_features_in_ == 5
+
+
+def test_no_threads_at_all():
+    X, y = large_set(n=100, p=3)
+    for estimator in (CGTreeClassifier(n_jobs=0), QuantileCandidates(n_jobs=0)):
+        with pytest.raises(ValueError, match="n_jobs"):
+            estimator.fit(X, y)

@@ -1,0 +1,585 @@
+"""CGTreeClassifier as users of scikit-learn meet it."""
+
+import copy
+import hashlib
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+import reference
+from checks import same_bytes
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.tree import DecisionTreeClassifier
+
+from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_classification(
+        500, 8, n_informative=5, n_classes=3, random_state=0, flip_y=0.1
+    )
+    return X.astype(np.float32), y
+
+
+@pytest.fixture(scope="module")
+def tree(data):
+    return CGTreeClassifier(random_state=0).fit(*data)
+
+
+# --- labels ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["b", "a", "c"],
+        np.array(["b", "a", "c"], dtype=object),
+        [1.0, -2.0, 0.0],
+        [10**12, -5, 7],
+        np.array([-128, 127, 0], dtype=np.int8),
+        np.array([-30000, 30000, 1], dtype=np.int16),
+        np.array([0, 255, 3], dtype=np.uint8),
+        np.array([0, 1, 2], dtype=np.uint64),
+        np.array([2**64 - 1, 2**64 - 2, 2**64 - 9], dtype=np.uint64),
+        np.array([-(2**63), 2**63 - 1, 0], dtype=np.int64),
+    ],
+    ids=lambda c: f"{np.asarray(c).dtype}-{c[0]}",
+)
+def test_labels_of_any_type(data, classes):
+    X, y = data
+    labels = np.asarray(classes)[y]
+    tree = CGTreeClassifier(random_state=0).fit(X, labels)
+    assert tree.classes_.tolist() == sorted(np.asarray(classes).tolist())
+    assert tree.classes_.dtype == labels.dtype
+    assert tree.n_classes_ == 3
+    assert (tree.predict(X) == labels).all()
+
+
+def test_wide_range_of_small_integers():
+    # As many labels as the element type has values.
+    X = np.arange(256.0)[:, None]
+    y = np.arange(-128, 128).astype(np.int8)
+    tree = CGTreeClassifier(candidates=QuantileCandidates(), random_state=0)
+    assert tree.fit(X[1:], y[1:]).classes_.tolist() == y[1:].tolist()
+    assert (tree.predict(X[1:]) == y[1:]).all()
+
+
+def test_boolean_labels(data):
+    X, y = data
+    tree = CGTreeClassifier(random_state=0).fit(X, y > 0)
+    assert tree.classes_.tolist() == [False, True]
+    assert tree.predict(X).dtype == bool
+
+
+def test_one_class(data):
+    X, _ = data
+    tree = CGTreeClassifier().fit(X, ["only"] * len(X))
+    assert tree.get_n_leaves() == 1
+    assert tree.get_depth() == 0
+    assert (tree.predict(X) == "only").all()
+    assert tree.predict_proba(X).tolist() == [[1.0]] * len(X)
+    assert tree.feature_importances_.tolist() == [0.0] * 8
+
+
+def test_thousand_classes():
+    y = np.repeat(np.arange(1000), 2)
+    X = np.column_stack([y % 32, y // 32]).astype(np.float32)
+    tree = CGTreeClassifier(random_state=0).fit(X, y)
+    assert tree.score(X, y) == 1.0
+    assert tree.predict_proba(X).shape == (2000, 1000)
+
+
+# --- shapes and values ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_candidates", [None, 3])
+def test_one_row(max_candidates):
+    tree = CGTreeClassifier(max_candidates=max_candidates).fit([[1.0, 2.0]], ["a"])
+    assert tree.predict([[5.0, np.nan]]).tolist() == ["a"]
+
+
+@pytest.mark.parametrize("max_candidates", [None, 3])
+@pytest.mark.parametrize("reuse_splits", [True, False])
+@pytest.mark.parametrize(
+    "column",
+    [[1.0] * 4, [np.nan] * 4, [np.inf] * 4, [0.0, -0.0] * 2],
+    ids=["constant", "missing", "infinite", "zeros"],
+)
+def test_nothing_to_split(column, reuse_splits, max_candidates):
+    X = np.column_stack([column, column])
+    tree = CGTreeClassifier(max_candidates=max_candidates, reuse_splits=reuse_splits)
+    tree.fit(X, [0, 1, 1, 1])
+    assert tree.get_n_leaves() == 1
+    assert tree.predict_proba(X)[0].tolist() == [0.25, 0.75]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+def test_one_feature(dtype):
+    X = np.arange(20)[:, None].astype(dtype)
+    y = np.arange(20) // 5
+    tree = CGTreeClassifier(random_state=0).fit(X, y)
+    assert tree.score(X, y) == 1.0
+    assert tree.get_n_leaves() == 4
+
+
+def test_useless_columns_are_not_used(data):
+    X, y = data
+    wide = np.column_stack([np.zeros(len(X)), X, np.full(len(X), np.nan)])
+    tree = CGTreeClassifier(random_state=0).fit(wide, y)
+    assert tree.score(wide, y) == 1.0
+    assert set(tree.trees_.feature) <= {-1, *range(1, 9)}
+
+
+def test_infinities_are_values():
+    X = np.array([[-np.inf], [-1.0], [1.0], [np.inf]] * 3)
+    y = [0, 1, 2, 3] * 3
+    tree = CGTreeClassifier(random_state=0).fit(X, y)
+    assert tree.predict(X).tolist() == y
+
+
+def test_missing_values_are_learned(data):
+    X, y = data
+    X = X.copy()
+    X[y == 1, 0] = np.nan
+    tree = CGTreeClassifier(max_depth=1, random_state=0).fit(X, y == 1)
+    assert tree.score(X, y == 1) == 1.0
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_scales_far_apart(data, dtype):
+    X, y = data
+    X = (X * 10.0 ** np.arange(-30, 34, 8)).astype(dtype)
+    assert CGTreeClassifier(random_state=0).fit(X, y).score(X, y) == 1.0
+
+
+def test_values_beyond_float32(data):
+    # Thresholds are float32 numbers: zero is one between 1e300 and -1e300.
+    X, y = data
+    X = np.column_stack([X, np.where(y == 1, 1e300, -1e300)])
+    tree = CGTreeClassifier(random_state=0).fit(X, y)
+    assert tree.score(X, y) == 1.0
+
+
+# --- containers -----------------------------------------------------------------------
+
+
+def test_pandas(data):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    names = [f"column {i}" for i in range(8)]
+    frame = pd.DataFrame(X, columns=names)
+    tree = CGTreeClassifier(random_state=0).fit(frame, pd.Series(y))
+    assert tree.feature_names_in_.tolist() == names
+    same_bytes(tree, CGTreeClassifier(random_state=0).fit(X, y))
+    assert (tree.predict(frame) == y).all()
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        tree.predict(X)
+    without = CGTreeClassifier(random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        without.predict(frame)
+
+
+def test_candidates_of_a_frame_know_its_names(data):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    tree = CGTreeClassifier(random_state=0).fit(frame, y)
+    codes = tree.candidates_.transform(frame)  # a warning would be an error
+    assert codes.shape == X.shape
+
+
+def test_refit_without_names_forgets_them(data):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    tree = CGTreeClassifier(random_state=0)
+    tree.fit(pd.DataFrame(X, columns=list("abcdefgh")), y).fit(X, y)
+    assert not hasattr(tree, "feature_names_in_")
+    assert (tree.predict(X) == y).all()
+
+
+def test_pandas_with_missing_and_mixed_columns():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {
+            "a": pd.array([1, None, 3, 4] * 5, dtype="Int64"),
+            "b": [0.5, 1.5, np.nan, 2.5] * 5,
+            "c": [True, False] * 10,
+        }
+    )
+    y = pd.Categorical(["x", "y", "x", "z"] * 5)
+    tree = CGTreeClassifier(random_state=0).fit(frame, y)
+    assert tree.score(frame, y) == 1.0
+
+
+def test_polars(data):
+    pl = pytest.importorskip("polars")
+    X, y = data
+    frame = pl.DataFrame(X, schema=list("abcdefgh"))
+    tree = CGTreeClassifier(random_state=0).fit(frame, y)
+    assert tree.feature_names_in_.tolist() == list("abcdefgh")
+    assert (tree.predict(frame) == y).all()
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda X: X.tolist(),
+        lambda X: X.astype(">f4"),
+        lambda X: X.astype(">f8"),
+        lambda X: X.astype(np.float16).astype(np.float32),
+        lambda X: X.astype(object),
+        lambda X: X.astype(np.longdouble),
+        lambda X: np.asfortranarray(X),
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+        lambda X: X[::-1][::-1],
+    ],
+    ids=["list", ">f4", ">f8", "f2", "object", "long", "F", "strided", "reversed"],
+)
+@pytest.mark.parametrize("max_candidates", [None, 20])
+def test_containers_make_no_difference(data, convert, max_candidates):
+    X, y = data
+    X = X.astype(np.float16).astype(np.float32)
+    model = CGTreeClassifier(max_candidates=max_candidates, random_state=0)
+    # One type on both sides: sums for the centroids run in that of X.
+    exact = QuantileCandidates(max_thresholds=200)
+    model.set_params(candidates=exact)
+    expected = clone(model).fit(X, y)
+    found = clone(model).fit(convert(X), y)
+    same_bytes(expected, found)
+    assert (found.predict(convert(X)) == expected.predict(X)).all()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u2", "u4", "u8", "?", "f2"])
+def test_whole_numbers_of_any_type(dtype):
+    X = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 100, (200, 4))
+    y = (X.sum(axis=1) > X.sum(axis=1).mean()).astype(int)
+    one = CGTreeClassifier(random_state=0, candidates=QuantileCandidates())
+    other = clone(one).fit(X.astype(float), y)
+    same_bytes(one.fit(X.astype(dtype), y), other)
+    assert (one.predict(X.astype(dtype)) == other.predict(X.astype(float))).all()
+
+
+def test_unaligned_and_packed_arrays(data):
+    # A field of a packed record: strides that aren't whole elements.
+    X, y = data
+    records = np.zeros(len(X), dtype=[("key", "u1"), ("x", "f4", (8,))])
+    records["x"] = X
+    packed = records["x"]
+    assert packed.strides[0] % 4
+    tree = CGTreeClassifier(random_state=0).fit(packed, y)
+    same_bytes(tree, CGTreeClassifier(random_state=0).fit(X, y))
+    assert (tree.predict(packed) == y).all()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("max_candidates", [None, 20])
+def test_input_is_only_read(data, order, max_candidates):
+    X, y = np.array(data[0], order=order), data[1].copy()
+    weights = np.random.default_rng(0).random(len(y))
+    before = [hashlib.sha256(a.tobytes()).digest() for a in (X, y, weights)]
+    for array in (X, y, weights):
+        array.flags.writeable = False
+    tree = CGTreeClassifier(max_candidates=max_candidates, random_state=0)
+    tree.fit(X, y, sample_weight=weights).predict_proba(X)
+    tree.candidates_.transform(X)
+    after = [hashlib.sha256(a.tobytes()).digest() for a in (X, y, weights)]
+    assert before == after
+
+
+@pytest.mark.parametrize("max_candidates", [None, 20])
+def test_memory_maps(data, tmp_path, max_candidates):
+    X, y = data
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert isinstance(mapped, np.memmap)
+    model = CGTreeClassifier(max_candidates=max_candidates, random_state=0)
+    found = clone(model).fit(mapped, y)
+    same_bytes(found, model.fit(X, y))
+    assert (found.predict(mapped) == model.predict(X)).all()
+
+
+# --- predictions ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shallow(data):
+    X, y = data
+    X = X.copy()
+    X[::7, 2] = np.nan
+    return CGTreeClassifier(max_depth=4, random_state=0).fit(X, y), X
+
+
+def test_probabilities(shallow):
+    tree, X = shallow
+    p = tree.predict_proba(X)
+    assert p.dtype == np.float64
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-15)
+    assert (tree.predict(X) == tree.classes_[p.argmax(axis=1)]).all()
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(tree.predict_log_proba(X), np.log(p))
+
+
+def test_probabilities_are_shares_of_the_training_rows(shallow, data):
+    tree, X = shallow
+    leaves = tree.apply(X)
+    p = tree.predict_proba(X)
+    for leaf in np.unique(leaves):
+        inside = leaves == leaf
+        share = np.bincount(data[1][inside], minlength=3) / inside.sum()
+        np.testing.assert_allclose(
+            p[inside], np.tile(share, (inside.sum(), 1)), atol=1e-6
+        )
+        assert tree.trees_.n_samples[leaf] == inside.sum()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+@pytest.mark.parametrize("n", [1, 500, 20000])
+def test_walks(shallow, dtype, n):
+    tree, X = shallow
+    X = np.resize(X, (n, 8))
+    X = np.nan_to_num(X * 20 + 100).astype("u1") if dtype == "u1" else X.astype(dtype)
+    leaves, path = tree.apply(X), tree.decision_path(X)
+    assert path.shape == (n, tree.trees_.n_nodes)
+    for i in range(0, n, 37):
+        walk = reference.find_leaf(tree.trees_, X[i])
+        assert leaves[i] == walk[-1]
+        assert path[i].indices.tolist() == walk
+    assert (path.data == 1).all()
+
+
+def test_values_on_a_threshold_go_right(tree, data):
+    trees = tree.trees_
+    x = data[0][:1].astype(np.float64)
+    for node, below in ((0, False), (0, True)):
+        value = np.float64(trees.threshold[node])
+        x[0, trees.feature[node]] = np.nextafter(value, -np.inf) if below else value
+        child = trees.left[node] + (0 if below else 1)
+        assert tree.decision_path(x)[0, child] == 1
+
+
+def test_depth_and_leaves(shallow, tree):
+    for model in (shallow[0], tree):
+        depth = np.zeros(model.trees_.n_nodes, dtype=int)
+        for node in model.trees_.inner:
+            depth[model.trees_.left[node] + np.arange(2)] = depth[node] + 1
+        assert model.get_depth() == depth.max()
+        assert model.get_n_leaves() == (model.trees_.feature < 0).sum()
+    assert shallow[0].get_depth() == 4
+
+
+def test_breadth_first_order(tree):
+    trees = tree.trees_
+    inner = trees.inner
+    assert trees.left[inner].tolist() == list(range(1, trees.n_nodes, 2))
+    np.testing.assert_array_equal(
+        trees.n_samples[trees.left[inner]] + trees.n_samples[trees.left[inner] + 1],
+        trees.n_samples[inner],
+    )
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_importances_are_those_of_scikit_learn(criterion):
+    # Continuous data, all midpoints: both trees make the same splits.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4)).astype(np.float32)
+    y = (X[:, 0] > 0.3) + (X[:, 1] + X[:, 2] > 0)
+    ours = CGTreeClassifier(
+        candidates=QuantileCandidates(),
+        criterion=criterion,
+        max_depth=3,
+        random_state=0,
+    ).fit(X, y)
+    theirs = DecisionTreeClassifier(criterion=criterion, max_depth=3, random_state=0)
+    theirs.fit(X, y)
+    assert sorted(ours.trees_.feature) == sorted(np.maximum(theirs.tree_.feature, -1))
+    np.testing.assert_allclose(
+        ours.feature_importances_, theirs.feature_importances_, atol=1e-5
+    )
+    assert ours.feature_importances_.sum() == pytest.approx(1.0)
+
+
+# --- parameters -----------------------------------------------------------------------
+
+
+def test_limits(data):
+    X, y = data
+    for depth in (1, 2, 5):
+        assert CGTreeClassifier(max_depth=depth).fit(X, y).get_depth() <= depth
+    leaf = CGTreeClassifier(min_samples_leaf=20).fit(X, y).trees_
+    assert leaf.n_samples.min() >= 20
+    split = CGTreeClassifier(min_samples_split=50).fit(X, y).trees_
+    assert split.n_samples[split.inner].min() >= 50
+
+
+@pytest.mark.parametrize(
+    ("share", "rows"), [("min_samples_leaf", 25), ("min_samples_split", 25)]
+)
+def test_limits_as_shares(data, share, rows):
+    X, y = data
+    one = CGTreeClassifier(random_state=0, **{share: 0.05}).fit(X, y)
+    same_bytes(one, CGTreeClassifier(random_state=0, **{share: rows}).fit(X, y))
+
+
+def test_min_impurity_decrease(data):
+    X, y = data
+    tree = CGTreeClassifier(min_impurity_decrease=0.01, random_state=0).fit(X, y)
+    mass = tree.trees_.weight * tree.trees_.node_impurities("gini")
+    left = tree.trees_.left[tree.trees_.inner]
+    decrease = mass[tree.trees_.inner] - mass[left] - mass[left + 1]
+    assert (decrease / len(y) >= 0.01 - 1e-6).all()
+    assert 1 < tree.get_n_leaves() < CGTreeClassifier().fit(X, y).get_n_leaves()
+
+
+def test_class_weights(data):
+    X, y = data
+    model = CGTreeClassifier(max_depth=3, random_state=0)
+    by_dict = clone(model).set_params(class_weight={0: 1, 1: 5, 2: 1}).fit(X, y)
+    by_rows = clone(model).fit(X, y, sample_weight=np.array([1.0, 5.0, 1.0])[y])
+    same_bytes(by_dict, by_rows)
+    keep = np.flatnonzero((y != 1) | (np.arange(len(y)) % 3 == 0))
+    balanced = clone(model).set_params(class_weight="balanced").fit(X[keep], y[keep])
+    share = balanced.trees_.node_values()[0]
+    np.testing.assert_allclose(share, 1 / 3, atol=1e-5)
+
+
+def test_class_weights_multiply_sample_weights(data):
+    X, y = data
+    weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    model = CGTreeClassifier(max_depth=3, random_state=0)
+    one = clone(model).set_params(class_weight={0: 2, 1: 1, 2: 3})
+    other = clone(model).fit(X, y, sample_weight=weights * np.array([2, 1, 3])[y])
+    same_bytes(one.fit(X, y, sample_weight=weights), other)
+
+
+def test_class_weights_of_strings(data):
+    X, y = data
+    y = np.array(["a", "b", "c"])[y]
+    tree = CGTreeClassifier(class_weight={"a": 1, "b": 0, "c": 1}).fit(X, y)
+    assert "b" not in tree.predict(X)
+    assert tree.classes_.tolist() == ["a", "b", "c"]
+
+
+def test_rows_of_weight_zero_are_left_out(data):
+    X, y = data
+    weights = (np.arange(len(y)) % 2).astype(float)
+    model = CGTreeClassifier(candidates=QuantileCandidates(), random_state=0)
+    tree = clone(model).fit(X, y, sample_weight=weights)
+    assert tree.trees_.n_samples[0] == weights.sum()
+    assert tree.score(X[1::2], y[1::2]) == 1.0
+
+
+@pytest.mark.parametrize("unit", [2.0**-60, 2.0**60, 2.0**900, 2.0**-1000])
+def test_the_unit_of_weights_does_not_matter(data, unit):
+    X, y = data
+    weights = np.random.default_rng(0).random(len(y)) + 0.1
+    model = CGTreeClassifier(candidates=QuantileCandidates(), random_state=0)
+    one = clone(model).fit(X, y, sample_weight=weights)
+    same_bytes(one, clone(model).fit(X, y, sample_weight=weights * unit))
+
+
+def test_weights_whose_sum_overflows(data):
+    X, y = data
+    tree = CGTreeClassifier(
+        max_depth=3, candidates=QuantileCandidates(), random_state=0
+    )
+    weights = np.full(len(y), 1e308)
+    tree.fit(X, y, sample_weight=weights)
+    same_bytes(tree, clone(tree).fit(X, y, sample_weight=weights * 2.0**-100))
+
+
+def test_a_scalar_weight_is_for_all_rows(data):
+    X, y = data
+    one = CGTreeClassifier(random_state=0).fit(X, y, sample_weight=2.0)
+    other = CGTreeClassifier(random_state=0).fit(
+        X, y, sample_weight=np.full(len(y), 2.0)
+    )
+    same_bytes(one, other)
+
+
+# --- seeds and copies -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_candidates", [None, 10])
+def test_same_seed_same_tree(data, max_candidates):
+    for seed in (0, 2**32 - 1, np.int64(7)):
+        one, other = (
+            CGTreeClassifier(max_candidates=max_candidates, random_state=seed).fit(
+                *data
+            )
+            for _ in range(2)
+        )
+        same_bytes(one, other)
+    one, other = (
+        CGTreeClassifier(
+            max_candidates=max_candidates, random_state=np.random.RandomState(4)
+        ).fit(*data)
+        for _ in range(2)
+    )
+    same_bytes(one, other)
+
+
+def test_other_seed_other_tree(data):
+    features = {
+        tuple(
+            CGTreeClassifier(max_candidates=10, random_state=seed)
+            .fit(*data)
+            .trees_.feature
+        )
+        for seed in range(5)
+    }
+    assert len(features) == 5
+
+
+@pytest.mark.parametrize("copier", [copy.copy, copy.deepcopy, "pickle"])
+def test_copies(tree, data, copier):
+    if copier == "pickle":
+        copies = [pickle.loads(pickle.dumps(tree, p)) for p in range(2, 6)]
+    else:
+        copies = [copier(tree)]
+    for copied in copies:
+        same_bytes(tree, copied)
+        assert (copied.predict_proba(data[0]) == tree.predict_proba(data[0])).all()
+
+
+def test_clone(tree, data):
+    cloned = clone(tree)
+    assert not hasattr(cloned, "trees_")
+    same_bytes(cloned.fit(*data), tree)
+
+
+def test_joblib_with_memory_maps(tree, data, tmp_path):
+    X, y = data
+    joblib.dump(tree, tmp_path / "tree.joblib")
+    joblib.dump(X, tmp_path / "X.joblib")
+    loaded = joblib.load(tmp_path / "tree.joblib", mmap_mode="r")
+    mapped = joblib.load(tmp_path / "X.joblib", mmap_mode="r")
+    assert isinstance(mapped, np.memmap)
+    assert (loaded.predict_proba(mapped) == tree.predict_proba(X)).all()
+    assert (loaded.apply(X) == tree.apply(X)).all()
+    np.testing.assert_array_equal(
+        loaded.candidates_.transform(mapped), tree.candidates_.transform(X)
+    )
+    same_bytes(loaded.fit(mapped, y), tree)
+
+
+def test_refit_forgets_the_first(data):
+    X, y = data
+    tree = CGTreeClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    same_bytes(tree.fit(X, y), CGTreeClassifier(random_state=0).fit(X, y))
+    assert tree.n_features_in_ == 8
+
+
+def test_paper_setting(data):
+    X, y = data
+    tree = CGTreeClassifier(
+        max_depth=8,
+        max_candidates=100,
+        min_samples_split=3,
+        candidates=CentroidCandidates.paper(),
+        random_state=0,
+    ).fit(X, y)
+    assert tree.get_depth() <= 8
+    assert len(tree.candidates_.centroids_) == 3
