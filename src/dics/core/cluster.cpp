@@ -37,19 +37,9 @@ struct MomentSums {
           count(n) {}
 
     void add(const Matrix<T>& X, std::int64_t row) {
-        const T* x = X.data + row * X.row_stride;
-        const std::size_t n = sum.size();
-        for (std::size_t f = 0; f < n; ++f) {
-            const double v =
-                static_cast<double>(x[static_cast<std::int64_t>(f) * X.col_stride]);
-            const bool finite = v - v == 0.0;
-            const double kept = finite ? v : 0.0;
-            sum[f] += kept;
-            square_sum[f] += kept * kept;
-            count[f] += finite ? 1.0 : 0.0;
-            low[f] = finite && v < low[f] ? v : low[f];
-            high[f] = finite && v > high[f] ? v : high[f];
-        }
+        kernels().rows<T>().add_moments(
+            X.data + row * X.row_stride, X.col_stride, X.n_cols,
+            {low.data(), high.data(), sum.data(), square_sum.data(), count.data()});
     }
 
     void add(const MomentSums& other) {
@@ -104,12 +94,11 @@ Moments measure_moments(const Matrix<T>& X, const Rows& rows, Team& team) {
     return m;
 }
 
-// x -> (x - mean) * factor as float32, infinities as the extremes of the sample; NaN
-// and constant features become 0.
+// Rows of X ready for distances: see RowKernels::prepare.
 template <class T>
 class Preparation {
   public:
-    using V = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    using V = typename Compared<T>::type;
 
     Preparation(const Matrix<T>& X, const Moments& m, bool standardize)
         : X_(X), stride_(padded(X.n_cols)) {
@@ -130,32 +119,14 @@ class Preparation {
     std::int64_t stride() const { return stride_; }
 
     void row(std::int64_t i, float* out) const {
-        const T* x = X_.data + i * X_.row_stride;
-        if (X_.col_stride == 1) {
-            fill(x, 1, out);
-        } else {
-            fill(x, X_.col_stride, out);
-        }
+        kernels().rows<T>().prepare(
+            X_.data + i * X_.row_stride, X_.col_stride, X_.n_cols,
+            {low_.data(), high_.data(), mean_.data(), factor_.data()}, out);
         for (std::int64_t f = X_.n_cols; f < stride_; ++f)
             out[f] = 0.0f;
     }
 
   private:
-    void fill(const T* x, std::int64_t step, float* out) const {
-        for (std::int64_t f = 0; f < X_.n_cols; ++f) {
-            const V v = static_cast<V>(x[f * step]);
-            V kept = v < -kLargest ? low_[f] : v;  // only the infinities
-            kept = v > kLargest ? high_[f] : kept;
-            V scaled = (kept - mean_[f]) * factor_[f];
-            scaled = scaled < -kFarthest ? -kFarthest : scaled;
-            scaled = scaled > kFarthest ? kFarthest : scaled;
-            out[f] = v == v ? static_cast<float>(scaled) : 0.0f;
-        }
-    }
-
-    static constexpr V kLargest = std::numeric_limits<V>::max();
-    static constexpr V kFarthest = 1e9f;  // in deviations: squares stay in float32
-
     Matrix<T> X_;
     std::int64_t stride_;
     std::vector<V> low_, high_, mean_, factor_;

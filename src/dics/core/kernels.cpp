@@ -125,15 +125,6 @@ void transpose_codes(const std::uint8_t* in, std::uint8_t* out) {
 
 // --- counting candidates straight from X --------------------------------------------
 
-template <class T>
-struct Compared {
-    using type = T;
-};
-template <>
-struct Compared<std::uint8_t> {
-    using type = float;
-};
-
 constexpr std::int64_t kRowsAhead = 4;
 
 template <class T, class Count>
@@ -243,6 +234,71 @@ void dots(const float* x, int n_x, const float* centers, int n_centers,
     }
 }
 
+template <class T, bool contiguous>
+void prepare_values(const T* __restrict x, std::int64_t step, std::int64_t n,
+                    const Scaling<typename Compared<T>::type>& scaling,
+                    float* __restrict out) {
+    using V = typename Compared<T>::type;
+    constexpr V largest =
+        static_cast<V>(sizeof(V) == 4 ? 3.4028234663852886e38 : 1.7976931348623157e308);
+    constexpr V farthest = 1e9f;  // in deviations: squares stay in float32
+    const V* __restrict low = scaling.low;
+    const V* __restrict high = scaling.high;
+    const V* __restrict mean = scaling.mean;
+    const V* __restrict factor = scaling.factor;
+    for (std::int64_t f = 0; f < n; ++f) {
+        const V v = static_cast<V>(x[contiguous ? f : f * step]);
+        V kept = v < -largest ? low[f] : v;
+        kept = v > largest ? high[f] : kept;
+        V scaled = (kept - mean[f]) * factor[f];
+        scaled = scaled < -farthest ? -farthest : scaled;
+        scaled = scaled > farthest ? farthest : scaled;
+        out[f] = v == v ? static_cast<float>(scaled) : 0.0f;
+    }
+}
+
+template <class T>
+void prepare(const T* x, std::int64_t step, std::int64_t n,
+             const Scaling<typename Compared<T>::type>& scaling, float* out) {
+    if (step == 1) {
+        prepare_values<T, true>(x, 1, n, scaling, out);
+    } else {
+        prepare_values<T, false>(x, step, n, scaling, out);
+    }
+}
+
+template <class T, bool contiguous>
+void add_moment_values(const T* __restrict x, std::int64_t step, std::int64_t n,
+                       const MomentArrays& sums) {
+    double* __restrict low = sums.low;
+    double* __restrict high = sums.high;
+    double* __restrict sum = sums.sum;
+    double* __restrict square_sum = sums.square_sum;
+    double* __restrict count = sums.count;
+    for (std::int64_t f = 0; f < n; ++f) {
+        const double v = static_cast<double>(x[contiguous ? f : f * step]);
+        const bool finite = v - v == 0.0;
+        const double kept = finite ? v : 0.0;
+        sum[f] += kept;
+        square_sum[f] += kept * kept;
+        count[f] += finite ? 1.0 : 0.0;
+        const double lower = finite ? v : low[f];
+        const double higher = finite ? v : high[f];
+        low[f] = lower < low[f] ? lower : low[f];
+        high[f] = higher > high[f] ? higher : high[f];
+    }
+}
+
+template <class T>
+void add_moments(const T* x, std::int64_t step, std::int64_t n,
+                 const MomentArrays& sums) {
+    if (step == 1) {
+        add_moment_values<T, true>(x, 1, n, sums);
+    } else {
+        add_moment_values<T, false>(x, step, n, sums);
+    }
+}
+
 void accumulate(const float* __restrict x, float weight, std::int64_t n,
                 float* __restrict sum, float* __restrict square_sum) {
     for (std::int64_t f = 0; f < n; ++f) {
@@ -269,6 +325,9 @@ const Kernels table = {
     &scan_histogram<Gini, std::uint64_t>,
     &dots,
     &accumulate,
+    {&prepare<float>, &add_moments<float>},
+    {&prepare<double>, &add_moments<double>},
+    {&prepare<std::uint8_t>, &add_moments<std::uint8_t>},
 #define DICS_NAME_OF(isa) #isa
 #define DICS_NAME(isa) DICS_NAME_OF(isa)
     DICS_NAME(DICS_ISA),

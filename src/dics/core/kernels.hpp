@@ -69,6 +69,37 @@ struct Cut {
     bool found() const { return lo != -2; }
 };
 
+// Location and scale of each feature, as `prepare` wants them.
+template <class V>
+struct Scaling {
+    const V *low, *high, *mean, *factor;
+};
+template <class T>
+struct Compared {  // the type a value is compared and scaled in
+    using type = T;
+};
+template <>
+struct Compared<std::uint8_t> {
+    using type = float;
+};
+
+// Running sums of the finite values of each feature.
+struct MomentArrays {
+    double *low, *high, *sum, *square_sum, *count;
+};
+
+// Kernels that read rows of X, one set for each element type. A row's values are `step`
+// elements apart.
+template <class T>
+struct RowKernels {
+    // x -> (x - mean) * factor as float32, infinities as the extremes of the sample;
+    // NaN and constant features (factor 0) become 0.
+    void (*prepare)(const T* x, std::int64_t step, std::int64_t n,
+                    const Scaling<typename Compared<T>::type>& scaling, float* out);
+    void (*add_moments)(const T* x, std::int64_t step, std::int64_t n,
+                        const MomentArrays& sums);
+};
+
 struct Kernels {
     // Codes of kEncodeRows values of one feature, which the caller has put in the order
     // of encode_slot(). The codes come out in the order of the rows.
@@ -97,6 +128,20 @@ struct Kernels {
     // sum += x, square_sum += x * x
     void (*accumulate)(const float* x, float weight, std::int64_t n, float* sum,
                        float* square_sum);
+
+    RowKernels<float> rows_float;
+    RowKernels<double> rows_double;
+    RowKernels<std::uint8_t> rows_byte;
+
+    template <class T>
+    const RowKernels<T>& rows() const {
+        if constexpr (sizeof(T) == 4)
+            return rows_float;
+        if constexpr (sizeof(T) == 8)
+            return rows_double;
+        if constexpr (sizeof(T) == 1)
+            return rows_byte;
+    }
 
     const char* name;
 };
