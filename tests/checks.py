@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dics.candidates import BaseCandidates, Dictionary
+from dics.candidates import BaseCandidates
+from dics.dictionary import Dictionary
 
 ARRAYS = (
     "feature",

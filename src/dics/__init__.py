@@ -1,8 +1,16 @@
 """Trees, forests and boosting from a small dictionary of data-informed splits."""
 
 from dics.candidates import CentroidCandidates, QuantileCandidates
+from dics.export import export_graphviz, export_text, plot_tree
 from dics.tree import CGTreeClassifier
 
 __version__ = "0.1.0"
 
-__all__ = ["CGTreeClassifier", "CentroidCandidates", "QuantileCandidates"]
+__all__ = [
+    "CGTreeClassifier",
+    "CentroidCandidates",
+    "QuantileCandidates",
+    "export_graphviz",
+    "export_text",
+    "plot_tree",
+]

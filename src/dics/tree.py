@@ -27,15 +27,12 @@ from dics._validation import (
     unchanged_on_error,
 )
 from dics.candidates import (
-    MAX_THRESHOLDS,
     BaseCandidates,
     CentroidCandidates,
-    Dictionary,
     TrainingData,
-    code_width,
-    encode,
     fill_rows,
 )
+from dics.dictionary import MAX_THRESHOLDS, Dictionary, code_width, encode
 from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
