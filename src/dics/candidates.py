@@ -372,6 +372,7 @@ AUTO_CLUSTERS = 8
 N_STEPS = 12
 MOMENT_ROWS = 2048
 MEASURE_ROWS = 4096
+BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory beside X
 FILL_VALUES = 1 << 20
 FILL_ROWS_PER_THRESHOLD = 64
 
@@ -404,16 +405,23 @@ def boundaries(
     scales: FloatArray,
     pairs: npt.NDArray[np.intp],
     boundary: str,
-) -> FloatArray:
+) -> npt.NDArray[np.float32]:
     """Line 5 of Algorithm 1: zeta of each feature (rows) and pair (columns)."""
-    mu1, mu2 = centroids[pairs[:, 0]], centroids[pairs[:, 1]]
-    share = np.full_like(mu1, 0.5)
-    if boundary == "variance":
-        sigma1, sigma2 = scales[pairs[:, 0]], scales[pairs[:, 1]]
-        spread = sigma1 + sigma2
-        np.divide(sigma1, spread, out=share, where=spread > 0)
-    # Equal to (sigma1 mu2 + sigma2 mu1) / (sigma1 + sigma2), without its overflow.
-    return np.ascontiguousarray(((1 - share) * mu1 + share * mu2).T)
+    n_features = centroids.shape[1]
+    zeta = np.empty((n_features, len(pairs)), dtype=np.float32)
+    at_once = max(1, BLOCK_VALUES // n_features)
+    for first in range(0, len(pairs), at_once):
+        some = pairs[first : first + at_once].T
+        mu1, mu2 = centroids[some]
+        share = np.full_like(mu1, 0.5)
+        if boundary == "variance":
+            sigma1, sigma2 = scales[some]
+            spread = sigma1 + sigma2
+            np.divide(sigma1, spread, out=share, where=spread > 0)
+        # Equal to (sigma1 mu2 + sigma2 mu1) / (sigma1 + sigma2), without its overflow.
+        with np.errstate(over="ignore"):  # beyond float32: infinite, and dropped later
+            zeta[:, first : first + at_once] = ((1 - share) * mu1 + share * mu2).T
+    return zeta
 
 
 def fill_budget(n_features: int, max_thresholds: int | str) -> int:
@@ -426,17 +434,14 @@ def fill_budget(n_features: int, max_thresholds: int | str) -> int:
 
 
 def drop_useless(
-    zeta: FloatArray, clusters: dict[str, Any], min_gap: float
+    zeta: npt.NDArray[np.float32], clusters: dict[str, Any], min_gap: float
 ) -> npt.NDArray[np.float32]:
     """Sort the thresholds of each feature; repeats and such as part nothing become NaN.
 
     A threshold closer than `min_gap` deviations to the last one kept counts as a
     repeat.
     """
-    with np.errstate(
-        over="ignore"
-    ):  # beyond float32 they become infinite, and drop out
-        zeta = np.sort(zeta.astype(np.float32), axis=1)
+    zeta = np.sort(zeta, axis=1)
     keep = (zeta > clusters["low"][:, None]) & (zeta <= clusters["high"][:, None])
     gap = min_gap * clusters["deviation"]
     last = np.full(len(zeta), -np.inf)
