@@ -368,13 +368,22 @@ class QuantileCandidates(BaseCandidates):
         return filled_dictionary(data, none, self.max_thresholds)
 
 
+# From 5 to 32 clusters the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to 20
+# seeds each) differed no more than between seeds; what counts is that class means are
+# there too (MNIST 0.8182 without, 0.8233 with them; 2026-11).
 AUTO_CLUSTERS = 8
+# Bounded rows and steps: 44 ms for CIFAR-10, as long as X.sum().
 N_STEPS = 12
 MOMENT_ROWS = 2048
 MEASURE_ROWS = 4096
 BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory beside X
 FILL_VALUES = 1 << 20
 FILL_ROWS_PER_THRESHOLD = 64
+# With a smaller budget there are more than 128 features to choose from, and renewing
+# thresholds in subtrees costs more than it brings: pooled and cropped MNIST and
+# Fashion-MNIST (20000 x 196 and x 400, depth 8 and full) had a mean accuracy of 0.7879
+# without and 0.7859 with it, in a third of the time (exhaustive 0.7833; 2026-11).
+RENEWABLE_BUDGET = 128
 
 
 def all_pairs(
@@ -486,4 +495,5 @@ def filled_dictionary(
         seed=data.seed,
         n_threads=data.n_threads,
     )
-    return Dictionary(values, offsets, renewable=not exact)
+    renewable = not exact and budget >= RENEWABLE_BUDGET
+    return Dictionary(values, offsets, renewable)

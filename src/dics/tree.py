@@ -72,8 +72,9 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
     renew_thresholds : bool or "auto", default="auto"
         Give a subtree new thresholds, even cuts of its own rows, once it has a
         sixteenth of the rows that its thresholds were made from. Deep nodes of narrow
-        data need that. "auto" does it where `candidates` filled up the dictionary. It
-        has no effect when candidates are drawn (`max_candidates`).
+        data need that. "auto" does it for up to 128 features, where `candidates` filled
+        up the dictionary and some feature has more values than thresholds. It has no
+        effect when candidates are drawn (`max_candidates`).
     reuse_splits : bool, default=True
         False takes line 8 of the paper's Algorithm 2 literally: a split that was used
         leaves the dictionary for the rest of the tree, which grows depth first. Slower,
