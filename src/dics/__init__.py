@@ -1,4 +1,4 @@
-"""Trees, forests and boosting from a small dictionary of data-informed splits."""
+"""Classification trees from a small dictionary of data-informed splits."""
 
 from dics.candidates import CentroidCandidates, QuantileCandidates
 from dics.export import export_graphviz, export_text, plot_tree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,20 @@ FloatArray = npt.NDArray[np.float64]
 # Element types the core reads in place.
 IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 # Wider numbers become float64; these fit into float32 without loss.
+# Twice the square of a count must fit into 63 bits.
+MAX_COUNT = 2**30
 NARROW_KINDS = ("int8", "int16", "uint16", "float16", "bool")
+
+
+@contextmanager
+def naming(array: str) -> Iterator[None]:
+    """Make sure that a refusal says which array it is about."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if re.search(rf"\b{array}\b", str(error)):
+            raise
+        raise type(error)(f"{array}: {error}") from error
 
 
 @contextmanager
@@ -33,10 +47,6 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
-
-
-# Twice the square of a count must fit into 63 bits.
-MAX_COUNT = 2**30
 
 
 class Targets(NamedTuple):
@@ -56,13 +66,14 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
     else:
         narrow = str(getattr(X, "dtype", "")) in NARROW_KINDS
         first = np.float32 if narrow else np.float64
-        checked = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=[first, np.float32, np.float64, np.uint8],
-            ensure_all_finite=False,
-        )
+        with naming("X"):
+            checked = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=[first, np.float32, np.float64, np.uint8],
+                ensure_all_finite=False,
+            )
     array = np.asarray(checked)  # nanobind takes no subclass such as memmap
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
@@ -76,7 +87,7 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
 def _is_plain(estimator: Any, X: Any) -> bool:
     """Tell whether X needs no conversion at all: one-row predictions pass this way."""
     return (
-        isinstance(X, np.ndarray)
+        type(X) in (np.ndarray, np.memmap)
         and X.dtype in IN_PLACE
         and X.ndim == 2
         and X.shape[0] > 0
@@ -91,7 +102,8 @@ def check_targets(y: Any, n_rows: int) -> Targets:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None."
         )
-    y = column_or_1d(y, warn=True)
+    with naming("y"):
+        y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -100,12 +112,19 @@ def check_targets(y: Any, n_rows: int) -> Targets:
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         bad = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"y contains {bad}; labels must be finite.")
-    if y.dtype.kind == "O" and any(value is None or value != value for value in y):
+    if y.dtype.kind == "O" and any(_is_missing(value) for value in y):
         raise ValueError("y contains NaN or None.")
-    if y.dtype.kind not in "biu":
-        check_classification_targets(y)
-    classes, labels = _unique_labels(y)
-    return Targets(classes, labels)
+    with naming("y"):
+        if y.dtype.kind not in "biu":
+            check_classification_targets(y)
+        return Targets(*_unique_labels(y))
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA says neither yes nor no
+        return True
 
 
 def _unique_labels(y: Array) -> tuple[Array, npt.NDArray[np.uint32]]:
@@ -146,7 +165,13 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
             "one weight for each row of X."
         )
     _check_weight_values("sample_weight", weights)
-    return weights
+    return _in_range(weights)
+
+
+def _in_range(weights: FloatArray) -> FloatArray:
+    """Scale extreme weights by a power of two, so that sums and products stay finite."""
+    exponent = int(np.frexp(weights.max())[1])
+    return np.ldexp(weights, -exponent) if abs(exponent) > 400 else weights
 
 
 def _check_weight_values(name: str, weights: FloatArray) -> None:
@@ -166,27 +191,26 @@ def combine_weights(
     weights: FloatArray | None, class_weight: Any, targets: Targets
 ) -> FloatArray | None:
     """Multiply the weights of rows by those of their classes."""
-    if class_weight is not None:
-        y = targets.classes[targets.labels]
-        by_class = compute_class_weight(class_weight, classes=targets.classes, y=y)
+    if class_weight is None:
+        return weights
+    y = targets.classes[targets.labels]
+    by_class = compute_class_weight(class_weight, classes=targets.classes, y=y)
+    try:
         by_class = np.asarray(by_class, dtype=np.float64)
-        _check_weight_values("class_weight", by_class)
-        of_rows = by_class[targets.labels]
-        if weights is None:
-            weights = of_rows
-        else:
-            # One of the two scaled down, so that the product can't overflow.
-            weights = weights * (of_rows / by_class.max())
-            if not (weights > 0).any():
-                raise ValueError(
-                    "sample_weight times class_weight is zero for every row; "
-                    "nothing to fit."
-                )
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"class_weight must hold numbers, got {class_weight}."
+        ) from error
+    _check_weight_values("class_weight", by_class)
+    of_rows: FloatArray = _in_range(by_class)[targets.labels]
     if weights is None:
-        return None
-    with np.errstate(over="ignore"):
-        total = weights.sum()
-    return weights if np.isfinite(total) else weights / len(weights)
+        return of_rows
+    combined = weights * of_rows
+    if not (combined > 0).any():
+        raise ValueError(
+            "sample_weight times class_weight is zero for every row; nothing to fit."
+        )
+    return combined
 
 
 class SplitCounts(NamedTuple):
@@ -205,8 +229,7 @@ def split_counts(weights: FloatArray | None) -> SplitCounts:
     """
     if weights is None:
         return SplitCounts(None, None)
-    with np.errstate(over="ignore"):
-        total = float(weights.sum())
+    total = float(weights.sum())
     if total <= MAX_COUNT and bool((weights == np.floor(weights)).all()):
         return SplitCounts(weights.astype(np.uint32), None)
     mantissa, exponent = np.frexp(weights)

@@ -18,6 +18,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
@@ -25,6 +26,7 @@ from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
     FloatArray,
+    Targets,
     check_matrix,
     check_targets,
     check_weights,
@@ -32,6 +34,28 @@ from dics._validation import (
     unchanged_on_error,
 )
 from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode
+
+# From 5 to 32 clusters the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to 20
+# seeds each) differed no more than between seeds; what counts is that class means are
+# there too (MNIST 0.8182 without, 0.8233 with them; 2026-11).
+AUTO_CLUSTERS = 8
+# Bounded rows and steps: 44 ms for CIFAR-10, as long as X.sum().
+N_STEPS = 12
+MOMENT_ROWS = 2048
+MEASURE_ROWS = 4096
+BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory beside X
+FILL_VALUES = 1 << 20
+FILL_ROWS_PER_THRESHOLD = 32
+# Wide data too need some thresholds in the tails of a feature and between the levels of
+# one with few values, where no boundary may lie: y = (x0 > 93 % quantile) xor
+# (x1 > 10 % quantile) with 600 features had an accuracy of 0.80 without (exhaustive 1.0).
+LEAST_EVEN = 16
+MAX_CLASS_MEANS = 64
+# With a smaller budget there are more than 128 features to choose from, and renewing
+# thresholds in subtrees costs more than it brings: pooled and cropped MNIST and
+# Fashion-MNIST (20000 x 196 and x 400, depth 8 and full) had a mean accuracy of 0.7879
+# without and 0.7859 with it, in a third of the time (exhaustive 0.7833; 2026-11).
+RENEWABLE_BUDGET = 128
 
 
 class TrainingData(NamedTuple):
@@ -72,10 +96,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         with unchanged_on_error(self):
             X = check_matrix(self, X, reset=True)
             weights = check_weights(sample_weight, len(X))
-            known = y is not None and self._uses_labels()
-            targets = (
-                check_targets(y, len(X)) if known or self._needs_labels() else None
-            )
+            targets = self._check_labels(y, len(X))
             self._learn(
                 TrainingData(
                     X,
@@ -87,6 +108,15 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 )
             )
         return self
+
+    def _check_labels(self, y: Any, n_rows: int) -> Targets | None:
+        if self._needs_labels():
+            return check_targets(y, n_rows)
+        if y is None or not self._uses_labels():
+            return None
+        # Before a regressor, say, y holds no classes and isn't needed.
+        kind = type_of_target(y, input_name="y")
+        return check_targets(y, n_rows) if kind in ("binary", "multiclass") else None
 
     def _needs_labels(self) -> bool:
         return False
@@ -139,8 +169,8 @@ class CentroidCandidates(BaseCandidates):
     apart, every feature gets the boundary between the two. The paper's own setting is
     ``CentroidCandidates.paper()``. The defaults differ from it where it loses accuracy:
     the means of the classes are centroids too, clusters are found in standardised
-    features and their number doesn't hang on the number of classes, and where there are
-    few features the dictionary is filled up with even cuts.
+    features and their number doesn't hang on the number of classes, and the holes
+    between the boundaries are filled with even cuts, many where there are few features.
 
     Parameters
     ----------
@@ -163,12 +193,12 @@ class CentroidCandidates(BaseCandidates):
     min_gap : float, default=0.05
         Thresholds of a feature closer than this many standard deviations count as one.
     fill : bool, default=True
-        Fill up with even cuts to ``max_thresholds`` for each feature; a feature with no
-        more distinct values than that gets all midpoints.
+        Fill the holes between the boundaries with even cuts; a feature with few
+        distinct values gets all midpoints instead.
     max_thresholds : "auto" or int, default="auto"
-        Thresholds for each feature up to which ``fill`` goes, at most 254. "auto"
-        gives narrow data more: 254 for up to 64 features, then fewer, and none above
-        512, where the centroids alone suffice.
+        Thresholds for each feature when ``fill``; as an int it is a maximum, half of it
+        for boundaries. "auto" gives narrow data more: up to 254 for at most 64
+        features, then fewer, and at least 16 even parts beside the boundaries.
     random_state : int, RandomState instance or None, default=None
         Seed of the rows drawn and of the start of K-means.
     n_jobs : int or None, default=None
@@ -288,9 +318,13 @@ class CentroidCandidates(BaseCandidates):
         self.pairs_ = all_pairs([distances for *_, distances in families], self.n_pairs)
         zeta = boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary)
         useful = drop_useless(zeta, found, self.min_gap)
-        budget = fill_budget(data.X.shape[1], self.max_thresholds) if self.fill else 0
-        thinned = thin(useful)
-        return filled_dictionary(data, thinned, budget) if budget else flatten(thinned)
+        if not self.fill:
+            return flatten(thin(useful, MAX_THRESHOLDS))
+        if self.max_thresholds == "auto":
+            budget = auto_budget(data.X.shape[1])
+            return filled_dictionary(data, thin(useful, 128), budget, LEAST_EVEN)
+        budget = int(self.max_thresholds)
+        return filled_dictionary(data, thin(useful, budget // 2), budget, 0)
 
     def _cluster(self, data: TrainingData) -> dict[str, Any]:
         if self.n_clusters == "classes":
@@ -299,12 +333,15 @@ class CentroidCandidates(BaseCandidates):
             auto = self.n_clusters == "auto"
             n_clusters = AUTO_CLUSTERS if auto else int(self.n_clusters)
         n_rows = len(data.X)
+        labels, n_classes = data.labels, data.n_classes
+        if labels is not None and n_classes > MAX_CLASS_MEANS:
+            labels, n_classes = commonest(labels, n_classes), MAX_CLASS_MEANS
         return _core.cluster(
             data.X,
             data.weights,
-            data.labels,
+            labels,
             n_clusters=min(n_clusters, n_rows) if self.centroids != "class" else 0,
-            n_classes=data.n_classes if self.centroids != "kmeans" else 0,
+            n_classes=n_classes if self.centroids != "kmeans" else 0,
             batch_size=min(self.batch_size, n_rows),
             n_steps=N_STEPS,
             moment_rows=MOMENT_ROWS,
@@ -365,25 +402,16 @@ class QuantileCandidates(BaseCandidates):
 
     def _place(self, data: TrainingData) -> Dictionary:
         none = np.empty((data.X.shape[1], 0), dtype=np.float32)
-        return filled_dictionary(data, none, self.max_thresholds)
+        return filled_dictionary(data, none, self.max_thresholds, 0)
 
 
-# From 5 to 32 clusters the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to 20
-# seeds each) differed no more than between seeds; what counts is that class means are
-# there too (MNIST 0.8182 without, 0.8233 with them; 2026-11).
-AUTO_CLUSTERS = 8
-# Bounded rows and steps: 44 ms for CIFAR-10, as long as X.sum().
-N_STEPS = 12
-MOMENT_ROWS = 2048
-MEASURE_ROWS = 4096
-BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory beside X
-FILL_VALUES = 1 << 20
-FILL_ROWS_PER_THRESHOLD = 64
-# With a smaller budget there are more than 128 features to choose from, and renewing
-# thresholds in subtrees costs more than it brings: pooled and cropped MNIST and
-# Fashion-MNIST (20000 x 196 and x 400, depth 8 and full) had a mean accuracy of 0.7879
-# without and 0.7859 with it, in a third of the time (exhaustive 0.7833; 2026-11).
-RENEWABLE_BUDGET = 128
+def commonest(labels: npt.NDArray[np.uint32], n_classes: int) -> npt.NDArray[np.uint32]:
+    """Number the commonest classes from 0; the others get no number that counts."""
+    number = np.full(n_classes, np.iinfo(np.uint32).max, dtype=np.uint32)
+    counts = np.bincount(labels, minlength=n_classes)
+    most = np.argsort(-counts, kind="stable")[:MAX_CLASS_MEANS]
+    number[most] = np.arange(len(most))
+    return number[labels]
 
 
 def all_pairs(
@@ -433,13 +461,9 @@ def boundaries(
     return zeta
 
 
-def fill_budget(n_features: int, max_thresholds: int | str) -> int:
-    """Thresholds for each feature up to which a dictionary is filled; 0 for none."""
-    if max_thresholds != "auto":
-        return int(max_thresholds)
-    if n_features > 512:
-        return 0
-    return int(np.clip(16384 // n_features, 32, MAX_THRESHOLDS))
+def auto_budget(n_features: int) -> int:
+    """Thresholds for each feature up to which a dictionary is filled."""
+    return int(np.clip(16384 // n_features, LEAST_EVEN, MAX_THRESHOLDS))
 
 
 def drop_useless(
@@ -460,12 +484,12 @@ def drop_useless(
     return np.where(keep, zeta, np.float32(np.nan))
 
 
-def thin(zeta: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Leave no feature more thresholds than codes allow."""
+def thin(zeta: npt.NDArray[np.float32], most: int) -> npt.NDArray[np.float32]:
+    """Leave no feature more than `most` thresholds, spread over those it had."""
     present = ~np.isnan(zeta)
-    for f in np.flatnonzero(present.sum(axis=1) > MAX_THRESHOLDS):
+    for f in np.flatnonzero(present.sum(axis=1) > most):
         at = np.flatnonzero(present[f])
-        keep = at[np.linspace(0, len(at) - 1, MAX_THRESHOLDS).astype(int)]
+        keep = at[np.linspace(0, len(at) - 1, most).astype(int)]
         zeta[f, np.setdiff1d(at, keep)] = np.nan
     return zeta
 
@@ -483,14 +507,15 @@ def fill_rows(n_features: int, budget: int) -> int:
 
 
 def filled_dictionary(
-    data: TrainingData, zeta: npt.NDArray[np.float32], budget: int
+    data: TrainingData, zeta: npt.NDArray[np.float32], budget: int, least_even: int
 ) -> Dictionary:
-    """Boundaries, filled up with even cuts between values of a bounded sample."""
+    """Boundaries, their holes filled with even cuts of a bounded sample."""
     values, offsets, exact = _core.make_thresholds(
         data.X,
         data.weights,
         zeta.astype(np.float64),
         budget=budget,
+        least_even=least_even,
         n_rows=fill_rows(data.X.shape[1], budget),
         seed=data.seed,
         n_threads=data.n_threads,

@@ -68,7 +68,9 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         Weights of the classes.
     candidates : CentroidCandidates, QuantileCandidates or None, default=None
         Source of the thresholds, cloned before use; None means
-        ``CentroidCandidates()``. ``CentroidCandidates.paper()`` is the paper's.
+        ``CentroidCandidates()``. ``CentroidCandidates.paper()`` is the paper's. A
+        search over its parameters (``candidates__n_pairs``) needs an instance here.
+        Its `n_jobs` gives way to the tree's, and so does a `random_state` of None.
     renew_thresholds : bool or "auto", default="auto"
         Give a subtree new thresholds, even cuts of its own rows, once it has a
         sixteenth of the rows that its thresholds were made from. Deep nodes of narrow
@@ -248,7 +250,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             min_impurity_decrease=self.min_impurity_decrease,
-            max_candidates=0 if whole or k is None else k,
+            max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
             reuse_splits=self.reuse_splits,
             renew_thresholds=(
                 dictionary.renewable
@@ -361,4 +363,5 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
 
 def as_row_count(limit: Any, n_rows: int) -> int:
     """Resolve a number of rows that may be given as a share."""
-    return int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)
+    rows = int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)
+    return min(rows, n_rows + 1)

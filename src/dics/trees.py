@@ -33,9 +33,9 @@ class Trees:
         1 where NaN goes left.
     n_samples : int32 array
         Training rows in the node.
-    weight : float32 array
+    weight : float64 array
         Their weight, in units of the mean weight of a row.
-    leaf_values : float32 array of shape (n_leaves, n_classes)
+    leaf_values : float64 array of shape (n_leaves, n_classes)
         Share of each class in each leaf.
     """
 
@@ -44,21 +44,15 @@ class Trees:
     left: npt.NDArray[np.int32]
     missing_left: npt.NDArray[np.uint8]
     n_samples: npt.NDArray[np.int32]
-    weight: npt.NDArray[np.float32]
-    leaf_values: npt.NDArray[np.float32]
+    weight: FloatArray
+    leaf_values: FloatArray
 
     @classmethod
     def from_core(cls, arrays: dict[str, Any]) -> Trees:
-        """Take what the core returns; weights and values shrink to float32."""
+        """Take what the core returns, with weights in units of a row's mean weight."""
         weight = arrays["weight"]
         mean = weight[0] / arrays["n_samples"][0]
-        return cls(
-            **{
-                **arrays,
-                "weight": (weight / mean).astype(np.float32),
-                "leaf_values": arrays["leaf_values"].astype(np.float32),
-            }
-        )
+        return cls(**{**arrays, "weight": weight / mean})
 
     @property
     def n_nodes(self) -> int:
@@ -90,11 +84,8 @@ class Trees:
         return leaves
 
     def leaf_shares(self, leaves: npt.NDArray[np.int64]) -> FloatArray:
-        """Class shares of the given leaves, as float64 that sum to one."""
-        rows = self.left[leaves]
-        if len(rows) < self.n_leaves:
-            return normalized(self.leaf_values[rows])
-        return normalized(self.leaf_values).take(rows, axis=0)
+        """Class shares of the given leaves."""
+        return self.leaf_values.take(self.left[leaves], axis=0)
 
     def leaf_classes(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
         """Index of the commonest class in the given leaves."""
@@ -106,12 +97,21 @@ class Trees:
             classes = self.leaf_values.argmax(axis=1)[rows]
         return classes
 
+    def levels(self) -> list[slice]:
+        """Nodes of each depth: breadth-first order keeps them together."""
+        levels, end = [slice(0, 1)], 1
+        while True:
+            n_inner = np.count_nonzero(self.feature[levels[-1]] >= 0)
+            if n_inner == 0:
+                return levels
+            levels.append(slice(end, end + 2 * n_inner))
+            end += 2 * n_inner
+
     def node_depths(self) -> npt.NDArray[np.intp]:
         """Depth of each node; the root has 0."""
-        depths = np.zeros(self.n_nodes, dtype=np.intp)
-        for node in self.inner:  # breadth-first: a parent comes before its children
-            left = self.left[node]
-            depths[left : left + 2] = depths[node] + 1
+        depths = np.empty(self.n_nodes, dtype=np.intp)
+        for depth, level in enumerate(self.levels()):
+            depths[level] = depth
         return depths
 
     def node_values(self) -> FloatArray:
@@ -119,11 +119,15 @@ class Trees:
         values = np.zeros((self.n_nodes, self.leaf_values.shape[1]))
         leaf = self.feature < 0
         values[leaf] = self.leaf_values[self.left[leaf]]
-        weight = self.weight.astype(np.float64)
-        for node in self.inner[::-1]:
-            left = self.left[node]
-            pair = slice(left, left + 2)
-            values[node] = weight[pair] @ values[pair] / weight[pair].sum()
+        for level in reversed(self.levels()):
+            nodes = np.arange(self.n_nodes)[level]
+            inner = nodes[self.feature[nodes] >= 0]
+            left = self.left[inner]
+            a, b = self.weight[left], self.weight[left + 1]
+            share = np.divide(a, a + b, out=np.full(len(a), 0.5), where=a + b > 0)
+            values[inner] = (
+                share[:, None] * values[left] + (1 - share)[:, None] * values[left + 1]
+            )
         return values
 
     def node_impurities(self, criterion: str) -> FloatArray:
@@ -138,7 +142,7 @@ class Trees:
 
     def feature_importances(self, n_features: int, criterion: str) -> FloatArray:
         """Total decrease of impurity by each feature, normalised to sum to one."""
-        mass = self.weight.astype(np.float64) * self.node_impurities(criterion)
+        mass = self.weight * self.node_impurities(criterion)
         node, left = self.inner, self.left[self.inner]
         decrease = np.maximum(mass[node] - mass[left] - mass[left + 1], 0.0)
         total: FloatArray = np.zeros(n_features)
@@ -164,10 +168,3 @@ class Trees:
             (np.ones(len(indices), dtype=np.intp), indices, indptr),
             shape=(len(leaves), self.n_nodes),
         )
-
-
-def normalized(values: npt.NDArray[np.float32]) -> FloatArray:
-    """Rows as float64 that sum to one."""
-    shares = values.astype(np.float64)
-    shares /= shares.sum(axis=1, keepdims=True)
-    return shares

@@ -129,12 +129,13 @@ nb::tuple make_thresholds_array(
     const AnyArray& X, const Optional<double>& weights,
     const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>&
         boundaries,
-    int budget, std::int64_t n_rows, std::uint64_t seed, int n_threads) {
+    int budget, int least_even, std::int64_t n_rows, std::uint64_t seed,
+    int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
     Thresholds t = with_team(n_threads, [&](Team& team) {
         return make_thresholds(matrix, data_or_null(weights), boundaries.data(),
-                               static_cast<int>(boundaries.shape(1)), budget, n_rows,
-                               seed, team);
+                               static_cast<int>(boundaries.shape(1)), budget,
+                               least_even, n_rows, seed, team);
     });
     return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)),
                           t.exact);
@@ -242,8 +243,8 @@ NB_MODULE(_core, m) {
           "moment_rows"_a, "measure_rows"_a, "standardize"_a, "seed"_a, "n_threads"_a,
           "Means, spreads and distances of clusters and of classes.");
     m.def("make_thresholds", &make_thresholds_array, "X"_a.noconvert(),
-          "weights"_a.none(), "boundaries"_a, "budget"_a, "n_rows"_a, "seed"_a,
-          "n_threads"_a,
+          "weights"_a.none(), "boundaries"_a, "budget"_a, "least_even"_a, "n_rows"_a,
+          "seed"_a, "n_threads"_a,
           "Thresholds of each feature: the boundaries, filled up with even cuts.");
     m.def("encode", &encode_array, "X"_a.noconvert(), "values"_a, "offsets"_a,
           "width"_a, "codes"_a, "n_threads"_a,

@@ -291,7 +291,8 @@ void sum_clusters(const Preparation<T>& prepare, const Rows& rows,
                     sums.add(nearest_center(&products[k * centers.count], centers),
                              point, weight);
                 }
-                if (n_classes > 0) {
+                if (n_classes > 0 &&
+                    labels[row] < static_cast<std::uint32_t>(n_classes)) {
                     sums.add(centers.count + static_cast<int>(labels[row]), point,
                              weight);
                 }

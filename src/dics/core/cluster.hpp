@@ -41,9 +41,9 @@ struct Clusters {
     std::vector<double> deviation;
 };
 
-// `labels` may be null if n_classes is 0. `weights` null: every row counts one. NaN
-// counts as the feature's mean, an infinity as the largest (smallest) finite value of
-// the sample.
+// `labels` may be null if n_classes is 0; rows of label n_classes or more have no
+// class. `weights` null: every row counts one. NaN counts as the feature's mean, an
+// infinity as the largest (smallest) finite value of the sample.
 Clusters cluster(const AnyMatrix& X, const double* weights, const std::uint32_t* labels,
                  const ClusterSettings& settings, Team& team);
 

@@ -15,7 +15,7 @@ namespace dics {
 enum class Criterion : int { gini = 0, entropy = 1 };
 
 // Whole weights are counted in 32 bits; other weights become fixed point numbers whose
-// total is at most 2^52 (see weights.py), so squares need 128 bits.
+// total is at most 2^52 (split_counts in _validation.py), so squares need 128 bits.
 template <class Count>
 struct Wide;
 template <>

@@ -20,7 +20,7 @@ struct GrowSettings {
     double min_impurity_decrease;
     std::int64_t max_candidates;  // 0: the whole dictionary
     bool reuse_splits;            // false: a used split is gone for the whole tree
-    bool renew_thresholds;        // see Renewal in grow.cpp
+    bool renew_thresholds;        // see renewal.hpp
     std::int64_t renew_rows;      // rows at most looked at for new thresholds
     std::uint64_t seed;
 };

@@ -45,19 +45,19 @@ class Stream {
 inline std::vector<std::int64_t> sample_without_replacement(std::uint64_t key,
                                                             std::int64_t n,
                                                             std::int64_t k) {
+    std::vector<bool> taken(static_cast<std::size_t>(n));
+    Stream stream(key);
     std::vector<std::int64_t> chosen;
     chosen.reserve(static_cast<std::size_t>(k));
-    Stream stream(key);
     for (std::int64_t j = n - k; j < n; ++j) {
         auto t =
             static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(j) + 1));
-        auto at = std::lower_bound(chosen.begin(), chosen.end(), t);
-        if (at != chosen.end() && *at == t) {
-            chosen.push_back(j);  // j exceeds everything drawn so far
-        } else {
-            chosen.insert(at, t);
-        }
+        if (taken[static_cast<std::size_t>(t)])
+            t = j;
+        taken[static_cast<std::size_t>(t)] = true;
+        chosen.push_back(t);
     }
+    std::sort(chosen.begin(), chosen.end());
     return chosen;
 }
 

@@ -34,29 +34,33 @@ bool cut_between(T low, T high, float& cut) {
 }
 
 template <class T>
-std::vector<Atom<T>> atoms_of(std::vector<std::pair<T, double>>& column) {
-    std::sort(column.begin(), column.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<Atom<T>> atoms;
-    for (const auto& [value, weight] : column) {
-        if (!atoms.empty() && atoms.back().value == value) {
-            atoms.back().weight += weight;
-        } else {
-            atoms.push_back({value, weight});
-        }
-    }
-    return atoms;
+T value_of(const std::pair<T, double>& entry) {
+    return entry.first;
+}
+template <class T>
+double weight_of(const std::pair<T, double>& entry) {
+    return entry.second;
+}
+template <class T>
+T value_of(T entry) {
+    return entry;
+}
+template <class T>
+double weight_of(T) {
+    return 1.0;
 }
 
-template <class T>
-std::vector<Atom<T>> atoms_of_values(std::vector<T>& column) {
-    std::sort(column.begin(), column.end());
+// Of plain values, or of pairs with their weights.
+template <class T, class Entry>
+std::vector<Atom<T>> atoms_of(std::vector<Entry>& column) {
+    std::sort(column.begin(), column.end(),
+              [](const Entry& a, const Entry& b) { return value_of(a) < value_of(b); });
     std::vector<Atom<T>> atoms;
-    for (const T value : column) {
-        if (!atoms.empty() && atoms.back().value == value) {
-            atoms.back().weight += 1;
+    for (const Entry& entry : column) {
+        if (!atoms.empty() && atoms.back().value == value_of(entry)) {
+            atoms.back().weight += weight_of(entry);
         } else {
-            atoms.push_back({value, 1.0});
+            atoms.push_back({value_of(entry), weight_of(entry)});
         }
     }
     return atoms;
@@ -88,67 +92,92 @@ std::vector<std::pair<std::size_t, float>> useful_boundaries(
     return kept;
 }
 
-// Cuts of about equal mass. The mean mass is taken anew after each cut, so that a value
-// which alone is heavier than that (zeros, say) takes one slot and not many.
+// Cuts of atoms [first, last) into `n_cuts` + 1 parts of about equal mass. The mean
+// mass is taken anew after each cut, so that a value which alone is heavier than that
+// (zeros, say) takes one slot and not many.
 template <class T>
-std::vector<std::size_t> even_gaps(const std::vector<Atom<T>>& atoms,
-                                   std::size_t slots) {
-    double rest = 0;
-    for (const auto& atom : atoms)
-        rest += atom.weight;
-    std::vector<std::size_t> gaps;
+void cut_evenly(const std::vector<Atom<T>>& atoms, std::size_t first, std::size_t last,
+                double total, std::size_t n_cuts, std::vector<std::size_t>& gaps) {
+    double rest = total;
     double mass = 0;
-    for (std::size_t g = 0; g + 1 < atoms.size() && gaps.size() < slots; ++g) {
+    for (std::size_t g = first; g + 1 < last && n_cuts > 0; ++g) {
         mass += atoms[g].weight;
-        const double share = rest / static_cast<double>(slots - gaps.size() + 1);
+        const double share = rest / static_cast<double>(n_cuts + 1);
         // Cut here, or after the next value if that comes nearer to the share.
         const double with_next = mass + atoms[g + 1].weight;
         if (mass >= share || (with_next > share && with_next - share > share - mass)) {
             gaps.push_back(g);
+            --n_cuts;
             rest -= mass;
             mass = 0;
         }
+    }
+}
+
+// Fills the holes between the boundaries: no part shall have more than one of n_even +
+// 1 equal shares of the mass. Boundaries crowd in the middle of a feature, and splits
+// in its tails need thresholds too.
+template <class T>
+std::vector<std::size_t> even_gaps(
+    const std::vector<Atom<T>>& atoms,
+    const std::vector<std::pair<std::size_t, float>>& kept, std::size_t n_even) {
+    double total = 0;
+    for (const auto& atom : atoms)
+        total += atom.weight;
+    const double share = total / static_cast<double>(n_even + 1);
+    std::vector<std::size_t> gaps;
+    std::size_t first = 0;
+    for (std::size_t k = 0; k <= kept.size(); ++k) {
+        const std::size_t last = k < kept.size() ? kept[k].first + 1 : atoms.size();
+        double mass = 0;
+        for (std::size_t a = first; a < last; ++a)
+            mass += atoms[a].weight;
+        const double parts = std::ceil(mass / share - 1e-9);
+        if (parts > 1) {
+            cut_evenly(atoms, first, last, mass, static_cast<std::size_t>(parts) - 1,
+                       gaps);
+        }
+        first = last;
     }
     return gaps;
 }
 
 template <class T>
 std::vector<float> thresholds_of(const std::vector<Atom<T>>& atoms,
-                                 const double* boundaries, int n_boundaries,
-                                 int budget) {
+                                 const double* boundaries, int n_boundaries, int budget,
+                                 int least_even) {
     if (atoms.size() < 2)
         return {};
-    const auto wanted = static_cast<std::size_t>(budget);
     std::vector<std::pair<std::size_t, float>> kept;
     std::vector<std::size_t> gaps;
-    if (atoms.size() <= wanted + 1) {
+    if (atoms.size() <= static_cast<std::size_t>(budget) + 1) {
         for (std::size_t g = 0; g + 1 < atoms.size(); ++g)
             gaps.push_back(g);
     } else {
         kept = useful_boundaries(atoms, boundaries, n_boundaries);
-        if (kept.size() < wanted)
-            gaps = even_gaps(atoms, wanted - kept.size());
+        const int n_kept = static_cast<int>(kept.size());
+        const int n_even =
+            std::min(std::max(budget - n_kept, least_even), kMaxThresholds - n_kept);
+        if (n_even > 0)
+            gaps = even_gaps(atoms, kept, static_cast<std::size_t>(n_even));
     }
-    std::vector<float> filled;
+    std::vector<float> made;
     for (const std::size_t gap : gaps) {
-        const bool taken = std::any_of(kept.begin(), kept.end(),
-                                       [gap](const auto& k) { return k.first == gap; });
         float cut;
-        if (!taken && cut_between(atoms[gap].value, atoms[gap + 1].value, cut)) {
-            filled.push_back(cut);
-        }
+        if (cut_between(atoms[gap].value, atoms[gap + 1].value, cut))
+            made.push_back(cut);
     }
     for (const auto& [gap, cut] : kept)
-        filled.push_back(cut);
-    std::sort(filled.begin(), filled.end());
-    filled.erase(std::unique(filled.begin(), filled.end()), filled.end());
-    return filled;
+        made.push_back(cut);
+    std::sort(made.begin(), made.end());
+    made.erase(std::unique(made.begin(), made.end()), made.end());
+    return made;
 }
 
 template <class T>
 Thresholds make(const Matrix<T>& X, const double* weights, const double* boundaries,
-                int n_boundaries, int budget, std::int64_t n_rows, std::uint64_t seed,
-                Team& team) {
+                int n_boundaries, int budget, int least_even, std::int64_t n_rows,
+                std::uint64_t seed, Team& team) {
     const auto rows = stratified_rows(combine(seed, 5), X.n_rows, n_rows);
     const auto n = static_cast<std::int64_t>(rows.size());
     std::vector<std::vector<float>> made(static_cast<std::size_t>(X.n_cols));
@@ -180,12 +209,12 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
         for (std::int64_t f = first; f < last; ++f) {
             const auto at = static_cast<std::size_t>(f - first);
             const auto atoms =
-                weights ? atoms_of(weighted[at]) : atoms_of_values(columns[at]);
+                weights ? atoms_of<T>(weighted[at]) : atoms_of<T>(columns[at]);
             exact[static_cast<std::size_t>(f)] =
                 atoms.size() <= static_cast<std::size_t>(budget) + 1;
             made[static_cast<std::size_t>(f)] = thresholds_of(
                 atoms, boundaries ? boundaries + f * n_boundaries : nullptr,
-                n_boundaries, budget);
+                n_boundaries, budget, least_even);
         }
     });
     Thresholds result;
@@ -202,11 +231,12 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
 
 Thresholds make_thresholds(const AnyMatrix& any, const double* weights,
                            const double* boundaries, int n_boundaries, int budget,
-                           std::int64_t n_rows, std::uint64_t seed, Team& team) {
+                           int least_even, std::int64_t n_rows, std::uint64_t seed,
+                           Team& team) {
     return std::visit(
         [&](const auto& X) {
-            return make(X, weights, boundaries, n_boundaries, budget, n_rows, seed,
-                        team);
+            return make(X, weights, boundaries, n_boundaries, budget, least_even,
+                        n_rows, seed, team);
         },
         any);
 }

@@ -16,12 +16,13 @@ struct Thresholds {
 };
 
 // For each feature: the given boundaries (column-major, [n_features][n_boundaries], may
-// be null) that separate sampled values, and then cuts between sampled values of about
-// equal mass until there are `budget`. A feature whose distinct values are no more than
-// budget + 1 gets every midpoint instead: nothing is lost there. `budget` 0: no fill.
-// `boundaries` beyond the budget stay. At most `n_rows` rows are read.
+// be null) that separate sampled values, and cuts between sampled values where there
+// are holes, so that there are about `budget`, of them at least `least_even` even ones.
+// A feature whose distinct values are no more than budget + 1 gets every midpoint
+// instead: nothing is lost there. At most `n_rows` rows are read.
 Thresholds make_thresholds(const AnyMatrix& X, const double* weights,
                            const double* boundaries, int n_boundaries, int budget,
-                           std::int64_t n_rows, std::uint64_t seed, Team& team);
+                           int least_even, std::int64_t n_rows, std::uint64_t seed,
+                           Team& team);
 
 }  // namespace dics
