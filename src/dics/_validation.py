@@ -169,7 +169,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
 
 
 def _in_range(weights: FloatArray) -> FloatArray:
-    """Scale extreme weights by a power of two, so that sums and products stay finite."""
+    """Scale extreme weights by a power of two: sums and products stay finite."""
     exponent = int(np.frexp(weights.max())[1])
     return np.ldexp(weights, -exponent) if abs(exponent) > 400 else weights
 

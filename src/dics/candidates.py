@@ -48,7 +48,7 @@ FILL_VALUES = 1 << 20
 FILL_ROWS_PER_THRESHOLD = 32
 # Wide data too need some thresholds in the tails of a feature and between the levels of
 # one with few values, where no boundary may lie: y = (x0 > 93 % quantile) xor
-# (x1 > 10 % quantile) with 600 features had an accuracy of 0.80 without (exhaustive 1.0).
+# (x1 > 10 % quantile) among 600 features gave 0.80 without, 0.97 with them (2026-11).
 LEAST_EVEN = 16
 MAX_CLASS_MEANS = 64
 # With a smaller budget there are more than 128 features to choose from, and renewing
@@ -406,7 +406,7 @@ class QuantileCandidates(BaseCandidates):
 
 
 def commonest(labels: npt.NDArray[np.uint32], n_classes: int) -> npt.NDArray[np.uint32]:
-    """Number the commonest classes from 0; the others get no number that counts."""
+    """Give numbers from 0 to the commonest classes, and none that counts to others."""
     number = np.full(n_classes, np.iinfo(np.uint32).max, dtype=np.uint32)
     counts = np.bincount(labels, minlength=n_classes)
     most = np.argsort(-counts, kind="stable")[:MAX_CLASS_MEANS]

@@ -101,7 +101,7 @@ class Trees:
         """Nodes of each depth: breadth-first order keeps them together."""
         levels, end = [slice(0, 1)], 1
         while True:
-            n_inner = np.count_nonzero(self.feature[levels[-1]] >= 0)
+            n_inner = int(np.count_nonzero(self.feature[levels[-1]] >= 0))
             if n_inner == 0:
                 return levels
             levels.append(slice(end, end + 2 * n_inner))
