@@ -10,22 +10,22 @@
 namespace dics {
 
 template <class T, class Count>
-bool count_below(const CountBelowArgs<T, Count>& args) {
+void count_below(const CountBelowArgs<T, Count>& args) {
     const Kernels& k = kernels();
     if constexpr (sizeof(Count) == 4) {
         if constexpr (std::is_same_v<T, float>)
-            return k.count_float_32(args);
+            k.count_float_32(args);
         if constexpr (std::is_same_v<T, double>)
-            return k.count_double_32(args);
+            k.count_double_32(args);
         if constexpr (std::is_same_v<T, std::uint8_t>)
-            return k.count_byte_32(args);
+            k.count_byte_32(args);
     } else {
         if constexpr (std::is_same_v<T, float>)
-            return k.count_float_64(args);
+            k.count_float_64(args);
         if constexpr (std::is_same_v<T, double>)
-            return k.count_double_64(args);
+            k.count_double_64(args);
         if constexpr (std::is_same_v<T, std::uint8_t>)
-            return k.count_byte_64(args);
+            k.count_byte_64(args);
     }
 }
 

@@ -128,13 +128,12 @@ void transpose_codes(const std::uint8_t* in, std::uint8_t* out) {
 constexpr std::int64_t kRowsAhead = 4;
 
 template <class T, class Count>
-bool count_below(const CountBelowArgs<T, Count>& a) {
+void count_below(const CountBelowArgs<T, Count>& a) {
     using V = typename Compared<T>::type;
     constexpr int B = kCandidateBlock;
     V cut[B];
     for (int j = 0; j < B; ++j)
         cut[j] = static_cast<V>(a.threshold[j]);
-    bool seen_missing = false;
     const bool weighted = a.weights != nullptr;
     Count* row_count = a.below + (a.width - 1) * B;  // used when weighted
     constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
@@ -169,7 +168,6 @@ bool count_below(const CountBelowArgs<T, Count>& a) {
                 row_count[j] += value[j] < cut[j] ? 1 : 0;
         }
         if (n_missing) {
-            seen_missing = true;
             Count* missing = a.missing + static_cast<std::int64_t>(a.labels[i]) * B;
             for (int j = 0; j < B; ++j) {
                 if (value[j] == value[j])
@@ -180,7 +178,6 @@ bool count_below(const CountBelowArgs<T, Count>& a) {
             }
         }
     }
-    return seen_missing;
 }
 
 // --- clustering ---------------------------------------------------------------------

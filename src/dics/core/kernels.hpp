@@ -110,13 +110,12 @@ struct Kernels {
     // Turns a square of bytes: out[i][j] = in[j][i].
     void (*transpose_codes)(const std::uint8_t* in, std::uint8_t* out);
 
-    // Returns true if a NaN was seen.
-    bool (*count_float_32)(const CountBelowArgs<float, std::uint32_t>&);
-    bool (*count_double_32)(const CountBelowArgs<double, std::uint32_t>&);
-    bool (*count_byte_32)(const CountBelowArgs<std::uint8_t, std::uint32_t>&);
-    bool (*count_float_64)(const CountBelowArgs<float, std::uint64_t>&);
-    bool (*count_double_64)(const CountBelowArgs<double, std::uint64_t>&);
-    bool (*count_byte_64)(const CountBelowArgs<std::uint8_t, std::uint64_t>&);
+    void (*count_float_32)(const CountBelowArgs<float, std::uint32_t>&);
+    void (*count_double_32)(const CountBelowArgs<double, std::uint32_t>&);
+    void (*count_byte_32)(const CountBelowArgs<std::uint8_t, std::uint32_t>&);
+    void (*count_float_64)(const CountBelowArgs<float, std::uint64_t>&);
+    void (*count_double_64)(const CountBelowArgs<double, std::uint64_t>&);
+    void (*count_byte_64)(const CountBelowArgs<std::uint8_t, std::uint64_t>&);
 
     Cut (*scan_gini_32)(const ScanArgs<std::uint32_t>&);
     Cut (*scan_gini_64)(const ScanArgs<std::uint64_t>&);

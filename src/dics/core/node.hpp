@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -129,6 +130,12 @@ struct NodeTotals {
         }
     }
 };
+
+// What min_weight_fraction_leaf means in whole numbers.
+template <class Count>
+inline Count least_weight(double total, const GrowSettings& settings) {
+    return static_cast<Count>(std::ceil(total * settings.min_weight_fraction_leaf));
+}
 
 // The split chosen for a node.
 struct Split {

@@ -1,20 +1,12 @@
 // New thresholds for the subtrees of a dictionary that is too coarse for them.
 #pragma once
 
-#include <cmath>
-
 #include "encode.hpp"
 #include "grower.hpp"
 #include "histogram_search.hpp"
 #include "thresholds.hpp"
 
 namespace dics {
-
-// What min_weight_fraction_leaf means in whole numbers.
-template <class Count>
-Count least_weight(double total, const GrowSettings& settings) {
-    return static_cast<Count>(std::ceil(total * settings.min_weight_fraction_leaf));
-}
 
 // The dictionary in use, and how to make the next one from it.
 template <class T, class Crit, class Count>
