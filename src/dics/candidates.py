@@ -44,8 +44,8 @@ N_STEPS = 12
 MOMENT_ROWS = 2048
 MEASURE_ROWS = 4096
 BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory beside X
-FILL_VALUES = 1 << 20
-FILL_ROWS_PER_THRESHOLD = 32
+FILL_VALUES = 1 << 19
+FILL_ROWS_PER_THRESHOLD = 16
 # Wide data too need some thresholds in the tails of a feature and between the levels of
 # one with few values, where no boundary may lie: y = (x0 > 93 % quantile) xor
 # (x1 > 10 % quantile) among 600 features gave 0.80 without, 0.97 with them (2026-11).
