@@ -423,7 +423,11 @@ def grow(X, y, dictionary, *, weights=None, criterion="gini", **settings):
 
 
 class Tree(NamedTuple):
-    """A tree as arrays, breadth first; `left` of a leaf is its number among leaves."""
+    """A tree as arrays, breadth first.
+
+    `left` of a leaf is its number among the leaves of several classes, or ~c if all its
+    rows have class c.
+    """
 
     feature: np.ndarray
     threshold: np.ndarray
@@ -440,8 +444,12 @@ def flatten(root, n_classes):
     for node in nodes:  # the list grows while it is walked
         if node.split is None:
             sums = np.bincount(node.rows.y, node.rows.weights, minlength=n_classes)
-            left.append(len(shares))
-            shares.append(sums / sums.sum())
+            present = np.unique(node.rows.y)
+            if len(present) == 1:
+                left.append(~present[0])
+            else:
+                left.append(len(shares))
+                shares.append(sums / sums.sum())
         else:
             left.append(len(nodes))
             nodes += [node.left, node.right]
@@ -452,7 +460,7 @@ def flatten(root, n_classes):
         np.array([node.missing_left for node in nodes]),
         np.array([len(node.rows.y) for node in nodes]),
         np.array([node.rows.weights.sum() for node in nodes]),
-        np.array(shares),
+        np.array(shares).reshape(-1, n_classes),
     )
 
 

@@ -192,7 +192,7 @@ def test_text_of_a_single_leaf(single):
 def test_text_of_a_fitted_tree(iris_tree):
     """One line per leaf and two per split."""
     lines = export_text(iris_tree, max_depth=50).splitlines()
-    n_leaves = len(iris_tree.trees_.leaf_values)
+    n_leaves = iris_tree.get_n_leaves()
     assert sum("class:" in line for line in lines) == n_leaves
     assert len(lines) == n_leaves + 2 * (n_leaves - 1)
 

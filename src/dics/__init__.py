@@ -1,12 +1,14 @@
-"""Classification trees from a small dictionary of data-informed splits."""
+"""Classification trees and forests from a small dictionary of data-informed splits."""
 
 from dics.candidates import CentroidCandidates, QuantileCandidates
 from dics.export import export_graphviz, export_text, plot_tree
+from dics.forest import CGForestClassifier
 from dics.tree import CGTreeClassifier
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CGForestClassifier",
     "CGTreeClassifier",
     "CentroidCandidates",
     "QuantileCandidates",

@@ -16,6 +16,7 @@ from sklearn.base import (
     OneToOneFeatureMixin,
     TransformerMixin,
     _fit_context,
+    clone,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import type_of_target
@@ -522,3 +523,18 @@ def filled_dictionary(
     )
     renewable = not exact and budget >= RENEWABLE_BUDGET
     return Dictionary(values, offsets, renewable)
+
+
+def fit_candidates(estimator: Any, data: TrainingData) -> BaseCandidates:
+    """Fit the source of thresholds that an estimator was given, or the default one."""
+    if estimator.candidates is None:
+        candidates: BaseCandidates = CentroidCandidates()
+    else:
+        candidates = clone(estimator.candidates)
+        candidates._validate_params()
+        if candidates.random_state is not None:
+            data = data._replace(seed=draw_seed(candidates.random_state))
+    candidates._learn(data)
+    if hasattr(estimator, "feature_names_in_"):
+        candidates.feature_names_in_ = estimator.feature_names_in_
+    return candidates

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,9 +28,9 @@ from dics._validation import (
 )
 from dics.candidates import (
     BaseCandidates,
-    CentroidCandidates,
     TrainingData,
     fill_rows,
+    fit_candidates,
 )
 from dics.dictionary import MAX_THRESHOLDS, Dictionary, code_width, encode
 from dics.trees import Trees
@@ -187,7 +187,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         """
         with unchanged_on_error(self):
             data, classes = self._check(X, y, sample_weight)
-            candidates = self._fit_candidates(data)
+            candidates = fit_candidates(self, data)
             self.trees_ = self._grow(data, candidates._dictionary)
             self.candidates_ = candidates
             self.classes_ = classes
@@ -209,19 +209,6 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             effective_n_threads(self.n_jobs),
         )
         return data, targets.classes
-
-    def _fit_candidates(self, data: TrainingData) -> BaseCandidates:
-        if self.candidates is None:
-            candidates: BaseCandidates = CentroidCandidates()
-        else:
-            candidates = clone(self.candidates)
-            candidates._validate_params()
-            if candidates.random_state is not None:
-                data = data._replace(seed=draw_seed(candidates.random_state))
-        candidates._learn(data)
-        if hasattr(self, "feature_names_in_"):
-            candidates.feature_names_in_ = self.feature_names_in_
-        return candidates
 
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
         assert data.labels is not None
@@ -261,12 +248,12 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             seed=data.seed,
             n_threads=data.n_threads,
         )
-        return Trees.from_core(arrays)
+        return Trees(**arrays)
 
     def _leaves(self, X: Any) -> npt.NDArray[np.int64]:
         check_is_fitted(self, "trees_")
         X = check_matrix(self, X, reset=False)
-        return self.trees_.apply(X, effective_n_threads(self.n_jobs))
+        return self.trees_.apply(X, effective_n_threads(self.n_jobs))[:, 0]
 
     def predict(self, X: Any) -> Array:
         """Predict the class of each row.
@@ -294,8 +281,10 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         p : ndarray of shape (n_samples, n_classes)
         """
-        leaves = self._leaves(X)
-        return self.trees_.leaf_shares(leaves)
+        check_is_fitted(self, "trees_")
+        X = check_matrix(self, X, reset=False)
+        n_threads = effective_n_threads(self.n_jobs)
+        return self.trees_.shares(X, hard=False, n_threads=n_threads)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of `predict_proba`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +11,25 @@ import scipy.sparse
 from dics import _core
 from dics._validation import Array, FloatArray
 
+OF_NODES = (
+    "feature",
+    "threshold",
+    "left",
+    "missing_left",
+    "n_samples",
+    "weight",
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """A tree as arrays with one entry per node.
+    """Trees as arrays with one entry per node, one tree behind the other.
 
-    Nodes are in breadth-first order, the root is node 0, and the two children of a node
-    stand side by side: ``left[i]`` and ``left[i] + 1``. A row goes left if its value is
-    less than the threshold.
+    Nodes of a tree are in breadth-first order, its root is node 0, and the two children
+    of a node stand side by side: ``left[i]`` and ``left[i] + 1``. A row goes left if
+    its value is less than the threshold. Node and leaf numbers count from the beginning
+    of their tree. ``trees[t]`` is one tree alone, as views of the same memory; the
+    methods that speak of "the tree" are for such a one.
 
     Attributes
     ----------
@@ -28,15 +38,20 @@ class Trees:
     threshold : float32 array
         NaN for a leaf; -inf where everything but NaN goes right.
     left : int32 array
-        Left child, or for a leaf its row in `leaf_values`.
+        Left child. For a leaf, its row in `leaf_values`, or ``~c`` if all its training
+        rows have class number c.
     missing_left : uint8 array
-        1 where NaN goes left.
+        Whether NaN goes left.
     n_samples : int32 array
         Training rows in the node.
-    weight : float64 array
+    weight : float32 array
         Their weight, in units of the mean weight of a row.
-    leaf_values : float64 array of shape (n_leaves, n_classes)
-        Share of each class in each leaf.
+    leaf_values : float32 array of shape (n_mixed_leaves, n_classes)
+        Share of each class in each leaf of several classes.
+    node_starts : int64 array of shape (n_trees + 1,)
+        Where the nodes of each tree begin.
+    leaf_starts : int64 array of shape (n_trees + 1,)
+        Where its rows of `leaf_values` begin.
     """
 
     feature: npt.NDArray[np.int32]
@@ -44,15 +59,36 @@ class Trees:
     left: npt.NDArray[np.int32]
     missing_left: npt.NDArray[np.uint8]
     n_samples: npt.NDArray[np.int32]
-    weight: FloatArray
-    leaf_values: FloatArray
+    weight: npt.NDArray[np.float32]
+    leaf_values: npt.NDArray[np.float32]
+    node_starts: npt.NDArray[np.int64]
+    leaf_starts: npt.NDArray[np.int64]
 
-    @classmethod
-    def from_core(cls, arrays: dict[str, Any]) -> Trees:
-        """Take what the core returns, with weights in units of a row's mean weight."""
-        weight = arrays["weight"]
-        mean = weight[0] / arrays["n_samples"][0]
-        return cls(**{**arrays, "weight": weight / mean})
+    def __len__(self) -> int:
+        return len(self.node_starts) - 1
+
+    def __getitem__(self, t: int) -> Trees:
+        first, last = self.node_starts[t], self.node_starts[t + 1]
+        leaves = slice(self.leaf_starts[t], self.leaf_starts[t + 1])
+        return Trees(
+            **{name: getattr(self, name)[first:last] for name in OF_NODES},
+            leaf_values=self.leaf_values[leaves],
+            node_starts=np.array([0, last - first]),
+            leaf_starts=np.array([0, leaves.stop - leaves.start]),
+        )
+
+    def followed_by(self, other: Trees) -> Trees:
+        """Return these trees and the other ones behind them."""
+        per_tree = {
+            name: np.concatenate([mine, mine[-1] + getattr(other, name)[1:]])
+            for name in ("node_starts", "leaf_starts")
+            for mine in [getattr(self, name)]
+        }
+        joined = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in (*OF_NODES, "leaf_values")
+        }
+        return Trees(**joined, **per_tree)
 
     @property
     def n_nodes(self) -> int:
@@ -62,40 +98,65 @@ class Trees:
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
-        return len(self.leaf_values)
+        return int(np.count_nonzero(self.feature < 0))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.leaf_values.shape[1])
 
     @property
     def inner(self) -> npt.NDArray[np.intp]:
         """Indices of the nodes that aren't leaves."""
         return np.flatnonzero(self.feature >= 0)
 
-    def apply(self, X: Array, n_threads: int) -> npt.NDArray[np.int64]:
-        """Find the leaf (as a node index) of each row of a checked X."""
-        leaves = np.empty(len(X), dtype=np.int64)
-        _core.find_leaves(
-            X,
+    def _walked(self) -> tuple[Array, ...]:
+        """Return what the core needs to send rows down the trees."""
+        return (
             self.feature,
             self.threshold,
             self.left,
             self.missing_left,
-            leaves,
-            n_threads,
+            self.node_starts,
+            self.leaf_starts,
+            self.leaf_values,
         )
+
+    def apply(self, X: Array, n_threads: int) -> npt.NDArray[np.int64]:
+        """Find the leaf (as a node index) of each row of a checked X in each tree."""
+        leaves = np.empty((len(X), len(self)), dtype=np.int64)
+        _core.find_leaves(X, *self._walked(), leaves, n_threads)
         return leaves
 
-    def leaf_shares(self, leaves: npt.NDArray[np.int64]) -> FloatArray:
-        """Class shares of the given leaves."""
-        return self.leaf_values.take(self.left[leaves], axis=0)
+    def add_votes(
+        self,
+        X: Array,
+        votes: FloatArray,
+        *,
+        hard: bool,
+        n_threads: int,
+        rows: npt.NDArray[np.uint32] | None = None,
+    ) -> None:
+        """Add the class shares (or single votes) of each tree for rows of X."""
+        _core.vote(X, *self._walked(), rows, hard, votes, n_threads)
+
+    def shares(self, X: Array, *, hard: bool, n_threads: int) -> FloatArray:
+        """Mean vote of the trees for each row of a checked X."""
+        votes = np.zeros((len(X), self.n_classes))
+        self.add_votes(X, votes, hard=hard, n_threads=n_threads)
+        votes /= votes.sum(axis=1, keepdims=True)  # 32-bit shares don't sum to one
+        return votes
 
     def leaf_classes(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """Index of the commonest class in the given leaves."""
+        """Index of the commonest class in the given leaves of the tree."""
         rows = self.left[leaves]
-        classes: npt.NDArray[np.intp]
-        if len(rows) < self.n_leaves:
-            classes = self.leaf_values[rows].argmax(axis=1)
+        if len(self.leaf_values) == 0:
+            return ~rows
+        if len(rows) < len(self.leaf_values):
+            commonest = self.leaf_values[np.maximum(rows, 0)].argmax(axis=1)
         else:
-            classes = self.leaf_values.argmax(axis=1)[rows]
-        return classes
+            commonest = self.leaf_values.argmax(axis=1)[np.maximum(rows, 0)]
+        return np.where(rows < 0, ~rows, commonest)
 
     def levels(self) -> list[slice]:
         """Nodes of each depth: breadth-first order keeps them together."""
@@ -116,14 +177,17 @@ class Trees:
 
     def node_values(self) -> FloatArray:
         """Class shares of every node, inner nodes included."""
-        values = np.zeros((self.n_nodes, self.leaf_values.shape[1]))
-        leaf = self.feature < 0
-        values[leaf] = self.leaf_values[self.left[leaf]]
+        values = np.zeros((self.n_nodes, self.n_classes))
+        leaves = np.flatnonzero(self.feature < 0)
+        rows = self.left[leaves]
+        values[leaves[rows < 0], ~rows[rows < 0]] = 1.0
+        values[leaves[rows >= 0]] = self.leaf_values[rows[rows >= 0]]
         for level in reversed(self.levels()):
             nodes = np.arange(self.n_nodes)[level]
             inner = nodes[self.feature[nodes] >= 0]
             left = self.left[inner]
-            a, b = self.weight[left], self.weight[left + 1]
+            a = self.weight[left].astype(np.float64)
+            b = self.weight[left + 1]
             share = np.divide(a, a + b, out=np.full(len(a), 0.5), where=a + b > 0)
             values[inner] = (
                 share[:, None] * values[left] + (1 - share)[:, None] * values[left + 1]

@@ -1,6 +1,7 @@
 // The only file that knows Python: arrays in, arrays out, the GIL released in between.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -9,6 +10,7 @@
 
 #include "cluster.hpp"
 #include "encode.hpp"
+#include "forest.hpp"
 #include "grow.hpp"
 #include "kernels.hpp"
 #include "predict.hpp"
@@ -71,10 +73,10 @@ bool signal_pending() {
 
 // Runs `body` without the GIL and with a team; Ctrl-C ends it.
 template <class Body>
-auto with_team(int n_threads, Body body) {
+auto with_team(int n_threads, Body body, Interrupted interrupted = signal_pending) {
     try {
         nb::gil_scoped_release no_gil;
-        Team team(n_threads, signal_pending);
+        Team team(n_threads, std::move(interrupted));
         return body(team);
     } catch (const Stopped&) {
         throw nb::python_error();
@@ -159,9 +161,11 @@ void encode_array(const AnyArray& X, const Array<float>& values,
     });
 }
 
-nb::dict tree_dict(TreeArrays&& tree, int n_classes) {
+nb::dict tree_dict(TreeArrays&& tree, int n_classes,
+                   std::vector<std::int64_t> node_starts,
+                   std::vector<std::int64_t> leaf_starts) {
     const auto k = static_cast<std::size_t>(n_classes);
-    const std::size_t n_leaves = tree.leaf_values.size() / k;
+    const std::size_t n_rows = tree.leaf_values.size() / k;
     nb::dict result;
     result["feature"] = to_array(std::move(tree.feature));
     result["threshold"] = to_array(std::move(tree.threshold));
@@ -169,7 +173,9 @@ nb::dict tree_dict(TreeArrays&& tree, int n_classes) {
     result["missing_left"] = to_array(std::move(tree.missing_left));
     result["n_samples"] = to_array(std::move(tree.n_samples));
     result["weight"] = to_array(std::move(tree.weight));
-    result["leaf_values"] = to_array(std::move(tree.leaf_values), {n_leaves, k});
+    result["leaf_values"] = to_array(std::move(tree.leaf_values), {n_rows, k});
+    result["node_starts"] = to_array(std::move(node_starts));
+    result["leaf_starts"] = to_array(std::move(leaf_starts));
     return result;
 }
 
@@ -215,21 +221,141 @@ nb::dict grow_tree(
                                            data_or_null(weights), n};
         return grow(sample, team);
     });
-    return tree_dict(std::move(tree), n_classes);
+    const auto n_nodes = static_cast<std::int64_t>(tree.feature.size());
+    const auto n_values = static_cast<std::int64_t>(tree.leaf_values.size());
+    return tree_dict(std::move(tree), n_classes, {0, n_nodes},
+                     {0, n_values / n_classes});
+}
+
+FeatureSampling as_sampling(const std::string& name) {
+    if (name == "tree")
+        return FeatureSampling::tree;
+    return name == "node" ? FeatureSampling::node : FeatureSampling::none;
+}
+
+// `progress` (or None) is told the number of trees done, a few times a second.
+nb::dict grow_forest_array(
+    const Array<std::uint8_t>& codes, int code_width, const Array<float>& values,
+    const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
+    const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
+    const Optional<double>& weights, int n_classes, bool entropy,
+    std::int64_t max_depth, std::int64_t min_samples_split,
+    std::int64_t min_samples_leaf, double min_weight_fraction_leaf,
+    double min_impurity_decrease, std::int64_t max_candidates, std::uint64_t seed,
+    std::int64_t first_tree, std::int64_t n_trees, const std::string& sampling,
+    std::int64_t max_features, std::int64_t n_draws, bool balance_each_tree,
+    const std::optional<std::function<void(std::int64_t)>>& progress, int n_threads) {
+    const Dictionary dictionary = as_dictionary(values, offsets);
+    const GrowSettings tree{entropy ? Criterion::entropy : Criterion::gini,
+                            n_classes,
+                            max_depth,
+                            min_samples_split,
+                            min_samples_leaf,
+                            min_weight_fraction_leaf,
+                            min_impurity_decrease,
+                            max_candidates,
+                            true,
+                            false,
+                            0,
+                            seed};
+    const ForestSettings settings{
+        tree,         first_tree, n_trees,          as_sampling(sampling),
+        max_features, n_draws,    balance_each_tree};
+    const auto n = static_cast<std::int64_t>(labels.shape(0));
+    const Codes coded{codes.data(), n, dictionary.n_features, code_width};
+    if (static_cast<std::int64_t>(codes.shape(0)) !=
+        codes_size(n, dictionary.n_features, code_width)) {
+        throw nb::value_error("codes has the wrong size");
+    }
+    std::atomic<std::int64_t> done{0};
+    auto poll = [&] {
+        if (!progress)
+            return signal_pending();
+        nb::gil_scoped_acquire gil;
+        (*progress)(done.load());
+        return PyErr_CheckSignals() != 0;
+    };
+    ForestArrays forest = with_team(
+        n_threads,
+        [&](Team& team) {
+            if (wide_counts) {
+                const Sample<std::uint64_t> sample{labels.data(), wide_counts->data(),
+                                                   data_or_null(weights), n};
+                return grow_forest(coded, dictionary, sample, settings, team, done);
+            }
+            const Sample<std::uint32_t> sample{labels.data(), data_or_null(counts),
+                                               data_or_null(weights), n};
+            return grow_forest(coded, dictionary, sample, settings, team, done);
+        },
+        poll);
+    return tree_dict(std::move(forest.nodes), n_classes, std::move(forest.node_starts),
+                     std::move(forest.leaf_starts));
+}
+
+// Writes how often a tree drew each row.
+void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
+                     const Optional<double>& cumulative, Output<std::uint32_t> counts) {
+    bootstrap(seed, tree, n_draws, data_or_null(cumulative),
+              static_cast<std::int64_t>(counts.shape(0)), counts.data());
+}
+
+using Table = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+ForestView as_forest(const Array<std::int32_t>& feature, const Array<float>& threshold,
+                     const Array<std::int32_t>& left,
+                     const Array<std::uint8_t>& missing_left,
+                     const Array<std::int64_t>& node_starts,
+                     const Array<std::int64_t>& leaf_starts, const Table& leaf_values) {
+    return {{feature.data(), threshold.data(), left.data(), missing_left.data()},
+            node_starts.data(),
+            leaf_starts.data(),
+            leaf_values.data(),
+            static_cast<std::int64_t>(node_starts.shape(0)) - 1,
+            static_cast<int>(leaf_values.shape(1))};
+}
+
+template <class T>
+using OutputTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+void check_shape(const OutputTable<T>& out, std::int64_t n_rows, std::int64_t n_cols) {
+    if (static_cast<std::int64_t>(out.shape(0)) != n_rows ||
+        static_cast<std::int64_t>(out.shape(1)) != n_cols) {
+        throw nb::value_error("the array to write to has the wrong shape");
+    }
 }
 
 void find_leaves_array(const AnyArray& X, const Array<std::int32_t>& feature,
                        const Array<float>& threshold, const Array<std::int32_t>& left,
                        const Array<std::uint8_t>& missing_left,
-                       Output<std::int64_t> leaves, int n_threads) {
+                       const Array<std::int64_t>& node_starts,
+                       const Array<std::int64_t>& leaf_starts, const Table& leaf_values,
+                       OutputTable<std::int64_t> leaves, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
-    const TreeView tree{feature.data(), threshold.data(), left.data(),
-                        missing_left.data()};
-    if (static_cast<std::int64_t>(leaves.shape(0)) != row_count(matrix)) {
-        throw nb::value_error("leaves has the wrong size");
-    }
+    const ForestView forest = as_forest(feature, threshold, left, missing_left,
+                                        node_starts, leaf_starts, leaf_values);
+    check_shape(leaves, row_count(matrix), forest.n_trees);
     with_team(n_threads, [&](Team& team) {
-        find_leaves(matrix, tree, team, leaves.data());
+        find_leaves(matrix, forest, team, leaves.data());
+        return 0;
+    });
+}
+
+void vote_array(const AnyArray& X, const Array<std::int32_t>& feature,
+                const Array<float>& threshold, const Array<std::int32_t>& left,
+                const Array<std::uint8_t>& missing_left,
+                const Array<std::int64_t>& node_starts,
+                const Array<std::int64_t>& leaf_starts, const Table& leaf_values,
+                const Optional<std::uint32_t>& rows, bool hard,
+                OutputTable<double> votes, int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    const ForestView forest = as_forest(feature, threshold, left, missing_left,
+                                        node_starts, leaf_starts, leaf_values);
+    const std::int64_t n_rows =
+        rows ? static_cast<std::int64_t>(rows->shape(0)) : row_count(matrix);
+    check_shape(votes, n_rows, forest.n_classes);
+    with_team(n_threads, [&](Team& team) {
+        vote(matrix, forest, data_or_null(rows), n_rows, hard, team, votes.data());
         return 0;
     });
 }
@@ -256,9 +382,25 @@ NB_MODULE(_core, m) {
           "min_weight_fraction_leaf"_a, "min_impurity_decrease"_a, "max_candidates"_a,
           "reuse_splits"_a, "renew_thresholds"_a, "renew_rows"_a, "seed"_a,
           "n_threads"_a, "Grow one tree; returns its flat arrays.");
+    m.def("grow_forest", &grow_forest_array, "codes"_a, "code_width"_a, "values"_a,
+          "offsets"_a, "labels"_a, "counts"_a.none(), "wide_counts"_a.none(),
+          "weights"_a.none(), "n_classes"_a, "entropy"_a, "max_depth"_a,
+          "min_samples_split"_a, "min_samples_leaf"_a, "min_weight_fraction_leaf"_a,
+          "min_impurity_decrease"_a, "max_candidates"_a, "seed"_a, "first_tree"_a,
+          "n_trees"_a, "sampling"_a, "max_features"_a, "n_draws"_a,
+          "balance_each_tree"_a, "progress"_a.none(), "n_threads"_a,
+          "Grow trees side by side; returns their flat arrays.");
+    m.def("bootstrap", &bootstrap_array, "seed"_a, "tree"_a, "n_draws"_a,
+          "cumulative"_a.none(), "counts"_a.noconvert(),
+          "Write how often a tree of a forest drew each row.");
     m.def("find_leaves", &find_leaves_array, "X"_a.noconvert(), "feature"_a,
-          "threshold"_a, "left"_a, "missing_left"_a, "leaves"_a.noconvert(),
-          "n_threads"_a, "Write the leaf of each row of X.");
+          "threshold"_a, "left"_a, "missing_left"_a, "node_starts"_a, "leaf_starts"_a,
+          "leaf_values"_a, "leaves"_a.noconvert(), "n_threads"_a,
+          "Write the leaf of each row of X in each tree.");
+    m.def("vote", &vote_array, "X"_a.noconvert(), "feature"_a, "threshold"_a, "left"_a,
+          "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "leaf_values"_a,
+          "rows"_a.none(), "hard"_a, "votes"_a.noconvert(), "n_threads"_a,
+          "Add the votes of the trees for each row of X.");
     m.def(
         "instruction_set", [] { return std::string(kernels().name); },
         "Which build of the kernels runs here: 'avx2' or 'baseline'.");

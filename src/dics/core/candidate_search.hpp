@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "candidate_draw.hpp"
 #include "kernels.hpp"
 #include "node.hpp"
 
@@ -35,12 +36,8 @@ class CandidateSearch {
     using Count = CountT;
     using Criterion = Crit;
 
-    struct Candidate {
-        std::int32_t feature;
-        std::int32_t index;
-    };
     struct Context {
-        std::vector<Candidate> candidates;
+        CandidateList candidates;
         std::vector<Count> below, missing;  // [block][width][lane]
         NodeTotals<Count> totals;
         std::vector<Count> left;
@@ -69,8 +66,10 @@ class CandidateSearch {
     }
 
     Split find(OpenNode& node, Context& context, bool parallel, int) {
-        draw(node, context);
-        const auto n = static_cast<std::int64_t>(context.candidates.size());
+        context.candidates.draw(dictionary_,
+                                settings_.reuse_splits ? nullptr : &left_over_,
+                                settings_.max_candidates, node.key);
+        const std::int64_t n = context.candidates.size();
         const std::int64_t n_blocks = (n + kCandidateBlock - 1) / kCandidateBlock;
         const std::int64_t block_size = std::int64_t{width_} * kCandidateBlock;
         context.below.assign(static_cast<std::size_t>(n_blocks * block_size), 0);
@@ -84,11 +83,10 @@ class CandidateSearch {
         }
         Split best;
         for (std::int64_t first = 0; first < n;) {
+            const std::vector<std::int32_t>& features = context.candidates.features;
             std::int64_t last = first;
-            while (last < n &&
-                   at(context, last).feature == at(context, first).feature) {
+            while (last < n && features[last] == features[first])
                 ++last;
-            }
             const Split split = search_feature(first, last, node, context);
             if (split.beats(best))
                 best = split;
@@ -116,41 +114,18 @@ class CandidateSearch {
     void drop(OpenNode&, Context&) {}
 
   private:
-    static const Candidate& at(const Context& context, std::int64_t i) {
-        return context.candidates[static_cast<std::size_t>(i)];
-    }
-
-    // Line 6: k candidates without replacement.
-    void draw(const OpenNode& node, Context& context) {
-        const bool all_left = settings_.reuse_splits;
-        const std::int64_t n = all_left ? dictionary_.size()
-                                        : static_cast<std::int64_t>(left_over_.size());
-        const std::int64_t k =
-            settings_.max_candidates > 0 ? std::min(settings_.max_candidates, n) : n;
-        context.candidates.clear();
-        std::int64_t f = 0;
-        for (std::int64_t id : sample_without_replacement(combine(node.key, 3), n, k)) {
-            if (!all_left)
-                id = left_over_[static_cast<std::size_t>(id)];
-            f = std::upper_bound(dictionary_.offsets + f,
-                                 dictionary_.offsets + dictionary_.n_features + 1, id) -
-                dictionary_.offsets - 1;
-            context.candidates.push_back(
-                {static_cast<std::int32_t>(f),
-                 static_cast<std::int32_t>(id - dictionary_.offsets[f])});
-        }
-    }
-
     void count_block(std::int64_t block, const OpenNode& node, Context& context) {
         std::int64_t column[kCandidateBlock];
         float threshold[kCandidateBlock];
-        const auto n = static_cast<std::int64_t>(context.candidates.size());
+        const CandidateList& candidates = context.candidates;
+        const std::int64_t n = candidates.size();
         for (int lane = 0; lane < kCandidateBlock; ++lane) {
             const std::int64_t i = block * kCandidateBlock + lane;
-            const Candidate& c = at(context, std::min(i, n - 1));
-            column[lane] = c.feature * X_.col_stride;
-            threshold[lane] = i < n ? dictionary_.thresholds(c.feature)[c.index]
-                                    : -std::numeric_limits<float>::infinity();
+            const std::int64_t feature = candidates.features[std::min(i, n - 1)];
+            column[lane] = feature * X_.col_stride;
+            threshold[lane] =
+                i < n ? dictionary_.thresholds(feature)[candidates.indices[i]]
+                      : -std::numeric_limits<float>::infinity();
         }
         const std::int64_t offset = block * width_ * kCandidateBlock;
         count_below(CountBelowArgs<T, Count>{
@@ -198,11 +173,10 @@ class CandidateSearch {
                 if (smaller >= settings_.min_samples_leaf) {
                     const double score = score_of(i, missing_left, context);
                     if (score > best.score) {
-                        const Candidate& middle = at(context, (i + end - 1) / 2);
                         best.score = score;
-                        best.tie = tie_number(node.key, middle.feature);
-                        best.feature = middle.feature;
-                        best.index = middle.index;
+                        best.feature = context.candidates.features[first];
+                        best.tie = tie_number(node.key, best.feature);
+                        best.index = context.candidates.indices[(i + end - 1) / 2];
                         best.missing_left = missing_left;
                     }
                 }

@@ -49,7 +49,8 @@ class Encoder {
         const std::int64_t n = std::min(kBlockRows, X_.n_rows - first_row);
         if (X_.col_stride == 1)
             touch(first_row, n);
-        const std::int64_t step = width_ == 1 ? kMaxCodeWidth : width_;
+        const std::int64_t step =
+            width_ == 1 ? kMaxCodeWidth : std::min(width_, kMaxCodeWidth);
         for (std::int64_t col = 0; col < X_.n_cols; col += step) {
             tile(first_row, n, col, std::min(X_.n_cols, col + step));
         }
@@ -106,7 +107,7 @@ class Encoder {
     }
 
     // codes[col][row] of the tile goes to its place: columns as they are, or turned
-    // into the rows of a block.
+    // into the rows of a block. A block wider than a tile holds whole rows of X.
     void write(std::int64_t first_row, std::int64_t n, std::int64_t first_col,
                std::int64_t last_col, std::uint8_t* codes) const {
         if (width_ == 1) {
@@ -120,11 +121,11 @@ class Encoder {
                   std::uint8_t{0});
         alignas(64) std::uint8_t turned[kBlockRows * kMaxCodeWidth];
         kernels().transpose_codes(codes, turned);
-        std::uint8_t* out =
-            codes_ + first_col / width_ * X_.n_rows * width_ + first_row * width_;
+        std::uint8_t* out = codes_ + first_col / width_ * X_.n_rows * width_ +
+                            first_row * width_ + first_col % width_;
+        const std::int64_t n_bytes = width_ > kMaxCodeWidth ? n_cols : width_;
         for (std::int64_t i = 0; i < n; ++i, out += width_) {
-            std::copy(turned + i * kMaxCodeWidth, turned + i * kMaxCodeWidth + width_,
-                      out);
+            std::copy_n(turned + i * kMaxCodeWidth, n_bytes, out);
         }
     }
 

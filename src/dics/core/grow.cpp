@@ -1,73 +1,20 @@
 #include "grow.hpp"
 
-#include <deque>
-
 #include "candidate_search.hpp"
-#include "grower.hpp"
+#include "flatten.hpp"
 #include "histogram_search.hpp"
 #include "renewal.hpp"
 
 namespace dics {
 namespace {
 
-template <class Count>
-void add_leaf_values(const GrownNode& node, const NodeRows<Count>& r,
-                     const double* weights, int n_classes, TreeArrays& tree) {
-    const std::size_t first = tree.leaf_values.size();
-    tree.leaf_values.resize(first + static_cast<std::size_t>(n_classes));
-    double total = 0;
-    for (std::int64_t i = node.begin; i < node.end; ++i) {
-        const double weight = weights ? weights[r.rows[i]] : 1.0;
-        tree.leaf_values[first + r.labels[i]] += weight;
-        total += weight;
-    }
-    for (std::size_t c = first; c < tree.leaf_values.size(); ++c) {
-        tree.leaf_values[c] /= total;
-    }
-    tree.weight.back() = total;
-}
-
-// Breadth-first order, whatever the order of growth was.
+// Node weights in units of the mean weight of a row.
 template <class Count>
 TreeArrays flatten(const std::vector<GrownNode>& nodes, const NodeRows<Count>& r,
                    const double* weights, int n_classes) {
-    TreeArrays tree;
-    std::int32_t next = 1;
-    std::int32_t n_leaves = 0;
-    std::deque<std::int32_t> queue{0};
-    while (!queue.empty()) {
-        const GrownNode& node = nodes[static_cast<std::size_t>(queue.front())];
-        queue.pop_front();
-        const bool leaf = node.feature < 0;
-        tree.feature.push_back(node.feature);
-        tree.threshold.push_back(node.threshold);
-        tree.missing_left.push_back(node.missing_left ? 1 : 0);
-        tree.n_samples.push_back(static_cast<std::int32_t>(node.end - node.begin));
-        tree.left.push_back(leaf ? n_leaves++ : next);
-        tree.weight.push_back(0);
-        if (leaf) {
-            add_leaf_values(node, r, weights, n_classes, tree);
-        } else {
-            queue.push_back(node.left);
-            queue.push_back(node.right);
-            next += 2;
-        }
-    }
-    for (std::size_t i = tree.feature.size(); i-- > 0;) {
-        if (tree.feature[i] < 0)
-            continue;
-        const auto left = static_cast<std::size_t>(tree.left[i]);
-        tree.weight[i] = tree.weight[left] + tree.weight[left + 1];
-    }
-    return tree;
-}
-
-template <class Count>
-double total_count(const NodeRows<Count>& r) {
-    double total = 0;
-    for (std::size_t i = 0; i < r.rows.size(); ++i)
-        total += static_cast<double>(r.count(i));
-    return total;
+    Flattener<Count> flattener(r, weights, n_classes);
+    const double unit = flattener.total_weight() / static_cast<double>(r.rows.size());
+    return flattener.flatten(nodes, unit);
 }
 
 template <class Count>

@@ -39,11 +39,13 @@ struct Sample {
 struct TreeArrays {
     std::vector<std::int32_t> feature;  // -1: leaf
     std::vector<float> threshold;
-    std::vector<std::int32_t> left;  // left child, or a leaf's row in leaf_values
+    // The left child. For a leaf: its row in leaf_values, or ~c if all rows have class
+    // c.
+    std::vector<std::int32_t> left;
     std::vector<std::uint8_t> missing_left;
     std::vector<std::int32_t> n_samples;
-    std::vector<double> weight;
-    std::vector<double> leaf_values;  // [n_leaves][n_classes], shares
+    std::vector<float> weight;
+    std::vector<float> leaf_values;  // [leaves of several classes][n_classes], shares
 };
 
 // Whole dictionary: from codes (see encode.hpp); X only for thresholds made anew.

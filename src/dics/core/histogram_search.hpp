@@ -1,13 +1,15 @@
-// Whole-dictionary search: a class histogram of a feature prices all its thresholds.
+// Search from codes: a class histogram of a feature prices all its thresholds.
 #pragma once
 
 #include <cstring>
 
+#include "candidate_draw.hpp"
 #include "histogram_pool.hpp"
 #include "kernels.hpp"
 #include "node.hpp"
 #include "scan.hpp"
 #include "small_node_search.hpp"
+#include "tiny_node_search.hpp"
 
 namespace dics {
 
@@ -20,6 +22,23 @@ Cut scan(const ScanArgs<Count>& args) {
     } else {
         return kernels().scan_gini_64(args);
     }
+}
+
+template <class Crit, class Count>
+Cut scan_some(const ScanArgs<Count>& args, const std::int32_t* thresholds, int n) {
+    if constexpr (!std::is_same_v<Crit, Gini>) {
+        return plain::scan_candidates<Crit>(args, thresholds, n);
+    } else if constexpr (sizeof(Count) == 4) {
+        return kernels().scan_candidates_gini_32(args, thresholds, n);
+    } else {
+        return kernels().scan_candidates_gini_64(args, thresholds, n);
+    }
+}
+
+// A histogram counts rows apart from weights only where their number matters.
+template <class Count>
+bool counts_rows(const NodeRows<Count>& r, const GrowSettings& settings) {
+    return r.weighted() && settings.min_samples_leaf > 1;
 }
 
 // What the codes of a renewed dictionary are in the tree's first one: the range that
@@ -70,6 +89,8 @@ class HistogramSearch {
     struct Context {
         HistogramPool<Count> pool;
         NodeTotals<Count> totals;
+        CandidateList candidates;  // of the node, if some are drawn
+        TinyNodeSearch<Crit, Count> tiny;
     };
 
     // `origin` is null for the tree's first dictionary.
@@ -83,7 +104,7 @@ class HistogramSearch {
           settings_(settings),
           min_weight_(min_weight),
           team_(team),
-          width_(settings.n_classes + (rows.weighted() ? 1 : 0)),
+          width_(settings.n_classes + (counts_rows(rows, settings) ? 1 : 0)),
           scratch_(static_cast<std::size_t>(team.size())) {
         offsets_.push_back(0);
         std::int64_t n_useful = 0;
@@ -112,7 +133,10 @@ class HistogramSearch {
         const std::int64_t allowed = std::max<std::int64_t>(
             kPoolBytes, codes_.n_rows * codes_.n_features / kPoolShare);
         return Context{
-            HistogramPool<Count>(offsets_.back(), allowed / bytes / n_sharing), {}};
+            HistogramPool<Count>(offsets_.back(), allowed / bytes / n_sharing),
+            {},
+            {},
+            {}};
     }
 
     std::int64_t work(const OpenNode& node) const {
@@ -120,10 +144,13 @@ class HistogramSearch {
     }
 
     Split find(OpenNode& node, Context& context, bool parallel, int thread) {
-        const bool small = node.size() < small_rows_;
-        if (small)
+        if (draws())
+            context.candidates.draw(dictionary_, nullptr, settings_.max_candidates,
+                                    node.key);
+        const Method method = method_for(node, context, parallel);
+        if (method != Method::histogram)
             drop(node, context);
-        if (!small && node.hist < 0)
+        else if (node.hist < 0)
             node.hist = context.pool.acquire();
         const auto n_tasks = static_cast<std::int64_t>(blocks_.size());
         Split best;
@@ -131,7 +158,7 @@ class HistogramSearch {
             best_of_task_.resize(blocks_.size());
             team_.run(n_tasks, true, [&](std::int64_t task, int at) {
                 best_of_task_[static_cast<std::size_t>(task)] =
-                    search_block(task, node, context, small, at);
+                    search_block(task, node, context, method, at);
             });
             for (const Split& found : best_of_task_) {
                 if (found.beats(best))
@@ -139,7 +166,7 @@ class HistogramSearch {
             }
         } else {
             for (std::int64_t task = 0; task < n_tasks; ++task) {
-                const Split found = search_block(task, node, context, small, thread);
+                const Split found = search_block(task, node, context, method, thread);
                 if (found.beats(best))
                     best = found;
             }
@@ -195,27 +222,37 @@ class HistogramSearch {
         return std::min(codes_.n_features, (block + 1) * codes_.width);
     }
 
+    enum class Method { tiny, sort, histogram };
+
+    bool draws() const { return settings_.max_candidates > 0; }
+
+    Method method_for(const OpenNode& node, Context& context, bool parallel) const {
+        if (node.size() >= small_rows_)
+            return Method::histogram;
+        if (!parallel &&
+            context.tiny.prepare(r_, node, context.totals, settings_.min_samples_leaf,
+                                 min_weight_)) {
+            return Method::tiny;
+        }
+        return draws() ? Method::histogram : Method::sort;
+    }
+
     Split search_block(std::int64_t task, const OpenNode& node, Context& context,
-                       bool small, int thread) {
+                       Method method, int thread) {
         const std::int64_t block = blocks_[static_cast<std::size_t>(task)];
         Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
-        Count* hists =
-            small ? nullptr : block_histograms(block, node, context, scratch);
+        Count* hists = method == Method::histogram
+                           ? block_histograms(block, node, context, scratch)
+                           : nullptr;
         Split best;
         const std::int64_t first = block * codes_.width;
         for (std::int64_t f = first; f < end_of(block); ++f) {
-            const int n_thresholds = dictionary_.count(f);
-            if (n_thresholds == 0)
+            if (dictionary_.count(f) == 0)
                 continue;
-            Cut cut;
-            if (small) {
-                scratch.small.sort(codes_.column(f), codes_.width, r_, node);
-                cut = scratch.small.search(n_thresholds, r_, node, context.totals,
-                                           settings_.min_samples_leaf, min_weight_);
-            } else {
-                cut = scan_feature(hists + offset(f) - offset(first), n_thresholds,
-                                   node, context.totals, scratch);
-            }
+            const Count* hist = hists ? hists + offset(f) - offset(first) : nullptr;
+            const Cut cut =
+                draws() ? best_candidate(f, hist, node, context, scratch)
+                        : best_cut(f, hist, method, node, context, scratch, best.score);
             const Split split = as_split(cut, f, node);
             if (split.beats(best))
                 best = split;
@@ -223,12 +260,45 @@ class HistogramSearch {
         return best;
     }
 
+    Cut best_cut(std::int64_t f, const Count* hist, Method method, const OpenNode& node,
+                 Context& context, Scratch& scratch, double floor) {
+        const int n_thresholds = dictionary_.count(f);
+        if (method == Method::histogram)
+            return scan<Crit>(scan_args(hist, n_thresholds, node, context, scratch));
+        if (method == Method::tiny) {
+            return context.tiny
+                .search(codes_.column(f), codes_.width, n_thresholds, floor)
+                .cut;
+        }
+        scratch.small.sort(codes_.column(f), codes_.width, r_, node);
+        return scratch.small.search(n_thresholds, r_, node, context.totals,
+                                    settings_.min_samples_leaf, min_weight_);
+    }
+
+    Cut best_candidate(std::int64_t f, const Count* hist, const OpenNode& node,
+                       Context& context, Scratch& scratch) {
+        const CandidateList::Range range = context.candidates.of_feature(f);
+        const auto n = static_cast<int>(range.last - range.first);
+        if (n == 0)
+            return {};
+        const std::int32_t* thresholds =
+            context.candidates.indices.data() + range.first;
+        const int n_thresholds = dictionary_.count(f);
+        if (!hist) {
+            return context.tiny.search_candidates(codes_.column(f), codes_.width,
+                                                  n_thresholds, thresholds, n);
+        }
+        return scan_some<Crit>(scan_args(hist, n_thresholds, node, context, scratch),
+                               thresholds, n);
+    }
+
     Split as_split(const Cut& cut, std::int64_t f, const OpenNode& node) const {
         Split split;
         if (!cut.found())
             return split;
         split.score = cut.score;
-        split.tie = gap(cut, f) << 48 | tie_number(node.key, f) >> 16;
+        split.tie = draws() ? tie_number(node.key, f)
+                            : gap(cut, f) << 48 | tie_number(node.key, f) >> 16;
         split.feature = static_cast<std::int32_t>(f);
         // Of several thresholds that cut in the same place, the middle one.
         split.index = cut.lo < 0 ? -1 : (cut.lo + cut.hi) / 2;
@@ -279,13 +349,22 @@ class HistogramSearch {
         return hists;
     }
 
-    Cut scan_feature(const Count* hist, int n_thresholds, const OpenNode& node,
-                     const NodeTotals<Count>& totals, Scratch& scratch) {
+    ScanArgs<Count> scan_args(const Count* hist, int n_thresholds, const OpenNode& node,
+                              const Context& context, Scratch& scratch) const {
         scratch.left.resize(static_cast<std::size_t>(settings_.n_classes));
-        return scan<Crit>(ScanArgs<Count>{
-            hist, n_thresholds + 1, width_, settings_.n_classes, totals.counts.data(),
-            totals.sum, totals.weight, node.size(), settings_.min_samples_leaf,
-            min_weight_, scratch.left.data()});
+        const NodeTotals<Count>& totals = context.totals;
+        return {hist,
+                n_thresholds + 1,
+                width_,
+                settings_.n_classes,
+                totals.counts.data(),
+                totals.sum,
+                totals.weight,
+                width_ > settings_.n_classes ? node.size()
+                                             : static_cast<std::int64_t>(totals.weight),
+                settings_.min_samples_leaf,
+                min_weight_,
+                scratch.left.data()};
     }
 
     static void subtract(Count* from, const Count* what, std::int64_t n) {
@@ -310,12 +389,14 @@ class HistogramSearch {
         const auto width = static_cast<std::uint32_t>(width_);
         if (r_.weighted()) {
             const Count* counts = r_.counts.data();
+            const int row_counter = width_ > settings_.n_classes ? width_ - 1 : -1;
             for (std::int64_t i = begin; i < end; ++i) {
                 const std::uint8_t* code = codes + std::int64_t{rows[i]} * n_columns;
                 for (int j = 0; j < n_columns; ++j) {
                     Count* bin = hists + (start[j] + code[j] * width);
                     bin[labels[i]] += counts[i];
-                    bin[width - 1] += 1;
+                    if (row_counter >= 0)
+                        bin[row_counter] += 1;
                 }
             }
             return;

@@ -6,6 +6,7 @@
 #endif
 
 #include "scan.hpp"
+#include "tiny_scan.hpp"
 
 namespace dics::DICS_ISA {
 namespace {
@@ -320,6 +321,10 @@ const Kernels table = {
     &count_below<std::uint8_t, std::uint64_t>,
     &scan_histogram<Gini, std::uint32_t>,
     &scan_histogram<Gini, std::uint64_t>,
+    &scan_candidates<Gini, std::uint32_t>,
+    &scan_candidates<Gini, std::uint64_t>,
+    &search_tiny<Gini>,
+    &search_tiny_candidates<Gini>,
     &dots,
     &accumulate,
     {&prepare<float>, &add_moments<float>},

@@ -69,6 +69,26 @@ struct Cut {
     bool found() const { return lo != -2; }
 };
 
+// Codes of one feature in up to 64 places; a row of weight w has w of them.
+inline constexpr int kTinyPlaces = 64;
+
+struct TinyArgs {
+    const std::uint8_t* codes;  // [kTinyPlaces], aligned to 32 bytes
+    std::uint64_t all;          // places in use
+    std::uint64_t first;        // one place of each row
+    int n_classes;              // of those that occur
+    const std::uint64_t* of_class;
+    const std::uint32_t* class_total;
+    int missing_code;
+    std::int64_t min_leaf;
+    std::uint32_t min_weight;
+};
+
+struct TinyCut {
+    Cut cut;
+    bool constant;  // one code, so there is nothing to cut
+};
+
 // Location and scale of each feature, as `prepare` wants them.
 template <class V>
 struct Scaling {
@@ -119,6 +139,12 @@ struct Kernels {
 
     Cut (*scan_gini_32)(const ScanArgs<std::uint32_t>&);
     Cut (*scan_gini_64)(const ScanArgs<std::uint64_t>&);
+    Cut (*scan_candidates_gini_32)(const ScanArgs<std::uint32_t>&, const std::int32_t*,
+                                   int);
+    Cut (*scan_candidates_gini_64)(const ScanArgs<std::uint64_t>&, const std::int32_t*,
+                                   int);
+    TinyCut (*search_tiny_gini)(const TinyArgs&, double);
+    Cut (*search_tiny_candidates_gini)(const TinyArgs&, const std::int32_t*, int);
 
     // out[i * n_centers + c] = <x_i, center_c>; n and stride multiples of 8, zero
     // padded.

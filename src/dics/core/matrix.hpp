@@ -50,7 +50,8 @@ struct Dictionary {
 // side, so that one visit of a row feeds `width` histograms. 64 of them are one cache
 // line, used whole; column by column, a node of every 100th row would use one byte of
 // each line it fetches (CIFAR-10, depth 8, one thread: fit in 2790 ms with blocks of 8,
-// then 1800, 1470 and 1420 with 16, 32 and 64; 2026-11). Width 1 is column-major.
+// then 1800, 1470 and 1420 with 16, 32 and 64; 2026-11). Width 1 is column-major, and
+// one block of all features is row-major: forests use both.
 struct Codes {
     const std::uint8_t* data;
     std::int64_t n_rows;

@@ -1,5 +1,5 @@
-// Stage `predict`: rows of raw X down a tree. Nodes keep raw thresholds, so nothing is
-// encoded.
+// Stage `predict`: rows of raw X down the trees. Nodes keep raw thresholds, so nothing
+// is encoded.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,32 @@ struct TreeView {
     const float* threshold;
     const std::int32_t* left;
     const std::uint8_t* missing_left;
+
+    TreeView from(std::int64_t node) const {
+        return {feature + node, threshold + node, left + node, missing_left + node};
+    }
 };
 
-// leaf[i] = the node in which row i ends.
-void find_leaves(const AnyMatrix& X, const TreeView& tree, Team& team,
+// Trees one behind the other; see ForestArrays.
+struct ForestView {
+    TreeView nodes;
+    const std::int64_t* node_starts;
+    const std::int64_t* leaf_starts;
+    const float* leaf_values;
+    std::int64_t n_trees;
+    int n_classes;
+
+    TreeView tree(std::int64_t t) const { return nodes.from(node_starts[t]); }
+};
+
+// leaf[i * n_trees + t] = the node of tree t in which row i ends.
+void find_leaves(const AnyMatrix& X, const ForestView& forest, Team& team,
                  std::int64_t* leaf);
+
+// votes[i * n_classes + c] += the share of class c in row i's leaf, for each tree in
+// turn; or (hard) one for the class that has the largest. `rows` are those to look at,
+// null for all.
+void vote(const AnyMatrix& X, const ForestView& forest, const std::uint32_t* rows,
+          std::int64_t n_rows, bool hard, Team& team, double* votes);
 
 }  // namespace dics

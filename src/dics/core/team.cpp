@@ -77,12 +77,17 @@ void Team::take_tasks(int thread) {
     }
 }
 
-void Team::check(int thread) {
-    if (thread == 0 && interrupted_ && now_ns() >= next_poll_ns_) {
+void Team::poll() {
+    if (interrupted_ && now_ns() >= next_poll_ns_) {
         next_poll_ns_ = now_ns() + kPollNs;
         if (interrupted_())
             stop_.store(true);
     }
+}
+
+void Team::check(int thread) {
+    if (thread == 0)
+        poll();
     if (stop_.load(std::memory_order_relaxed))
         throw Stopped();
 }
@@ -107,8 +112,10 @@ void Team::run(std::int64_t n_tasks, bool parallel,
     }
     wake_.notify_all();
     take_tasks(0);
-    while (busy_.load(std::memory_order_acquire) != 0)
+    while (busy_.load(std::memory_order_acquire) != 0) {
+        poll();  // the others may be long at it, a tree of a forest each
         std::this_thread::yield();
+    }
     if (error_)
         std::rethrow_exception(error_);
     check(0);

@@ -44,6 +44,7 @@ class Team {
 
   private:
     void start_workers();
+    void poll();
     void work(int thread);
     void take_tasks(int thread);
 

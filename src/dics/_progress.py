@@ -1,0 +1,108 @@
+"""Progress of long work, for `verbose`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Self, TextIO
+
+
+class Progress:
+    """A line on stderr that says how far the work is and how long it will still take.
+
+    On a terminal one line is written over and over; elsewhere (a log, a notebook) a new
+    one is written at every tenth of the work. Work that is done within a second says
+    nothing before its last line.
+
+    Parameters
+    ----------
+    title : str
+        What is being done.
+    total : int
+        Steps in all.
+    unit : str
+        What a step is called, in the plural.
+    enabled : bool, default=True
+        False writes nothing at all.
+    stream : text file, default=sys.stderr
+    """
+
+    QUIET_SECONDS = 1.0
+
+    def __init__(
+        self,
+        title: str,
+        total: int,
+        unit: str,
+        *,
+        enabled: bool = True,
+        stream: TextIO | None = None,
+    ) -> None:
+        self.title = title
+        self.total = total
+        self.unit = unit
+        self.enabled = enabled
+        self.stream = sys.stderr if stream is None else stream
+        self.on_terminal = self.stream.isatty()
+        self.done = 0
+        self.written = 0
+        self.width = 0
+        self.start = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self.enabled:
+            return
+        if kind is None:
+            self._write(f"{self.total} {self.unit} in {as_time(self._elapsed())}")
+        else:
+            self._write(f"stopped after {self.done} of {self.total} {self.unit}")
+        if self.on_terminal:
+            self.stream.write("\n")
+        self.stream.flush()
+
+    def update(self, done: int) -> None:
+        """Say that `done` steps are finished."""
+        self.done = done
+        elapsed = self._elapsed()
+        if not self.enabled or done == 0 or elapsed < self.QUIET_SECONDS:
+            return
+        if not self.on_terminal and done - self.written < self.total / 10:
+            return
+        self.written = done
+        left = elapsed / done * (self.total - done)
+        self._write(f"{done}/{self.total} {self.unit}, {as_time(left)} left")
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self.start
+
+    def _write(self, message: str) -> None:
+        line = f"{self.title}: {message}"
+        if self.on_terminal:
+            self.stream.write("\r" + line.ljust(self.width))
+            self.width = len(line)
+        else:
+            self.stream.write(line + "\n")
+        self.stream.flush()
+
+
+def as_time(seconds: float) -> str:
+    """Write a duration as people say it.
+
+    >>> as_time(0.04), as_time(7.2), as_time(75), as_time(3700)
+    ('0.0 s', '7.2 s', '1 min 15 s', '1 h 01 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"

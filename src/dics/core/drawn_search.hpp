@@ -1,0 +1,280 @@
+// Search of a forest's node: features drawn anew at each node, as in RandomForest.
+#pragma once
+
+#include "feature_draw.hpp"
+#include "histogram_search.hpp"
+
+namespace dics {
+
+// Codes are row-major here. A node looks at few of the features, another few than its
+// parent, so no histogram can be had by subtraction; but the codes of a node's rows
+// stay in the cache from one level to the next.
+//
+// For one thread: a forest grows its trees side by side.
+template <class Crit, class CountT>
+class DrawnSearch {
+  public:
+    using Count = CountT;
+    using Criterion = Crit;
+
+    struct Context {
+        NodeTotals<Count> totals;
+    };
+
+    DrawnSearch(const Codes& codes, const Dictionary& dictionary, NodeRows<Count>& rows,
+                const GrowSettings& settings, std::int64_t max_features,
+                Count min_weight, FeatureDraw& draw)
+        : codes_(codes),
+          dictionary_(dictionary),
+          r_(rows),
+          settings_(settings),
+          max_features_(max_features),
+          min_weight_(min_weight),
+          width_(settings.n_classes + (counts_rows(rows, settings) ? 1 : 0)),
+          draw_(draw),
+          left_(static_cast<std::size_t>(settings.n_classes)) {
+        const std::int64_t mean_counts =
+            (dictionary.size() / std::max<std::int64_t>(1, draw.n_features()) + 2) *
+            width_;
+        small_rows_ = std::max(kMinHistogramRows, mean_counts / kCountsPerSmallRow);
+    }
+
+    Context make_context(int) const { return {}; }
+
+    std::int64_t work(const OpenNode& node) const {
+        return node.size() * max_features_;
+    }
+
+    // Draws until `max_features` features were found that vary within the node.
+    Split find(OpenNode& node, Context& context, bool, int) {
+        node_ = &node;
+        totals_ = &context.totals;
+        draw_.begin(node.key, node.depth);
+        const Split best = settings_.max_candidates > 0 ? best_candidate() : best_cut();
+        draw_.end();
+        return best;
+    }
+
+    bool goes_left(const Split& split, std::uint32_t row) const {
+        const int code = code_of(row, split.feature);
+        if (code == dictionary_.count(split.feature) + 1)
+            return split.missing_left;
+        return code <= split.index;
+    }
+
+    void pass_on(OpenNode&, OpenNode&, bool, OpenNode&, bool, Context&) {}
+    void drop(OpenNode&, Context&) {}
+
+  private:
+    enum class Method { tiny, sort, histogram };
+    using Found = TinyCut;
+
+    static constexpr std::int64_t kBatch = 64;
+    static constexpr std::int64_t kMinHistogramRows = 16;
+    static constexpr std::int64_t kCountsPerSmallRow = 16;
+
+    Split best_cut() {
+        const Method method = method_for(*node_);
+        Split best;
+        for (std::int64_t n_left = max_features_; n_left > 0;) {
+            features_.clear();
+            std::int32_t feature;
+            while (static_cast<std::int64_t>(features_.size()) <
+                       std::min(n_left, kBatch) &&
+                   draw_.next(feature))
+                features_.push_back(feature);
+            if (features_.empty())
+                break;
+            if (method == Method::histogram)
+                fill(0, static_cast<std::int64_t>(features_.size()));
+            for (std::size_t j = 0; j < features_.size(); ++j) {
+                const Found found = search_feature(j, method, best.score);
+                if (found.constant) {
+                    draw_.mark_constant(features_[j]);
+                    continue;
+                }
+                --n_left;
+                const Split split = as_split(found.cut, features_[j]);
+                if (split.beats(best))
+                    best = split;
+            }
+        }
+        return best;
+    }
+
+    // k thresholds of the features drawn, instead of all of them.
+    Split best_candidate() {
+        draw_varying_features();
+        std::vector<std::int64_t> offsets{0};
+        for (const std::int32_t f : features_)
+            offsets.push_back(offsets.back() + dictionary_.count(f));
+        const auto n_features = static_cast<std::int64_t>(features_.size());
+        candidates_.draw({nullptr, offsets.data(), n_features}, nullptr,
+                         settings_.max_candidates, node_->key);
+        const bool tiny = method_for(*node_) == Method::tiny;
+        Split best;
+        for (std::int64_t j = 0; j < n_features; ++j) {
+            if (!tiny && j % kBatch == 0)
+                fill(j, std::min(n_features, j + kBatch));
+            const CandidateList::Range range = candidates_.of_feature(j);
+            const auto n = static_cast<int>(range.last - range.first);
+            if (n == 0)
+                continue;
+            const std::int32_t f = features_[static_cast<std::size_t>(j)];
+            const std::int32_t* thresholds = candidates_.indices.data() + range.first;
+            const Cut cut =
+                tiny ? tiny_.search_candidates(codes_.data + f, codes_.width,
+                                               dictionary_.count(f), thresholds, n)
+                     : scan_some<Crit>(
+                           scan_args(start_[j % kBatch], dictionary_.count(f)),
+                           thresholds, n);
+            const Split split = as_split(cut, f);
+            if (split.beats(best))
+                best = split;
+        }
+        return best;
+    }
+
+    void draw_varying_features() {
+        features_.clear();
+        std::int32_t feature;
+        while (static_cast<std::int64_t>(features_.size()) < max_features_ &&
+               draw_.next(feature)) {
+            if (is_constant(feature)) {
+                draw_.mark_constant(feature);
+            } else {
+                features_.push_back(feature);
+            }
+        }
+        std::sort(features_.begin(), features_.end());
+    }
+
+    int code_of(std::int64_t row, std::int64_t feature) const {
+        return codes_.data[row * codes_.width + feature];
+    }
+
+    Method method_for(const OpenNode& node) {
+        if (tiny_.prepare(r_, node, *totals_, settings_.min_samples_leaf, min_weight_))
+            return Method::tiny;
+        return node.size() < small_rows_ ? Method::sort : Method::histogram;
+    }
+
+    Found search_feature(std::size_t j, Method method, double floor) {
+        const std::int64_t f = features_[j];
+        const int n_thresholds = dictionary_.count(f);
+        const std::uint8_t* column = codes_.data + f;
+        if (method == Method::tiny)
+            return tiny_.search(column, codes_.width, n_thresholds, floor);
+        Found found{{}, false};
+        if (method == Method::sort) {
+            small_.sort(column, codes_.width, r_, *node_);
+            found.cut = small_.search(n_thresholds, r_, *node_, *totals_,
+                                      settings_.min_samples_leaf, min_weight_);
+        } else {
+            found.cut = scan<Crit>(scan_args(start_[j], n_thresholds));
+        }
+        found.constant = !found.cut.found() && is_constant(f);
+        return found;
+    }
+
+    bool is_constant(std::int64_t f) const {
+        const int code = code_of(r_.rows[node_->begin], f);
+        for (std::int64_t i = node_->begin + 1; i < node_->end; ++i) {
+            if (code_of(r_.rows[i], f) != code)
+                return false;
+        }
+        return true;
+    }
+
+    Split as_split(const Cut& cut, std::int64_t f) const {
+        Split split;
+        if (!cut.found())
+            return split;
+        split.score = cut.score;
+        split.tie = tie_number(node_->key, f);
+        if (settings_.max_candidates == 0)
+            split.tie = gap(cut, f) << 48 | split.tie >> 16;
+        split.feature = static_cast<std::int32_t>(f);
+        split.index = cut.lo < 0 ? -1 : (cut.lo + cut.hi) / 2;
+        split.missing_left = cut.missing_left;
+        split.saw_missing = cut.saw_missing;
+        return split;
+    }
+
+    std::uint64_t gap(const Cut& cut, std::int64_t f) const {
+        if (cut.lo < 0)
+            return 0;
+        return static_cast<std::uint64_t>((cut.hi - cut.lo) * 65535 /
+                                          dictionary_.count(f));
+    }
+
+    ScanArgs<Count> scan_args(std::uint32_t start, int n_thresholds) {
+        return {hist_.data() + start,
+                n_thresholds + 1,
+                width_,
+                settings_.n_classes,
+                totals_->counts.data(),
+                totals_->sum,
+                totals_->weight,
+                width_ > settings_.n_classes
+                    ? node_->size()
+                    : static_cast<std::int64_t>(totals_->weight),
+                settings_.min_samples_leaf,
+                min_weight_,
+                left_.data()};
+    }
+
+    // Histograms of features first..last-1 of those drawn (a batch at most), one walk
+    // over the rows for all of them.
+    void fill(std::int64_t first, std::int64_t last) {
+        std::uint32_t size = 0;
+        const std::int32_t* features = features_.data() + first;
+        const auto n = static_cast<int>(last - first);
+        for (int j = 0; j < n; ++j) {
+            start_[j] = size;
+            size += static_cast<std::uint32_t>((dictionary_.count(features[j]) + 2) *
+                                               width_);
+        }
+        hist_.assign(size, 0);
+        const std::uint32_t* rows = r_.rows.data();
+        const std::uint32_t* labels = r_.labels.data();
+        const bool weighted = r_.weighted();
+        const int row_counter = width_ > settings_.n_classes ? width_ - 1 : -1;
+        const auto width = static_cast<std::uint32_t>(width_);
+        Count* hist = hist_.data();
+        for (std::int64_t i = node_->begin; i < node_->end; ++i) {
+            const std::uint8_t* codes =
+                codes_.data + std::int64_t{rows[i]} * codes_.width;
+            const Count count = weighted ? r_.counts[i] : 1;
+            Count* of_label = hist + labels[i];
+            for (int j = 0; j < n; ++j)
+                of_label[start_[j] + codes[features[j]] * width] += count;
+            if (row_counter < 0)
+                continue;
+            for (int j = 0; j < n; ++j)
+                hist[start_[j] + codes[features[j]] * width + row_counter] += 1;
+        }
+    }
+
+    Codes codes_;
+    Dictionary dictionary_;
+    NodeRows<Count>& r_;
+    const GrowSettings& settings_;
+    std::int64_t max_features_;
+    Count min_weight_;
+    int width_;
+    FeatureDraw& draw_;
+    std::int64_t small_rows_ = 0;
+
+    // Of the node being searched.
+    const OpenNode* node_ = nullptr;
+    const NodeTotals<Count>* totals_ = nullptr;
+    std::vector<std::int32_t> features_;
+    CandidateList candidates_;
+    std::uint32_t start_[kBatch];
+    std::vector<Count> hist_, left_;
+    SmallNodeSearch<Crit, Count> small_;
+    TinyNodeSearch<Crit, Count> tiny_;
+};
+
+}  // namespace dics

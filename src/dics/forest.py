@@ -1,0 +1,579 @@
+"""The forest (Algorithm 3 of the paper, CGRF)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from dics import _core
+from dics._progress import Progress
+from dics._threads import effective_n_threads
+from dics._validation import (
+    Array,
+    FloatArray,
+    check_matrix,
+    check_targets,
+    check_weights,
+    combine_weights,
+    draw_seed,
+    split_counts,
+    unchanged_on_error,
+)
+from dics.candidates import BaseCandidates, TrainingData, fit_candidates
+from dics.dictionary import code_width, encode
+from dics.tree import NO_LIMIT, CGTreeClassifier, as_row_count
+from dics.trees import Trees
+
+
+class CGForestClassifier(ClassifierMixin, BaseEstimator):
+    """Forest of classification trees that share one dictionary of candidate splits.
+
+    A drop-in for scikit-learn's RandomForestClassifier. The thresholds are placed once,
+    between the centroids of clusters of the data (`CentroidCandidates`), X is turned
+    into one byte a value, and all trees are grown from those bytes.
+
+    The paper's forest is ``CGForestClassifier(feature_sampling="tree",
+    max_candidates=100, max_depth=8, min_samples_split=3, voting="hard",
+    candidates=CentroidCandidates.paper())``.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"gini", "entropy"}, default="gini"
+        Impurity that a split is to reduce.
+    max_depth : int or None, default=None
+        Largest depth of a leaf; None for no limit. The paper uses 8.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Number of features drawn; a float is a share of them, None means all.
+    feature_sampling : {"node", "tree"}, default="node"
+        When features are drawn: anew at each node, as RandomForestClassifier does
+        (features that are constant within the node don't count), or once for each tree,
+        as the paper does, which is faster and on most data less accurate.
+    max_candidates : int or None, default=None
+        Number k of candidate splits drawn at each node from the thresholds of the drawn
+        features. None looks at all of them; the paper uses 100.
+    voting : {"soft", "hard"}, default="soft"
+        Whether `predict_proba` is the mean of the class shares in the leaves, or the
+        share of trees that vote for a class, as in the paper.
+    bootstrap : bool, default=True
+        Grow each tree from rows drawn with replacement. False gives each tree all rows.
+    max_samples : int, float or None, default=None
+        Number of rows drawn for each tree; a float is a share of all rows (of their
+        total weight), None means as many as there are rows.
+    oob_score : bool or callable, default=False
+        Estimate the accuracy from the rows that a tree didn't draw; a callable
+        ``metric(y_true, y_pred)`` is used instead of accuracy.
+    min_samples_split : int or float, default=2
+        Rows a node must have to be split; a float is a share of all rows. The paper
+        stops at two rows, which is 3 here.
+    min_samples_leaf : int or float, default=1
+        Rows each side of a split must have; a float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the total weight each side of a split must have.
+    min_impurity_decrease : float, default=0.0
+        A split must reduce the weighted impurity by at least this.
+    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+        Weights of the classes. "balanced_subsample" weighs the classes of each
+        bootstrap sample; "balanced" those of y.
+    candidates : CentroidCandidates, QuantileCandidates or None, default=None
+        Source of the thresholds, cloned before use; None means
+        ``CentroidCandidates()``. Its `n_jobs` gives way to the forest's, and so does a
+        `random_state` of None.
+    warm_start : bool, default=False
+        Keep the trees of the last fit and only grow those that `n_estimators` asks for
+        in addition. The result is that of one fit.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the clustering, the bootstrap, the draws and the ties. Tree b is the
+        same however many trees follow.
+    n_jobs : int or None, default=None
+        Number of threads; None means all cores the process may use. The forest is the
+        same for any number.
+    verbose : int, default=0
+        1 writes the progress and the time left to stderr.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Defined only when X had string column names.
+    estimators_ : list of CGTreeClassifier
+        The trees, as views of `trees_`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean over the trees of the decrease of impurity by each feature, normalised.
+    oob_score_ : float
+        Only with `oob_score`.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        Votes of the trees that didn't draw a row; NaN where all did. Only with
+        `oob_score`.
+    candidates_ : BaseCandidates
+        The fitted source of thresholds.
+    trees_ : Trees
+        All trees as flat arrays.
+
+    Notes
+    -----
+    With `bootstrap`, the weights of rows and classes are their chances to be drawn, as
+    in scikit-learn 1.9; without it, they weigh in the counts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = CGForestClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> forest.predict(X[[0, 75, 149]])
+    array([0, 1, 2])
+    >>> len(forest.estimators_)
+    20
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        **{
+            name: CGTreeClassifier._parameter_constraints[name]
+            for name in (
+                "criterion",
+                "max_depth",
+                "max_candidates",
+                "min_samples_split",
+                "min_samples_leaf",
+                "min_weight_fraction_leaf",
+                "min_impurity_decrease",
+                "candidates",
+                "random_state",
+                "n_jobs",
+            )
+        },
+        "max_features": [
+            StrOptions({"sqrt", "log2"}),
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            None,
+        ],
+        "feature_sampling": [StrOptions({"tree", "node"})],
+        "voting": [StrOptions({"soft", "hard"})],
+        "bootstrap": ["boolean"],
+        "max_samples": [
+            None,
+            Interval(RealNotInt, 0.0, None, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "oob_score": ["boolean", callable],
+        "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        max_features: str | int | float | None = "sqrt",
+        feature_sampling: str = "node",
+        max_candidates: int | None = None,
+        voting: str = "soft",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: bool | Callable[[Any, Any], float] = False,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+        candidates: BaseCandidates | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.feature_sampling = feature_sampling
+        self.max_candidates = max_candidates
+        self.voting = voting
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.candidates = candidates
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows. float32, float64 and uint8 arrays in any memory order are
+            read in place; other numbers are converted. NaN is a value of its own:
+            each split learns the side it takes. Infinities are ordinary values.
+        y : array-like of shape (n_samples,)
+            Class labels, of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; rows of weight zero are left out.
+
+        Returns
+        -------
+        self : CGForestClassifier
+        """
+        with unchanged_on_error(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        goes_on = self.warm_start and hasattr(self, "trees_")
+        n_trees = len(self.trees_) if goes_on else 0
+        self._check_options(n_trees)
+        data, classes = self._check(X, y, sample_weight, goes_on)
+        n_draws = self._n_draws(data)
+        if self.n_estimators == n_trees:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new "
+                "trees.",
+                stacklevel=4,
+            )
+        else:
+            if not goes_on:
+                self.candidates_ = fit_candidates(self, data)
+            new = self._grow(data, n_draws, n_trees)
+            self.trees_ = self.trees_.followed_by(new) if goes_on else new
+            self.classes_ = classes
+            self.n_classes_ = len(classes)
+            self._seed = data.seed
+        if self.oob_score and (
+            self.n_estimators > n_trees or not hasattr(self, "oob_score_")
+        ):
+            self._estimate_out_of_bag(data, n_draws)
+
+    def _check_options(self, n_trees: int) -> None:
+        """Check what is asked for, before any work."""
+        if not self.bootstrap and self.max_samples is not None:
+            raise ValueError(
+                f"max_samples={self.max_samples!r} needs bootstrap=True, "
+                "got bootstrap=False."
+            )
+        if not self.bootstrap and self.oob_score:
+            raise ValueError(
+                "Out of bag estimation only available if bootstrap=True, "
+                f"got oob_score={self.oob_score!r} and bootstrap=False."
+            )
+        if self.n_estimators < n_trees:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_trees} when warm_start==True"
+            )
+
+    def _check(
+        self, X: Any, y: Any, sample_weight: Any, goes_on: bool
+    ) -> tuple[TrainingData, Array]:
+        X = check_matrix(self, X, reset=not goes_on)
+        targets = check_targets(y, len(X))
+        if goes_on and not np.array_equal(targets.classes, self.classes_):
+            raise ValueError(
+                f"warm_start needs the classes of the first fit, {self.classes_}; "
+                f"y has {targets.classes}."
+            )
+        class_weight = self.class_weight
+        if class_weight == "balanced_subsample":
+            class_weight = None if self.bootstrap else "balanced"
+        weights = combine_weights(
+            check_weights(sample_weight, len(X)), class_weight, targets
+        )
+        data = TrainingData(
+            X,
+            targets.labels,
+            len(targets.classes),
+            weights,
+            self._seed if goes_on else draw_seed(self.random_state),
+            effective_n_threads(self.n_jobs),
+        )
+        return data, targets.classes
+
+    def _n_draws(self, data: TrainingData) -> int:
+        """Rows drawn for each tree; 0 if nothing is drawn."""
+        if not self.bootstrap:
+            return 0
+        n_rows = len(data.X)
+        if self.max_samples is None:
+            return n_rows
+        if isinstance(self.max_samples, Integral):
+            n_draws = int(self.max_samples)
+        else:
+            total = n_rows if data.weights is None else float(data.weights.sum())
+            n_draws = max(1, int(self.max_samples * total))
+        if n_draws > MOST_DRAWS:
+            raise ValueError(
+                f"max_samples={self.max_samples!r} asks for {n_draws} rows a tree; "
+                f"at most {MOST_DRAWS} are supported."
+            )
+        return n_draws
+
+    def _n_features_drawn(self) -> int:
+        n_features = int(self.n_features_in_)
+        if self.max_features is None:
+            return n_features
+        if self.max_features == "sqrt":
+            return max(1, math.isqrt(n_features))
+        if self.max_features == "log2":
+            return max(1, int(math.log2(n_features)))
+        if isinstance(self.max_features, Integral):
+            return min(n_features, int(self.max_features))
+        assert isinstance(self.max_features, Real)
+        return max(1, int(self.max_features * n_features))
+
+    def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
+        assert data.labels is not None
+        dictionary = self.candidates_._dictionary
+        max_features = self._n_features_drawn()
+        n_rows, n_features = data.X.shape
+        sampling = self.feature_sampling if max_features < n_features else "none"
+        # How the codes lie: columns are copied out, rows are walked over, or (all
+        # features) blocks are, as for one tree.
+        layouts = {"tree": 1, "node": n_features, "none": code_width(n_features)}
+        width = layouts[sampling]
+        codes = encode(data.X, dictionary, width, data.n_threads)
+        counts = split_counts(None if n_draws else data.weights)
+        n_trees = self.n_estimators - first_tree
+        k = self.max_candidates
+        progress = Progress(
+            type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
+        )
+        with progress:
+            arrays = _core.grow_forest(
+                codes,
+                code_width=width,
+                values=dictionary.values,
+                offsets=dictionary.offsets,
+                labels=data.labels,
+                counts=counts.narrow,
+                wide_counts=counts.wide,
+                weights=data.weights,
+                n_classes=data.n_classes,
+                entropy=self.criterion == "entropy",
+                max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
+                min_samples_split=max(2, as_row_count(self.min_samples_split, n_rows)),
+                min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
+                min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+                min_impurity_decrease=self.min_impurity_decrease,
+                max_candidates=0 if k is None else min(k, NO_LIMIT),
+                seed=data.seed,
+                first_tree=first_tree,
+                n_trees=n_trees,
+                sampling=sampling,
+                max_features=max_features,
+                n_draws=n_draws,
+                balance_each_tree=(
+                    self.bootstrap and self.class_weight == "balanced_subsample"
+                ),
+                progress=progress.update if self.verbose else None,
+                n_threads=data.n_threads,
+            )
+        return Trees(**arrays)
+
+    def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
+        """Let each tree vote on the rows that it didn't draw."""
+        n_rows = len(data.X)
+        cumulative = None if data.weights is None else np.cumsum(data.weights)
+        votes = np.zeros((n_rows, data.n_classes))
+        counts = np.empty(n_rows, dtype=np.uint32)
+        for t in range(len(self.trees_)):
+            _core.bootstrap(data.seed, t, n_draws, cumulative, counts)
+            rows = np.flatnonzero(counts == 0).astype(np.uint32)
+            if len(rows) == 0:
+                continue
+            own = np.zeros((len(rows), data.n_classes))
+            self.trees_[t].add_votes(
+                data.X,
+                own,
+                hard=self.voting == "hard",
+                n_threads=data.n_threads,
+                rows=rows,
+            )
+            votes[rows] += own
+        totals = votes.sum(axis=1)
+        seen = totals > 0
+        if not seen.all():
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few trees "
+                "were used to compute any reliable OOB estimates.",
+                stacklevel=5,
+            )
+        votes[~seen] = np.nan
+        votes[seen] /= totals[seen, None]
+        self.oob_decision_function_ = votes
+        assert data.labels is not None
+        truth = self.classes_[data.labels[seen]]
+        guess = self.classes_[votes[seen].argmax(axis=1)]
+        metric = self.oob_score if callable(self.oob_score) else accuracy_score
+        self.oob_score_ = float(metric(truth, guess)) if seen.any() else math.nan
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the probability of each class: the mean vote of the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self, "trees_")
+        X = check_matrix(self, X, reset=False)
+        return self.trees_.shares(
+            X,
+            hard=self.voting == "hard",
+            n_threads=effective_n_threads(self.n_jobs),
+        )
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of each row: the one with the most votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        predicted: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return predicted
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def apply(self, X: Any) -> npt.NDArray[np.int64]:
+        """Find the leaf of each row in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_estimators)
+            Node indices, numbered from each root breadth first.
+        """
+        check_is_fitted(self, "trees_")
+        X = check_matrix(self, X, reset=False)
+        return self.trees_.apply(X, effective_n_threads(self.n_jobs))
+
+    def decision_path(
+        self, X: Any
+    ) -> tuple[scipy.sparse.csr_matrix, npt.NDArray[np.int64]]:
+        """Find the nodes each row passes in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]`` are the nodes of tree t.
+        """
+        leaves = self.apply(X)
+        paths = [
+            self.trees_[t].decision_path(leaves[:, t]) for t in range(len(self.trees_))
+        ]
+        indicator = scipy.sparse.hstack(paths, format="csr")
+        return scipy.sparse.csr_matrix(indicator), self.trees_.node_starts.copy()
+
+    @property
+    def estimators_(self) -> list[CGTreeClassifier]:
+        """The trees, each as a CGTreeClassifier that shares the forest's memory."""
+        if not hasattr(self, "trees_"):
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'estimators_' "
+                "before it is fitted"
+            )
+        return [self._as_tree(t) for t in range(len(self.trees_))]
+
+    def _as_tree(self, t: int) -> CGTreeClassifier:
+        tree = CGTreeClassifier(
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            max_candidates=self.max_candidates,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            min_impurity_decrease=self.min_impurity_decrease,
+            candidates=self.candidates,
+            renew_thresholds=False,
+            n_jobs=self.n_jobs,
+        )
+        tree.trees_ = self.trees_[t]
+        tree.candidates_ = self.candidates_
+        tree.classes_ = self.classes_
+        tree.n_classes_ = self.n_classes_
+        tree.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            tree.feature_names_in_ = self.feature_names_in_
+        return tree
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return len(self.trees_)
+
+    def __getitem__(self, index: int) -> CGTreeClassifier:
+        """Return one tree."""
+        return self._as_tree(range(len(self))[index])
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Mean decrease of impurity by each feature, normalised to sum to one."""
+        check_is_fitted(self, "trees_")
+        total: FloatArray = np.zeros(self.n_features_in_)
+        for t in range(len(self.trees_)):
+            total += self.trees_[t].feature_importances(
+                self.n_features_in_, self.criterion
+            )
+        return total / total.sum() if total.sum() > 0 else total
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+# Twice the square of a count must fit into 63 bits.
+MOST_DRAWS = 2**30
