@@ -272,6 +272,8 @@ class Grower:
 
     def grow(self, rows):
         self.total = float(rows.counts.sum())
+        # The rows that new thresholds are made from are drawn by their place.
+        rows = rows.take(np.argsort(rows.y, kind="stable"))
         first = first_dictionary(self.dictionary, len(rows.y))
         return self.build(rows, 0, mix(self.seed), first)
 

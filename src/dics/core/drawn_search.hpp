@@ -30,12 +30,11 @@ class DrawnSearch {
           settings_(settings),
           max_features_(max_features),
           min_weight_(min_weight),
-          width_(settings.n_classes + (counts_rows(rows, settings) ? 1 : 0)),
-          draw_(draw),
-          left_(static_cast<std::size_t>(settings.n_classes)) {
+          n_slices_(settings.n_classes + (counts_rows(rows, settings) ? 1 : 0)),
+          draw_(draw) {
         const std::int64_t mean_counts =
             (dictionary.size() / std::max<std::int64_t>(1, draw.n_features()) + 2) *
-            width_;
+            n_slices_;
         small_rows_ = std::max(kMinHistogramRows, mean_counts / kCountsPerSmallRow);
     }
 
@@ -67,7 +66,6 @@ class DrawnSearch {
 
   private:
     enum class Method { tiny, sort, histogram };
-    using Found = TinyCut;
 
     static constexpr std::int64_t kBatch = 64;
     static constexpr std::int64_t kMinHistogramRows = 16;
@@ -85,16 +83,23 @@ class DrawnSearch {
                 features_.push_back(feature);
             if (features_.empty())
                 break;
-            if (method == Method::histogram)
+            const LaneCut* cuts = nullptr;
+            if (method == Method::histogram) {
                 fill(0, static_cast<std::int64_t>(features_.size()));
+                cuts = scanner_
+                           .scan_all(shape_, hist_.data(), n_thresholds_, *node_,
+                                     *totals_, limits())
+                           .data();
+            }
             for (std::size_t j = 0; j < features_.size(); ++j) {
-                const Found found = search_feature(j, method, best.score);
-                if (found.constant) {
+                const LaneCut cut =
+                    cuts ? cuts[j] : search_small(features_[j], method, best.score);
+                if (cut.constant) {
                     draw_.mark_constant(features_[j]);
                     continue;
                 }
                 --n_left;
-                const Split split = as_split(found.cut, features_[j]);
+                const Split split = as_split(cut, features_[j]);
                 if (split.beats(best))
                     best = split;
             }
@@ -125,9 +130,10 @@ class DrawnSearch {
             const Cut cut =
                 tiny ? tiny_.search_candidates(codes_.data + f, codes_.width,
                                                dictionary_.count(f), thresholds, n)
-                     : scan_some<Crit>(
-                           scan_args(start_[j % kBatch], dictionary_.count(f)),
-                           thresholds, n);
+                     : scanner_.scan_some(shape_, hist_.data(),
+                                          static_cast<int>(j % kBatch),
+                                          dictionary_.count(f), *node_, *totals_,
+                                          limits(), thresholds, n);
             const Split split = as_split(cut, f);
             if (split.beats(best))
                 best = split;
@@ -159,22 +165,15 @@ class DrawnSearch {
         return node.size() < small_rows_ ? Method::sort : Method::histogram;
     }
 
-    Found search_feature(std::size_t j, Method method, double floor) {
-        const std::int64_t f = features_[j];
+    LaneCut search_small(std::int64_t f, Method method, double floor) {
         const int n_thresholds = dictionary_.count(f);
         const std::uint8_t* column = codes_.data + f;
         if (method == Method::tiny)
             return tiny_.search(column, codes_.width, n_thresholds, floor);
-        Found found{{}, false};
-        if (method == Method::sort) {
-            small_.sort(column, codes_.width, r_, *node_);
-            found.cut = small_.search(n_thresholds, r_, *node_, *totals_,
+        small_.sort(column, codes_.width, r_, *node_);
+        const Cut cut = small_.search(n_thresholds, r_, *node_, *totals_,
                                       settings_.min_samples_leaf, min_weight_);
-        } else {
-            found.cut = scan<Crit>(scan_args(start_[j], n_thresholds));
-        }
-        found.constant = !found.cut.found() && is_constant(f);
-        return found;
+        return {cut, !cut.found() && is_constant(f)};
     }
 
     bool is_constant(std::int64_t f) const {
@@ -208,52 +207,26 @@ class DrawnSearch {
                                           dictionary_.count(f));
     }
 
-    ScanArgs<Count> scan_args(std::uint32_t start, int n_thresholds) {
-        return {hist_.data() + start,
-                n_thresholds + 1,
-                width_,
-                settings_.n_classes,
-                totals_->counts.data(),
-                totals_->sum,
-                totals_->weight,
-                width_ > settings_.n_classes
-                    ? node_->size()
-                    : static_cast<std::int64_t>(totals_->weight),
-                settings_.min_samples_leaf,
-                min_weight_,
-                left_.data()};
+    typename HistogramScanner<Crit, Count>::Limits limits() const {
+        return {settings_.min_samples_leaf, min_weight_};
     }
 
-    // Histograms of features first..last-1 of those drawn (a batch at most), one walk
-    // over the rows for all of them.
+    // Histograms of features first..last-1 of those drawn (a batch at most).
     void fill(std::int64_t first, std::int64_t last) {
-        std::uint32_t size = 0;
-        const std::int32_t* features = features_.data() + first;
         const auto n = static_cast<int>(last - first);
+        std::uint32_t columns[kBatch];
+        int most = 0;
         for (int j = 0; j < n; ++j) {
-            start_[j] = size;
-            size += static_cast<std::uint32_t>((dictionary_.count(features[j]) + 2) *
-                                               width_);
+            const std::int32_t f = features_[static_cast<std::size_t>(first + j)];
+            columns[j] = static_cast<std::uint32_t>(f);
+            n_thresholds_[j] = dictionary_.count(f);
+            most = std::max(most, n_thresholds_[j]);
         }
-        hist_.assign(size, 0);
-        const std::uint32_t* rows = r_.rows.data();
-        const std::uint32_t* labels = r_.labels.data();
-        const bool weighted = r_.weighted();
-        const int row_counter = width_ > settings_.n_classes ? width_ - 1 : -1;
-        const auto width = static_cast<std::uint32_t>(width_);
-        Count* hist = hist_.data();
-        for (std::int64_t i = node_->begin; i < node_->end; ++i) {
-            const std::uint8_t* codes =
-                codes_.data + std::int64_t{rows[i]} * codes_.width;
-            const Count count = weighted ? r_.counts[i] : 1;
-            Count* of_label = hist + labels[i];
-            for (int j = 0; j < n; ++j)
-                of_label[start_[j] + codes[features[j]] * width] += count;
-            if (row_counter < 0)
-                continue;
-            for (int j = 0; j < n; ++j)
-                hist[start_[j] + codes[features[j]] * width + row_counter] += 1;
-        }
+        shape_ = HistogramShape(n, most, n_slices_);
+        hist_.resize(std::max(hist_.size(), static_cast<std::size_t>(shape_.size())));
+        fill_histograms(
+            shape_, codes_.data, codes_.width, [&](int j) { return columns[j]; }, r_,
+            node_->begin, node_->end, settings_.n_classes, hist_.data());
     }
 
     Codes codes_;
@@ -262,7 +235,7 @@ class DrawnSearch {
     const GrowSettings& settings_;
     std::int64_t max_features_;
     Count min_weight_;
-    int width_;
+    int n_slices_;
     FeatureDraw& draw_;
     std::int64_t small_rows_ = 0;
 
@@ -271,8 +244,10 @@ class DrawnSearch {
     const NodeTotals<Count>* totals_ = nullptr;
     std::vector<std::int32_t> features_;
     CandidateList candidates_;
-    std::uint32_t start_[kBatch];
-    std::vector<Count> hist_, left_;
+    int n_thresholds_[kBatch];
+    HistogramShape shape_;
+    std::vector<Count> hist_;
+    HistogramScanner<Crit, Count> scanner_;
     SmallNodeSearch<Crit, Count> small_;
     TinyNodeSearch<Crit, Count> tiny_;
 };

@@ -80,7 +80,7 @@ class TreeGrower {
     }
 
     TreeArrays grow_whole(const Sample<Count>& sample) {
-        NodeRows<Count> rows(sample);
+        NodeRows<Count> rows(sample, RowOrder::by_label);
         const double total = total_count(rows);
         HistogramSearch<Crit, Count> search(
             codes_, dictionary_, nullptr, rows, settings_.tree,
@@ -89,7 +89,7 @@ class TreeGrower {
     }
 
     TreeArrays grow_drawn(const Sample<Count>& sample) {
-        NodeRows<Count> rows(sample);
+        NodeRows<Count> rows(sample, RowOrder::by_label);
         const double total = total_count(rows);
         DrawnSearch<Crit, Count> search(
             codes_, dictionary_, rows, settings_.tree, settings_.max_features,
@@ -111,7 +111,7 @@ class TreeGrower {
         }
         const auto n_features = static_cast<std::int64_t>(features.size());
         const Dictionary dictionary{values.data(), offsets.data(), n_features};
-        NodeRows<Count> rows(sample);
+        NodeRows<Count> rows(sample, RowOrder::by_label);
         const double total = total_count(rows);
         std::vector<double> weights;
         if (sample.weights) {

@@ -29,7 +29,7 @@ template <class Crit, class Count>
 TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
                       const Dictionary& dictionary, const Sample<Count>& sample,
                       const GrowSettings& settings, Team& team) {
-    NodeRows<Count> rows(sample);
+    NodeRows<Count> rows(sample, RowOrder::by_label);
     const double total = total_count(rows);
     HistogramSearch<Crit, Count> search(codes, dictionary, nullptr, rows, settings,
                                         least_weight<Count>(total, settings), team);
@@ -52,7 +52,7 @@ template <class T, class Crit, class Count>
 TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
                         const Sample<Count>& sample, const GrowSettings& settings,
                         Team& team) {
-    NodeRows<Count> rows(sample);
+    NodeRows<Count> rows(sample, RowOrder::by_row);
     const double total = total_count(rows);
     CandidateSearch<T, Crit, Count> search(X, dictionary, rows, settings,
                                            least_weight<Count>(total, settings), team);

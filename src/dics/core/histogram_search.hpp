@@ -1,45 +1,15 @@
 // Search from codes: a class histogram of a feature prices all its thresholds.
 #pragma once
 
-#include <cstring>
-
 #include "candidate_draw.hpp"
+#include "histogram.hpp"
 #include "histogram_pool.hpp"
 #include "kernels.hpp"
 #include "node.hpp"
-#include "scan.hpp"
 #include "small_node_search.hpp"
 #include "tiny_node_search.hpp"
 
 namespace dics {
-
-template <class Crit, class Count>
-Cut scan(const ScanArgs<Count>& args) {
-    if constexpr (!std::is_same_v<Crit, Gini>) {
-        return plain::scan_histogram<Crit>(args);
-    } else if constexpr (sizeof(Count) == 4) {
-        return kernels().scan_gini_32(args);
-    } else {
-        return kernels().scan_gini_64(args);
-    }
-}
-
-template <class Crit, class Count>
-Cut scan_some(const ScanArgs<Count>& args, const std::int32_t* thresholds, int n) {
-    if constexpr (!std::is_same_v<Crit, Gini>) {
-        return plain::scan_candidates<Crit>(args, thresholds, n);
-    } else if constexpr (sizeof(Count) == 4) {
-        return kernels().scan_candidates_gini_32(args, thresholds, n);
-    } else {
-        return kernels().scan_candidates_gini_64(args, thresholds, n);
-    }
-}
-
-// A histogram counts rows apart from weights only where their number matters.
-template <class Count>
-bool counts_rows(const NodeRows<Count>& r, const GrowSettings& settings) {
-    return r.weighted() && settings.min_samples_leaf > 1;
-}
 
 // What the codes of a renewed dictionary are in the tree's first one: the range that
 // the rows of each code had there. Gaps are measured in the first dictionary
@@ -77,7 +47,8 @@ class HistogramSearch {
 
     // Scratch of one thread.
     struct Scratch {
-        std::vector<Count> hist, left;
+        std::vector<Count> hist;
+        HistogramScanner<Crit, Count> scanner;
         SmallNodeSearch<Crit, Count> small;
 
         Count* space(std::int64_t size) {
@@ -104,23 +75,25 @@ class HistogramSearch {
           settings_(settings),
           min_weight_(min_weight),
           team_(team),
-          width_(settings.n_classes + (counts_rows(rows, settings) ? 1 : 0)),
           scratch_(static_cast<std::size_t>(team.size())) {
+        const int n_slices = settings.n_classes + (counts_rows(rows, settings) ? 1 : 0);
+        std::int64_t n_counts = 0;
         offsets_.push_back(0);
-        std::int64_t n_useful = 0;
+        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
+            n_thresholds_.push_back(dictionary.count(f));
+            n_counts += (dictionary.count(f) + 2) * n_slices;
+        }
         for (std::int64_t b = 0; b < codes.n_blocks(); ++b) {
-            const std::int64_t before = n_useful;
-            for (std::int64_t f = b * codes.width; f < (b + 1) * codes.width; ++f) {
-                const int n_thresholds = f < codes.n_features ? dictionary.count(f) : 0;
-                n_useful += n_thresholds > 0 ? 1 : 0;
-                offsets_.push_back(offsets_.back() +
-                                   std::int64_t{n_thresholds + 2} * width_);
-            }
-            if (n_useful > before)
+            const auto first = n_thresholds_.begin() + b * codes.width;
+            const auto last = n_thresholds_.begin() + end_of(b);
+            const int most = *std::max_element(first, last);
+            shapes_.emplace_back(static_cast<int>(last - first), most, n_slices);
+            offsets_.push_back(offsets_.back() + shapes_.back().size());
+            if (most > 0)
                 blocks_.push_back(b);
         }
         const std::int64_t mean_counts =
-            offsets_.back() / std::max<std::int64_t>(1, codes.n_features);
+            n_counts / std::max<std::int64_t>(1, codes.n_features);
         small_rows_ = std::clamp<std::int64_t>(mean_counts / kCountsPerSmallRow,
                                                kMinHistogramRows, (1 << 24) - 1);
     }
@@ -212,7 +185,6 @@ class HistogramSearch {
     }
 
   private:
-    static constexpr std::int64_t kRowsAhead = 8;
     static constexpr std::int64_t kPoolBytes = 1 << 20;
     static constexpr std::int64_t kPoolShare = 8;
     static constexpr std::int64_t kMinHistogramRows = 16;
@@ -241,18 +213,25 @@ class HistogramSearch {
                        Method method, int thread) {
         const std::int64_t block = blocks_[static_cast<std::size_t>(task)];
         Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
-        Count* hists = method == Method::histogram
-                           ? block_histograms(block, node, context, scratch)
-                           : nullptr;
-        Split best;
+        const Count* hists = method == Method::histogram
+                                 ? block_histograms(block, node, context, scratch)
+                                 : nullptr;
         const std::int64_t first = block * codes_.width;
+        const bool scans = hists && !draws();
+        const LaneCut* cuts =
+            scans ? scratch.scanner
+                        .scan_all(shape(block), hists, n_thresholds_.data() + first,
+                                  node, context.totals, limits())
+                        .data()
+                  : nullptr;
+        Split best;
         for (std::int64_t f = first; f < end_of(block); ++f) {
             if (dictionary_.count(f) == 0)
                 continue;
-            const Count* hist = hists ? hists + offset(f) - offset(first) : nullptr;
             const Cut cut =
-                draws() ? best_candidate(f, hist, node, context, scratch)
-                        : best_cut(f, hist, method, node, context, scratch, best.score);
+                scans     ? static_cast<const Cut&>(cuts[f - first])
+                : draws() ? best_candidate(f, block, hists, node, context, scratch)
+                          : best_cut(f, method, node, context, scratch, best.score);
             const Split split = as_split(cut, f, node);
             if (split.beats(best))
                 best = split;
@@ -260,23 +239,21 @@ class HistogramSearch {
         return best;
     }
 
-    Cut best_cut(std::int64_t f, const Count* hist, Method method, const OpenNode& node,
-                 Context& context, Scratch& scratch, double floor) {
+    // In a node too small for histograms.
+    Cut best_cut(std::int64_t f, Method method, const OpenNode& node, Context& context,
+                 Scratch& scratch, double floor) {
         const int n_thresholds = dictionary_.count(f);
-        if (method == Method::histogram)
-            return scan<Crit>(scan_args(hist, n_thresholds, node, context, scratch));
         if (method == Method::tiny) {
-            return context.tiny
-                .search(codes_.column(f), codes_.width, n_thresholds, floor)
-                .cut;
+            return context.tiny.search(codes_.column(f), codes_.width, n_thresholds,
+                                       floor);
         }
         scratch.small.sort(codes_.column(f), codes_.width, r_, node);
         return scratch.small.search(n_thresholds, r_, node, context.totals,
                                     settings_.min_samples_leaf, min_weight_);
     }
 
-    Cut best_candidate(std::int64_t f, const Count* hist, const OpenNode& node,
-                       Context& context, Scratch& scratch) {
+    Cut best_candidate(std::int64_t f, std::int64_t block, const Count* hists,
+                       const OpenNode& node, Context& context, Scratch& scratch) {
         const CandidateList::Range range = context.candidates.of_feature(f);
         const auto n = static_cast<int>(range.last - range.first);
         if (n == 0)
@@ -284,12 +261,13 @@ class HistogramSearch {
         const std::int32_t* thresholds =
             context.candidates.indices.data() + range.first;
         const int n_thresholds = dictionary_.count(f);
-        if (!hist) {
+        if (!hists) {
             return context.tiny.search_candidates(codes_.column(f), codes_.width,
                                                   n_thresholds, thresholds, n);
         }
-        return scan_some<Crit>(scan_args(hist, n_thresholds, node, context, scratch),
-                               thresholds, n);
+        return scratch.scanner.scan_some(
+            shape(block), hists, static_cast<int>(f - block * codes_.width),
+            n_thresholds, node, context.totals, limits(), thresholds, n);
     }
 
     Split as_split(const Cut& cut, std::int64_t f, const OpenNode& node) const {
@@ -325,93 +303,43 @@ class HistogramSearch {
         return static_cast<std::uint64_t>(width * 65535 / n_thresholds);
     }
 
-    std::int64_t offset(std::int64_t f) const {
-        return offsets_[static_cast<std::size_t>(f)];
+    const HistogramShape& shape(std::int64_t block) const {
+        return shapes_[static_cast<std::size_t>(block)];
     }
 
-    // The histograms of a block's features for this node, one behind the other.
+    typename HistogramScanner<Crit, Count>::Limits limits() const {
+        return {settings_.min_samples_leaf, min_weight_};
+    }
+
+    // The histograms of a block's features for this node.
     Count* block_histograms(std::int64_t block, const OpenNode& node, Context& context,
                             Scratch& scratch) {
-        const std::int64_t start = offset(block * codes_.width);
-        const std::int64_t size = offset((block + 1) * codes_.width) - start;
+        const std::int64_t start = offsets_[static_cast<std::size_t>(block)];
+        const std::int64_t size = shape(block).size();
         Count* hists =
             node.hist >= 0 ? context.pool.at(node.hist) + start : scratch.space(size);
         if (!node.hist_ready) {
             fill(hists, block, node.begin, node.end);
             if (node.subtract_from >= 0) {
-                subtract(context.pool.at(node.subtract_from) + start, hists, size);
+                subtract_histograms(shape(block),
+                                    context.pool.at(node.subtract_from) + start, hists,
+                                    r_, node.begin, node.end, settings_.n_classes);
             }
         } else if (node.minus_end > node.minus_begin) {
             Count* minus = scratch.space(size);
             fill(minus, block, node.minus_begin, node.minus_end);
-            subtract(hists, minus, size);
+            subtract_histograms(shape(block), hists, minus, r_, node.minus_begin,
+                                node.minus_end, settings_.n_classes);
         }
         return hists;
-    }
-
-    ScanArgs<Count> scan_args(const Count* hist, int n_thresholds, const OpenNode& node,
-                              const Context& context, Scratch& scratch) const {
-        scratch.left.resize(static_cast<std::size_t>(settings_.n_classes));
-        const NodeTotals<Count>& totals = context.totals;
-        return {hist,
-                n_thresholds + 1,
-                width_,
-                settings_.n_classes,
-                totals.counts.data(),
-                totals.sum,
-                totals.weight,
-                width_ > settings_.n_classes ? node.size()
-                                             : static_cast<std::int64_t>(totals.weight),
-                settings_.min_samples_leaf,
-                min_weight_,
-                scratch.left.data()};
-    }
-
-    static void subtract(Count* from, const Count* what, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i)
-            from[i] -= what[i];
     }
 
     // All features of the block in one walk over the rows: a row's codes fill a cache
     // line that is read once and used whole, however sparse the node's rows are.
     void fill(Count* hists, std::int64_t block, std::int64_t begin, std::int64_t end) {
-        const std::int64_t first = block * codes_.width;
-        const std::int64_t size = offset(first + codes_.width) - offset(first);
-        std::memset(hists, 0, static_cast<std::size_t>(size) * sizeof(Count));
-        std::uint32_t start[kMaxCodeWidth];
-        for (int j = 0; j < codes_.width; ++j) {
-            start[j] = static_cast<std::uint32_t>(offset(first + j) - offset(first));
-        }
-        const std::uint8_t* codes = codes_.block(block);
-        const std::uint32_t* rows = r_.rows.data();
-        const std::uint32_t* labels = r_.labels.data();
-        const int n_columns = codes_.width;
-        const auto width = static_cast<std::uint32_t>(width_);
-        if (r_.weighted()) {
-            const Count* counts = r_.counts.data();
-            const int row_counter = width_ > settings_.n_classes ? width_ - 1 : -1;
-            for (std::int64_t i = begin; i < end; ++i) {
-                const std::uint8_t* code = codes + std::int64_t{rows[i]} * n_columns;
-                for (int j = 0; j < n_columns; ++j) {
-                    Count* bin = hists + (start[j] + code[j] * width);
-                    bin[labels[i]] += counts[i];
-                    if (row_counter >= 0)
-                        bin[row_counter] += 1;
-                }
-            }
-            return;
-        }
-        for (std::int64_t i = begin; i < end; ++i) {
-            if (i + kRowsAhead < end) {
-                __builtin_prefetch(codes +
-                                   std::int64_t{rows[i + kRowsAhead]} * n_columns);
-            }
-            const std::uint8_t* code = codes + std::int64_t{rows[i]} * n_columns;
-            Count* of_label = hists + labels[i];
-#pragma GCC unroll 4
-            for (int j = 0; j < n_columns; ++j)
-                ++of_label[start[j] + code[j] * width];
-        }
+        fill_histograms(
+            shape(block), codes_.block(block), codes_.width, [](int j) { return j; },
+            r_, begin, end, settings_.n_classes, hists);
     }
 
     Codes codes_;
@@ -421,9 +349,10 @@ class HistogramSearch {
     const GrowSettings& settings_;
     Count min_weight_;
     Team& team_;
-    int width_;
-    std::vector<std::int64_t> offsets_;  // of each feature's histogram
-    std::vector<std::int64_t> blocks_;   // those with a threshold
+    std::vector<int> n_thresholds_;       // of each feature
+    std::vector<HistogramShape> shapes_;  // of each block
+    std::vector<std::int64_t> offsets_;   // of each block's histograms
+    std::vector<std::int64_t> blocks_;    // those with a threshold
     std::int64_t small_rows_ = 0;
     std::vector<Scratch> scratch_;
     std::vector<Split> best_of_task_;

@@ -5,6 +5,7 @@
 #define DICS_ISA baseline
 #endif
 
+#include "block_scan.hpp"
 #include "scan.hpp"
 #include "tiny_scan.hpp"
 
@@ -323,6 +324,7 @@ const Kernels table = {
     &scan_histogram<Gini, std::uint64_t>,
     &scan_candidates<Gini, std::uint32_t>,
     &scan_candidates<Gini, std::uint64_t>,
+    &scan_block,
     &search_tiny<Gini>,
     &search_tiny_candidates<Gini>,
     &dots,

@@ -69,6 +69,31 @@ struct Cut {
     bool found() const { return lo != -2; }
 };
 
+// Features side by side in a histogram are searched this many at a time.
+inline constexpr int kLaneGroup = 8;
+
+struct LaneCut : Cut {
+    bool constant = false;  // one bin holds everything, so there is nothing to cut
+};
+
+struct BlockScanArgs {
+    const std::uint32_t* hist;  // [slice][bin][lane], see HistogramShape
+    std::int64_t slice;         // its size
+    int n_lanes;
+    int n_features;
+    const int* n_thresholds;  // of each feature
+    const int* present;       // classes that occur in the node
+    int n_present;
+    const std::uint32_t* row_slice;  // null: weights are numbers of rows
+    const std::uint32_t* total;      // [n_classes] of the node
+    std::int64_t total_sum;
+    std::uint32_t total_weight;
+    std::int64_t n_rows;
+    std::int64_t min_leaf;
+    std::uint32_t min_weight;
+    std::uint32_t* scratch;  // [n_present + 1][kLaneGroup], aligned
+};
+
 // Codes of one feature in up to 64 places; a row of weight w has w of them.
 inline constexpr int kTinyPlaces = 64;
 
@@ -82,11 +107,6 @@ struct TinyArgs {
     int missing_code;
     std::int64_t min_leaf;
     std::uint32_t min_weight;
-};
-
-struct TinyCut {
-    Cut cut;
-    bool constant;  // one code, so there is nothing to cut
 };
 
 // Location and scale of each feature, as `prepare` wants them.
@@ -143,7 +163,9 @@ struct Kernels {
                                    int);
     Cut (*scan_candidates_gini_64)(const ScanArgs<std::uint64_t>&, const std::int32_t*,
                                    int);
-    TinyCut (*search_tiny_gini)(const TinyArgs&, double);
+    // Cuts of features that saw NaN are left to scan_gini_32.
+    void (*scan_block)(const BlockScanArgs&, LaneCut*);
+    LaneCut (*search_tiny_gini)(const TinyArgs&, double);
     Cut (*search_tiny_candidates_gini)(const TinyArgs&, const std::int32_t*, int);
 
     // out[i * n_centers + c] = <x_i, center_c>; n and stride multiples of 8, zero

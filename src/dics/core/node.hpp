@@ -12,27 +12,48 @@
 
 namespace dics {
 
-// Rows in node order: a node owns the range [begin, end) of each array. A partition is
-// stable, so rows stay ascending inside every node.
+// The order of rows inside every node: a partition is stable, so it is the root's.
+enum class RowOrder {
+    by_row,    // ascending
+    by_label,  // of their classes, then ascending: see HistogramShape
+};
+
+// Rows in node order: a node owns the range [begin, end) of each array.
 template <class Count>
 struct NodeRows {
     std::vector<std::uint32_t> rows, labels, scratch_rows, scratch_labels;
     std::vector<Count> counts, scratch_counts;  // empty without weights
 
-    explicit NodeRows(const Sample<Count>& sample) {
-        const auto n = static_cast<std::size_t>(sample.n_rows);
-        rows.reserve(n);
-        labels.reserve(n);
-        for (std::uint32_t i = 0; i < n; ++i) {
-            if (sample.counts && sample.counts[i] == 0)
+    NodeRows(const Sample<Count>& sample, RowOrder order) {
+        auto used = [&](std::int64_t i) { return !sample.counts || sample.counts[i]; };
+        std::vector<std::size_t> next(1);  // place of each class's next row
+        for (std::int64_t i = 0; i < sample.n_rows; ++i) {
+            if (!used(i))
                 continue;
-            rows.push_back(i);
-            labels.push_back(sample.labels[i]);
-            if (sample.counts)
-                counts.push_back(sample.counts[i]);
+            const std::size_t label =
+                order == RowOrder::by_label ? sample.labels[i] : 0;
+            if (next.size() < label + 2)
+                next.resize(label + 2);
+            ++next[label + 1];
         }
-        scratch_rows.resize(rows.size());
-        scratch_labels.resize(rows.size());
+        for (std::size_t c = 1; c < next.size(); ++c)
+            next[c] += next[c - 1];
+        const std::size_t n = next.back();
+        rows.resize(n);
+        labels.resize(n);
+        counts.resize(sample.counts ? n : 0);
+        for (std::int64_t i = 0; i < sample.n_rows; ++i) {
+            if (!used(i))
+                continue;
+            const std::size_t at =
+                next[order == RowOrder::by_label ? sample.labels[i] : 0]++;
+            rows[at] = static_cast<std::uint32_t>(i);
+            labels[at] = sample.labels[i];
+            if (sample.counts)
+                counts[at] = sample.counts[i];
+        }
+        scratch_rows.resize(n);
+        scratch_labels.resize(n);
         scratch_counts.resize(counts.size());
     }
 

@@ -48,9 +48,11 @@ class RenewalStep : public Renewal<Count> {
         const Codes codes{space.data(), n, X_.n_cols, codes_.width};
         const Origin origin = trace(codes, dictionary, r, node);
 
-        NodeRows<Count> local_rows(Sample<Count>{
-            r.labels.data() + node.begin,
-            r.weighted() ? r.counts.data() + node.begin : nullptr, nullptr, n});
+        NodeRows<Count> local_rows(
+            Sample<Count>{r.labels.data() + node.begin,
+                          r.weighted() ? r.counts.data() + node.begin : nullptr,
+                          nullptr, n},
+            RowOrder::by_row);  // they are in the order of their labels already
         HistogramSearch<Crit, Count> search(
             codes, dictionary, &origin, local_rows, settings_,
             least_weight<Count>(total_weight_, settings_), team);

@@ -42,7 +42,7 @@ class TinyNodeSearch {
         return true;
     }
 
-    TinyCut search(const std::uint8_t* column, std::int64_t width, int n_thresholds,
+    LaneCut search(const std::uint8_t* column, std::int64_t width, int n_thresholds,
                    double floor) {
         const TinyArgs args = read(column, width, n_thresholds);
         if constexpr (std::is_same_v<Crit, Gini>) {

@@ -101,7 +101,7 @@ inline bool score_mask(const TinyArgs& a, std::uint64_t left, double& score) {
 // The best of all cuts between codes that occur; the lowest of equals, NaN to the right
 // first, like scan_histogram. `hi` is only known if the score reaches `floor`.
 template <class Crit>
-TinyCut search_tiny(const TinyArgs& a, double floor) {
+LaneCut search_tiny(const TinyArgs& a, double floor) {
     Cut best;
     const std::uint64_t missing = compare(a.codes, a.missing_code).equal & a.all;
     const std::uint64_t present = a.all & ~missing;
