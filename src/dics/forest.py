@@ -31,7 +31,7 @@ from dics._validation import (
     unchanged_on_error,
 )
 from dics.candidates import BaseCandidates, TrainingData, fit_candidates
-from dics.dictionary import code_width, encode
+from dics.dictionary import code_width, encode, select
 from dics.tree import NO_LIMIT, CGTreeClassifier, as_row_count
 from dics.trees import Trees
 
@@ -353,11 +353,14 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         max_features = self._n_features_drawn()
         n_rows, n_features = data.X.shape
         sampling = self.feature_sampling if max_features < n_features else "none"
-        # How the codes lie: columns are copied out, rows are walked over, or (all
-        # features) blocks are, as for one tree.
-        layouts = {"tree": 1, "node": n_features, "none": code_width(n_features)}
-        width = layouts[sampling]
-        codes = encode(data.X, dictionary, width, data.n_threads)
+        order = None
+        if sampling == "node":
+            order = _core.forest_order(dictionary.offsets, data.seed)
+            n_features = len(order)
+        width = forest_code_width(sampling, n_features)
+        codes = encode(data.X, dictionary, width, data.n_threads, order)
+        if order is not None:
+            dictionary = select(dictionary, order)
         counts = split_counts(None if n_draws else data.weights)
         n_trees = self.n_estimators - first_tree
         k = self.max_candidates
@@ -394,6 +397,9 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
                 progress=progress.update if self.verbose else None,
                 n_threads=data.n_threads,
             )
+        if order is not None:
+            inner = arrays["feature"] >= 0
+            arrays["feature"][inner] = order[arrays["feature"][inner]]
         return Trees(**arrays)
 
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
@@ -573,6 +579,19 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def forest_code_width(sampling: str, n_features: int) -> int:
+    """Features whose codes stand side by side, as the draw of features wants them.
+
+    Columns are copied out, one at a time; rows are walked over, in whole cache lines if
+    they are long; or (all features) blocks are, as for one tree.
+    """
+    if sampling == "tree":
+        return 1
+    if sampling == "node":
+        return max(1, n_features if n_features <= 128 else -(-n_features // 64) * 64)
+    return code_width(n_features)
 
 
 # Twice the square of a count must fit into 63 bits.

@@ -146,19 +146,35 @@ nb::tuple make_thresholds_array(
 // `codes` is the caller's: NumPy asks for huge pages, which halves the cost of memory
 // that is written for the first time.
 void encode_array(const AnyArray& X, const Array<float>& values,
-                  const Array<std::int64_t>& offsets, int width,
+                  const Array<std::int64_t>& offsets,
+                  const Optional<std::int32_t>& order, int width,
                   Output<std::uint8_t> codes, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
     const Dictionary dictionary = as_dictionary(values, offsets);
     check_features(matrix, dictionary);
-    const std::int64_t size = codes_size(row_count(matrix), col_count(matrix), width);
-    if (static_cast<std::int64_t>(codes.shape(0)) != size) {
+    const std::int64_t n_features =
+        order ? static_cast<std::int64_t>(order->shape(0)) : col_count(matrix);
+    if (static_cast<std::int64_t>(codes.shape(0)) !=
+            codes_size(row_count(matrix), n_features, width) ||
+        (order && n_features > width)) {
         throw nb::value_error("codes has the wrong size");
     }
     with_team(n_threads, [&](Team& team) {
-        encode(matrix, dictionary, width, team, codes.data());
+        if (order) {
+            encode_ordered(matrix, dictionary, order->data(), n_features, width, team,
+                           codes.data());
+        } else {
+            encode(matrix, dictionary, width, team, codes.data());
+        }
         return 0;
     });
+}
+
+// Features in the order in which a forest's codes have them.
+nb::object forest_order_array(const Array<std::int64_t>& offsets, std::uint64_t seed) {
+    const Dictionary dictionary{nullptr, offsets.data(),
+                                static_cast<std::int64_t>(offsets.shape(0)) - 1};
+    return to_array(forest_order(dictionary, seed));
 }
 
 nb::dict tree_dict(TreeArrays&& tree, int n_classes,
@@ -372,8 +388,10 @@ NB_MODULE(_core, m) {
           "weights"_a.none(), "boundaries"_a, "budget"_a, "least_even"_a, "n_rows"_a,
           "seed"_a, "n_threads"_a,
           "Thresholds of each feature: the boundaries, filled up with even cuts.");
+    m.def("forest_order", &forest_order_array, "offsets"_a, "seed"_a,
+          "Features that have thresholds, in the order of a forest's codes.");
     m.def("encode", &encode_array, "X"_a.noconvert(), "values"_a, "offsets"_a,
-          "width"_a, "codes"_a, "n_threads"_a,
+          "order"_a.none(), "width"_a, "codes"_a, "n_threads"_a,
           "Write the codes of X, in blocks of `width` features.");
     m.def("grow_tree", &grow_tree, "X"_a.noconvert(), "codes"_a.none(), "code_width"_a,
           "values"_a, "offsets"_a, "labels"_a, "counts"_a.none(),

@@ -33,9 +33,11 @@ class DrawnSearch {
           n_slices_(settings.n_classes + (counts_rows(rows, settings) ? 1 : 0)),
           draw_(draw) {
         const std::int64_t mean_counts =
-            (dictionary.size() / std::max<std::int64_t>(1, draw.n_features()) + 2) *
+            (dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2) *
             n_slices_;
         small_rows_ = std::max(kMinHistogramRows, mean_counts / kCountsPerSmallRow);
+        mean_bins_ =
+            dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;
     }
 
     Context make_context(int) const { return {}; }
@@ -48,10 +50,8 @@ class DrawnSearch {
     Split find(OpenNode& node, Context& context, bool, int) {
         node_ = &node;
         totals_ = &context.totals;
-        draw_.begin(node.key, node.depth);
-        const Split best = settings_.max_candidates > 0 ? best_candidate() : best_cut();
-        draw_.end();
-        return best;
+        draw_varying_features();
+        return settings_.max_candidates > 0 ? best_candidate() : best_cut();
     }
 
     bool goes_left(const Split& split, std::uint32_t row) const {
@@ -73,43 +73,40 @@ class DrawnSearch {
 
     Split best_cut() {
         const Method method = method_for(*node_);
+        const auto n_features = static_cast<std::int64_t>(features_.size());
+        const Cut* cuts = nullptr;
         Split best;
-        for (std::int64_t n_left = max_features_; n_left > 0;) {
-            features_.clear();
-            std::int32_t feature;
-            while (static_cast<std::int64_t>(features_.size()) <
-                       std::min(n_left, kBatch) &&
-                   draw_.next(feature))
-                features_.push_back(feature);
-            if (features_.empty())
-                break;
-            const LaneCut* cuts = nullptr;
-            if (method == Method::histogram) {
-                fill(0, static_cast<std::int64_t>(features_.size()));
-                cuts = scanner_
-                           .scan_all(shape_, hist_.data(), n_thresholds_, *node_,
-                                     *totals_, limits())
-                           .data();
-            }
-            for (std::size_t j = 0; j < features_.size(); ++j) {
-                const LaneCut cut =
-                    cuts ? cuts[j] : search_small(features_[j], method, best.score);
-                if (cut.constant) {
-                    draw_.mark_constant(features_[j]);
-                    continue;
-                }
-                --n_left;
-                const Split split = as_split(cut, features_[j]);
-                if (split.beats(best))
-                    best = split;
-            }
+        for (std::int64_t j = 0; j < n_features; ++j) {
+            if (method == Method::histogram && j % kBatch == 0)
+                cuts = scan(j, std::min(n_features, j + kBatch), best.score);
+            const std::int32_t f = features_[static_cast<std::size_t>(j)];
+            const Cut cut =
+                cuts ? cuts[j % kBatch] : search_small(f, method, best.score);
+            const Split split = as_split(cut, f);
+            if (split.beats(best))
+                best = split;
         }
         return best;
     }
 
+    // Cuts of features first..last-1 of those drawn, from counters that are as narrow
+    // as the node allows.
+    const Cut* scan(std::int64_t first, std::int64_t last, double floor) {
+        auto scan_in = [&](auto& hist) {
+            fill(first, last, hist);
+            return scanner_
+                .scan_all(shape_, hist.data(), n_thresholds_, *node_, *totals_,
+                          limits(), floor)
+                .data();
+        };
+        const bool narrow = sizeof(Count) == 4 && n_slices_ == settings_.n_classes &&
+                            totals_->weight <= kBoundedWeight<std::uint16_t>;
+        return narrow ? scan_in(narrow_hist_) : scan_in(hist_);
+    }
+
     // k thresholds of the features drawn, instead of all of them.
     Split best_candidate() {
-        draw_varying_features();
+        std::sort(features_.begin(), features_.end());
         std::vector<std::int64_t> offsets{0};
         for (const std::int32_t f : features_)
             offsets.push_back(offsets.back() + dictionary_.count(f));
@@ -120,20 +117,20 @@ class DrawnSearch {
         Split best;
         for (std::int64_t j = 0; j < n_features; ++j) {
             if (!tiny && j % kBatch == 0)
-                fill(j, std::min(n_features, j + kBatch));
+                fill(j, std::min(n_features, j + kBatch), hist_);
             const CandidateList::Range range = candidates_.of_feature(j);
             const auto n = static_cast<int>(range.last - range.first);
             if (n == 0)
                 continue;
             const std::int32_t f = features_[static_cast<std::size_t>(j)];
+            const int n_thresholds = dictionary_.count(f);
             const std::int32_t* thresholds = candidates_.indices.data() + range.first;
             const Cut cut =
                 tiny ? tiny_.search_candidates(codes_.data + f, codes_.width,
-                                               dictionary_.count(f), thresholds, n)
+                                               n_thresholds, thresholds, n)
                      : scanner_.scan_some(shape_, hist_.data(),
-                                          static_cast<int>(j % kBatch),
-                                          dictionary_.count(f), *node_, *totals_,
-                                          limits(), thresholds, n);
+                                          static_cast<int>(j % kBatch), n_thresholds,
+                                          *node_, *totals_, limits(), thresholds, n);
             const Split split = as_split(cut, f);
             if (split.beats(best))
                 best = split;
@@ -142,6 +139,7 @@ class DrawnSearch {
     }
 
     void draw_varying_features() {
+        draw_.begin(node_->key, node_->depth);
         features_.clear();
         std::int32_t feature;
         while (static_cast<std::int64_t>(features_.size()) < max_features_ &&
@@ -152,28 +150,42 @@ class DrawnSearch {
                 features_.push_back(feature);
             }
         }
-        std::sort(features_.begin(), features_.end());
+        draw_.end();
     }
 
     int code_of(std::int64_t row, std::int64_t feature) const {
         return codes_.data[row * codes_.width + feature];
     }
 
+    // The cheapest of those that can do it. Costs in cycles, fitted to trees of full
+    // depth of MNIST, CIFAR-10, otto and magic (2026-11).
     Method method_for(const OpenNode& node) {
-        if (tiny_.prepare(r_, node, *totals_, settings_.min_samples_leaf, min_weight_))
+        int n_classes = 0;
+        for (const Count count : totals_->counts)
+            n_classes += count > 0 ? 1 : 0;
+        const double n_groups =
+            static_cast<double>((max_features_ + kLaneGroup - 1) / kLaneGroup);
+        const double touches =
+            static_cast<double>(node.size()) * static_cast<double>(max_features_);
+        static const double k1 = std::getenv("K1") ? atof(std::getenv("K1")) : 3,
+                            k2 = std::getenv("K2") ? atof(std::getenv("K2")) : 20,
+                            k3 = std::getenv("K3") ? atof(std::getenv("K3")) : 36,
+                            k4 = std::getenv("K4") ? atof(std::getenv("K4")) : 40;
+        const double scan = n_groups * mean_bins_ * (k1 * n_classes + k2) + 4 * touches;
+        if (scan > k3 * touches &&
+            tiny_.prepare(r_, node, *totals_, settings_.min_samples_leaf, min_weight_))
             return Method::tiny;
-        return node.size() < small_rows_ ? Method::sort : Method::histogram;
+        return scan > k4 * touches ? Method::sort : Method::histogram;
     }
 
-    LaneCut search_small(std::int64_t f, Method method, double floor) {
+    Cut search_small(std::int64_t f, Method method, double floor) {
         const int n_thresholds = dictionary_.count(f);
         const std::uint8_t* column = codes_.data + f;
         if (method == Method::tiny)
             return tiny_.search(column, codes_.width, n_thresholds, floor);
         small_.sort(column, codes_.width, r_, *node_);
-        const Cut cut = small_.search(n_thresholds, r_, *node_, *totals_,
-                                      settings_.min_samples_leaf, min_weight_);
-        return {cut, !cut.found() && is_constant(f)};
+        return small_.search(n_thresholds, r_, *node_, *totals_,
+                             settings_.min_samples_leaf, min_weight_);
     }
 
     bool is_constant(std::int64_t f) const {
@@ -212,21 +224,27 @@ class DrawnSearch {
     }
 
     // Histograms of features first..last-1 of those drawn (a batch at most).
-    void fill(std::int64_t first, std::int64_t last) {
+    template <class Counter>
+    void fill(std::int64_t first, std::int64_t last, std::vector<Counter>& hist) {
         const auto n = static_cast<int>(last - first);
         std::uint32_t columns[kBatch];
+        std::vector<std::uint32_t> lines;
         int most = 0;
         for (int j = 0; j < n; ++j) {
             const std::int32_t f = features_[static_cast<std::size_t>(first + j)];
             columns[j] = static_cast<std::uint32_t>(f);
             n_thresholds_[j] = dictionary_.count(f);
             most = std::max(most, n_thresholds_[j]);
+            const std::uint32_t line = columns[j] / FeatureDraw::kLine *
+                                       static_cast<std::uint32_t>(FeatureDraw::kLine);
+            if (std::find(lines.begin(), lines.end(), line) == lines.end())
+                lines.push_back(line);
         }
         shape_ = HistogramShape(n, most, n_slices_);
-        hist_.resize(std::max(hist_.size(), static_cast<std::size_t>(shape_.size())));
+        hist.resize(std::max(hist.size(), static_cast<std::size_t>(shape_.size())));
         fill_histograms(
             shape_, codes_.data, codes_.width, [&](int j) { return columns[j]; }, r_,
-            node_->begin, node_->end, settings_.n_classes, hist_.data());
+            node_->begin, node_->end, settings_.n_classes, lines, hist.data());
     }
 
     Codes codes_;
@@ -238,6 +256,7 @@ class DrawnSearch {
     int n_slices_;
     FeatureDraw& draw_;
     std::int64_t small_rows_ = 0;
+    double mean_bins_ = 0;
 
     // Of the node being searched.
     const OpenNode* node_ = nullptr;
@@ -247,6 +266,7 @@ class DrawnSearch {
     int n_thresholds_[kBatch];
     HistogramShape shape_;
     std::vector<Count> hist_;
+    std::vector<std::uint16_t> narrow_hist_;
     HistogramScanner<Crit, Count> scanner_;
     SmallNodeSearch<Crit, Count> small_;
     TinyNodeSearch<Crit, Count> tiny_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "kernels.hpp"
@@ -34,9 +35,8 @@ ByteTable byte_table(const float* tau, int n_tau) {
 template <class T>
 class Encoder {
   public:
-    Encoder(const Matrix<T>& X, const Dictionary& dictionary, int width,
-            std::uint8_t* codes)
-        : X_(X), dictionary_(dictionary), width_(width), codes_(codes) {
+    Encoder(const Matrix<T>& X, const Dictionary& dictionary, int width)
+        : X_(X), dictionary_(dictionary), width_(width) {
         if constexpr (std::is_same_v<T, std::uint8_t>) {
             for (std::int64_t f = 0; f < X.n_cols; ++f) {
                 tables_.push_back(
@@ -45,14 +45,18 @@ class Encoder {
         }
     }
 
-    void block(std::int64_t first_row) const {
+    // Writes kBlockRows rows from `first_row` on. Row `top` of X is row 0 of `codes`.
+    void block(std::int64_t first_row, std::int64_t top, std::uint8_t* codes) const {
         const std::int64_t n = std::min(kBlockRows, X_.n_rows - first_row);
         if (X_.col_stride == 1)
             touch(first_row, n);
         const std::int64_t step =
             width_ == 1 ? kMaxCodeWidth : std::min(width_, kMaxCodeWidth);
         for (std::int64_t col = 0; col < X_.n_cols; col += step) {
-            tile(first_row, n, col, std::min(X_.n_cols, col + step));
+            const std::int64_t end = std::min(X_.n_cols, col + step);
+            alignas(64) std::uint8_t tile_codes[kBlockRows * kMaxCodeWidth];
+            encode_tile(first_row, n, col, end, tile_codes);
+            write(first_row - top, n, col, end, tile_codes, codes);
         }
     }
 
@@ -67,10 +71,9 @@ class Encoder {
         }
     }
 
-    void tile(std::int64_t first_row, std::int64_t n, std::int64_t first_col,
-              std::int64_t last_col) const {
+    void encode_tile(std::int64_t first_row, std::int64_t n, std::int64_t first_col,
+                     std::int64_t last_col, std::uint8_t* codes) const {
         alignas(64) T values[kTileStride * kTileCols] = {};
-        alignas(64) std::uint8_t codes[kBlockRows * kMaxCodeWidth];
         for (std::int64_t col = first_col; col < last_col; col += kTileCols) {
             const std::int64_t end = std::min(last_col, col + kTileCols);
             for (std::int64_t i = 0; i < n; ++i) {
@@ -85,7 +88,6 @@ class Encoder {
                               codes + (c - first_col) * kBlockRows);
             }
         }
-        write(first_row, n, first_col, last_col, codes);
     }
 
     static constexpr int slot(int i) {
@@ -106,23 +108,23 @@ class Encoder {
         }
     }
 
-    // codes[col][row] of the tile goes to its place: columns as they are, or turned
-    // into the rows of a block. A block wider than a tile holds whole rows of X.
-    void write(std::int64_t first_row, std::int64_t n, std::int64_t first_col,
-               std::int64_t last_col, std::uint8_t* codes) const {
+    // tile[col][row] goes to its place: columns as they are, or turned into the rows of
+    // a block. A block wider than a tile holds whole rows of X.
+    void write(std::int64_t row, std::int64_t n, std::int64_t first_col,
+               std::int64_t last_col, std::uint8_t* tile, std::uint8_t* codes) const {
         if (width_ == 1) {
-            for (std::int64_t c = first_col; c < last_col; ++c, codes += kBlockRows) {
-                std::copy(codes, codes + n, codes_ + c * X_.n_rows + first_row);
+            for (std::int64_t c = first_col; c < last_col; ++c, tile += kBlockRows) {
+                std::copy(tile, tile + n, codes + c * X_.n_rows + row);
             }
             return;
         }
         const std::int64_t n_cols = last_col - first_col;
-        std::fill(codes + n_cols * kBlockRows, codes + kBlockRows * kMaxCodeWidth,
+        std::fill(tile + n_cols * kBlockRows, tile + kBlockRows * kMaxCodeWidth,
                   std::uint8_t{0});
         alignas(64) std::uint8_t turned[kBlockRows * kMaxCodeWidth];
-        kernels().transpose_codes(codes, turned);
-        std::uint8_t* out = codes_ + first_col / width_ * X_.n_rows * width_ +
-                            first_row * width_ + first_col % width_;
+        kernels().transpose_codes(tile, turned);
+        std::uint8_t* out = codes + first_col / width_ * X_.n_rows * width_ +
+                            row * width_ + first_col % width_;
         const std::int64_t n_bytes = width_ > kMaxCodeWidth ? n_cols : width_;
         for (std::int64_t i = 0; i < n; ++i, out += width_) {
             std::copy_n(turned + i * kMaxCodeWidth, n_bytes, out);
@@ -132,9 +134,22 @@ class Encoder {
     Matrix<T> X_;
     Dictionary dictionary_;
     int width_;
-    std::uint8_t* codes_;
     std::vector<ByteTable> tables_;
 };
+
+// Calls body(first_row, thread) for each block of rows.
+template <class T>
+void for_blocks(const Matrix<T>& X, Team& team,
+                const std::function<void(std::int64_t, int)>& body) {
+    constexpr std::int64_t task_rows = kBlockRows * kBlocksPerTask;
+    const std::int64_t n_tasks = (X.n_rows + task_rows - 1) / task_rows;
+    const bool parallel = X.n_rows * X.n_cols >= kParallelValues;
+    team.run(n_tasks, parallel, [&](std::int64_t task, int thread) {
+        const std::int64_t end = std::min(X.n_rows, (task + 1) * task_rows);
+        for (std::int64_t r = task * task_rows; r < end; r += kBlockRows)
+            body(r, thread);
+    });
+}
 
 }  // namespace
 
@@ -143,14 +158,35 @@ void encode(const AnyMatrix& any, const Dictionary& dictionary, int width, Team&
     std::visit(
         [&](const auto& X) {
             using T = typename std::decay_t<decltype(X)>::value_type;
-            const Encoder<T> encoder(X, dictionary, width, codes);
-            constexpr std::int64_t task_rows = kBlockRows * kBlocksPerTask;
-            const std::int64_t n_tasks = (X.n_rows + task_rows - 1) / task_rows;
-            const bool parallel = X.n_rows * X.n_cols >= kParallelValues;
-            team.run(n_tasks, parallel, [&](std::int64_t task, int) {
-                const std::int64_t end = std::min(X.n_rows, (task + 1) * task_rows);
-                for (std::int64_t r = task * task_rows; r < end; r += kBlockRows) {
-                    encoder.block(r);
+            const Encoder<T> encoder(X, dictionary, width);
+            for_blocks(X, team, [&](std::int64_t first_row, int) {
+                encoder.block(first_row, 0, codes);
+            });
+        },
+        any);
+}
+
+void encode_ordered(const AnyMatrix& any, const Dictionary& dictionary,
+                    const std::int32_t* order, std::int64_t n_order,
+                    std::int64_t stride, Team& team, std::uint8_t* codes) {
+    std::visit(
+        [&](const auto& X) {
+            using T = typename std::decay_t<decltype(X)>::value_type;
+            // A whole row is in the first-level cache when its codes change places.
+            const auto width = static_cast<int>(std::max<std::int64_t>(2, X.n_cols));
+            const Encoder<T> encoder(X, dictionary, width);
+            std::vector<std::vector<std::uint8_t>> space(
+                static_cast<std::size_t>(team.size()));
+            for_blocks(X, team, [&](std::int64_t first_row, int thread) {
+                auto& rows = space[static_cast<std::size_t>(thread)];
+                rows.resize(static_cast<std::size_t>(kBlockRows * width));
+                encoder.block(first_row, first_row, rows.data());
+                const std::int64_t n = std::min(kBlockRows, X.n_rows - first_row);
+                for (std::int64_t i = 0; i < n; ++i) {
+                    const std::uint8_t* from = rows.data() + i * width;
+                    std::uint8_t* to = codes + (first_row + i) * stride;
+                    for (std::int64_t p = 0; p < n_order; ++p)
+                        to[p] = from[order[p]];
                 }
             });
         },

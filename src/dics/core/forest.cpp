@@ -230,6 +230,21 @@ TreeArrays grow_one(std::int64_t number, const Codes& codes,
 
 }  // namespace
 
+std::vector<std::int32_t> forest_order(const Dictionary& dictionary,
+                                       std::uint64_t seed) {
+    std::vector<std::int32_t> order;
+    for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
+        if (dictionary.count(f) > 0)
+            order.push_back(static_cast<std::int32_t>(f));
+    }
+    if (static_cast<std::int64_t>(order.size()) > FeatureDraw::kMenu) {
+        Stream stream(combine(mix(seed), 7));
+        for (std::size_t i = 0; i + 1 < order.size(); ++i)
+            std::swap(order[i], order[i + stream.below(order.size() - i)]);
+    }
+    return order;
+}
+
 void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
                const double* cumulative, std::int64_t n_rows, std::uint32_t* counts) {
     Stream stream(combine(tree_key(seed, tree), 4));

@@ -33,6 +33,11 @@ struct ForestArrays {
 void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
                const double* cumulative, std::int64_t n_rows, std::uint32_t* counts);
 
+// Features that have a threshold, in the order that FeatureDraw wants: as they are if
+// they are few, otherwise shuffled.
+std::vector<std::int32_t> forest_order(const Dictionary& dictionary,
+                                       std::uint64_t seed);
+
 // Trees are grown side by side, a thread each. `done` counts them.
 // Without a bootstrap every tree is grown from `sample`; with one, only its labels are
 // used, and its weights (null for equal ones) are the chances of the rows to be drawn.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
+#include <span>
 
 #include "kernels.hpp"
 #include "node.hpp"
@@ -15,14 +17,16 @@ namespace dics {
 // where the whole doesn't (CIFAR-10, 55 features: 6 KB of 59 KB).
 struct HistogramShape {
     int n_features = 0;
-    int n_lanes = 0;  // a multiple of kLaneGroup
+    int n_lanes = 0;  // one or an even number of groups
     int n_bins = 0;   // of the feature with the most
     int n_slices = 0;
 
     HistogramShape() = default;
     HistogramShape(int features, int most_thresholds, int slices)
         : n_features(features),
-          n_lanes((features + kLaneGroup - 1) / kLaneGroup * kLaneGroup),
+          n_lanes(features <= kLaneGroup ? kLaneGroup
+                                         : (features + 2 * kLaneGroup - 1) /
+                                               (2 * kLaneGroup) * (2 * kLaneGroup)),
           n_bins(most_thresholds + 2),
           n_slices(slices) {}
 
@@ -52,31 +56,37 @@ std::vector<std::uint32_t> classes_of(const NodeRows<Count>& r, std::int64_t beg
 }
 
 // Counts rows begin..end-1 of `r`. The code of feature j is codes[row * stride +
-// column(j)]. Slices of classes that don't occur are left as they are.
-template <class Count, class Column>
+// column(j)]; `lines` are offsets into a row's codes that are worth fetching ahead.
+// Slices of classes that don't occur are left as they are.
+template <class Counter, class Count, class Column>
 void fill_histograms(const HistogramShape& shape, const std::uint8_t* codes,
                      std::int64_t stride, Column column, const NodeRows<Count>& r,
-                     std::int64_t begin, std::int64_t end, int n_classes, Count* hist) {
+                     std::int64_t begin, std::int64_t end, int n_classes,
+                     std::span<const std::uint32_t> lines, Counter* hist) {
     constexpr std::int64_t kRowsAhead = 8;
     const std::uint32_t* rows = r.rows.data();
     const std::uint32_t* labels = r.labels.data();
     const int n = shape.n_features;
     const auto n_lanes = static_cast<std::uint32_t>(shape.n_lanes);
     const bool weighted = r.weighted();
-    auto clear = [&](Count* slice) {
-        std::memset(slice, 0, static_cast<std::size_t>(shape.slice()) * sizeof(Count));
+    auto clear = [&](Counter* slice) {
+        std::memset(slice, 0,
+                    static_cast<std::size_t>(shape.slice()) * sizeof(Counter));
     };
     for (const std::uint32_t label : classes_of(r, begin, end))
         clear(hist + label * shape.slice());
     for (std::int64_t i = begin; i < end;) {
         const std::uint32_t label = labels[i];
-        Count* slice = hist + label * shape.slice();
+        Counter* slice = hist + label * shape.slice();
         for (; i < end && labels[i] == label; ++i) {
             const std::uint8_t* code = codes + std::int64_t{rows[i]} * stride;
-            if (i + kRowsAhead < end)
-                __builtin_prefetch(codes + std::int64_t{rows[i + kRowsAhead]} * stride);
-            const Count count = weighted ? r.counts[i] : 1;
-            Count* at = slice;
+            if (i + kRowsAhead < end) {
+                const std::int64_t ahead = std::int64_t{rows[i + kRowsAhead]} * stride;
+                for (const std::uint32_t line : lines)
+                    __builtin_prefetch(codes + ahead + line);
+            }
+            const auto count = static_cast<Counter>(weighted ? r.counts[i] : 1);
+            Counter* at = slice;
 #pragma GCC unroll 4
             for (int j = 0; j < n; ++j, ++at)
                 at[code[column(j)] * n_lanes] += count;
@@ -84,7 +94,7 @@ void fill_histograms(const HistogramShape& shape, const std::uint8_t* codes,
     }
     if (shape.n_slices == n_classes)
         return;
-    Count* slice = hist + n_classes * shape.slice();
+    Counter* slice = hist + n_classes * shape.slice();
     clear(slice);
     for (std::int64_t i = begin; i < end; ++i) {
         const std::uint8_t* code = codes + std::int64_t{rows[i]} * stride;
@@ -120,32 +130,43 @@ class HistogramScanner {
         Count min_weight;
     };
 
-    // The best cut of each feature. `cuts` lives until the next call.
-    std::vector<LaneCut>& scan_all(const HistogramShape& shape, const Count* hist,
-                                   const int* n_thresholds, const OpenNode& node,
-                                   const NodeTotals<Count>& totals,
-                                   const Limits& limits) {
-        cuts_.resize(static_cast<std::size_t>(shape.n_lanes));
-        if constexpr (std::is_same_v<Crit, Gini> && sizeof(Count) == 4) {
-            scan_lanes(shape, hist, n_thresholds, node, totals, limits);
-            for (int j = 0; j < shape.n_features; ++j) {
-                if (cuts_[j].saw_missing)
-                    cuts_[j] = scan_alone(shape, hist, j, n_thresholds[j], node, totals,
-                                          limits);
-            }
-        } else {
+    // The best cut of each feature, where it reaches `floor` (others may be missing).
+    // Counts are in 32 or 64 bits, or in 16 if the node is that small. The answer lives
+    // until the next call.
+    template <class Counter>
+    std::vector<Cut>& scan_all(const HistogramShape& shape, const Counter* hist,
+                               const int* n_thresholds, const OpenNode& node,
+                               const NodeTotals<Count>& totals, const Limits& limits,
+                               double floor) {
+        cuts_.assign(static_cast<std::size_t>(shape.n_features), Cut{});
+        find_present(totals);
+        auto scan_exactly = [&](int j) {
+            cuts_[j] =
+                scan(alone(shape, hist, j, n_thresholds[j], node, totals, limits));
+            floor = std::max(floor, cuts_[j].score);
+        };
+        if (!find_bounds(shape, hist, n_thresholds, totals, limits)) {
             for (int j = 0; j < shape.n_features; ++j)
-                cuts_[j] =
-                    scan_alone(shape, hist, j, n_thresholds[j], node, totals, limits);
+                scan_exactly(j);
+            return cuts_;
+        }
+        const auto first = static_cast<int>(
+            std::max_element(bounds_.begin(), bounds_.end()) - bounds_.begin());
+        scan_exactly(first);
+        for (int j = 0; j < shape.n_features; ++j) {
+            if (j != first && bounds_[j] >= floor * (1 - kBoundError))
+                scan_exactly(j);
         }
         return cuts_;
     }
 
     // The best of some thresholds of feature j.
-    Cut scan_some(const HistogramShape& shape, const Count* hist, int j,
+    template <class Counter>
+    Cut scan_some(const HistogramShape& shape, const Counter* hist, int j,
                   int n_thresholds, const OpenNode& node,
                   const NodeTotals<Count>& totals, const Limits& limits,
                   const std::int32_t* thresholds, int n) {
+        find_present(totals);
         const ScanArgs<Count> args =
             alone(shape, hist, j, n_thresholds, node, totals, limits);
         if constexpr (!std::is_same_v<Crit, Gini>) {
@@ -158,52 +179,78 @@ class HistogramScanner {
     }
 
   private:
-    std::int64_t rows_of(const HistogramShape& shape, const OpenNode& node,
-                         const NodeTotals<Count>& totals) const {
-        const bool apart = shape.n_slices > static_cast<int>(totals.counts.size());
-        return apart ? node.size() : static_cast<std::int64_t>(totals.weight);
-    }
+    static constexpr double kBoundError = 1e-5;  // ten times what rounding can do
 
-    void scan_lanes(const HistogramShape& shape, const Count* hist,
-                    const int* n_thresholds, const OpenNode& node,
-                    const NodeTotals<Count>& totals, const Limits& limits) {
-        const auto n_classes = static_cast<int>(totals.counts.size());
+    void find_present(const NodeTotals<Count>& totals) {
         present_.clear();
-        for (int c = 0; c < n_classes; ++c) {
-            if (totals.counts[c] > 0)
-                present_.push_back(c);
+        present_totals_.clear();
+        for (int c = 0; c < static_cast<int>(totals.counts.size()); ++c) {
+            if (totals.counts[c] == 0)
+                continue;
+            present_.push_back(c);
+            present_totals_.push_back(totals.counts[c]);
         }
-        scratch_.resize((present_.size() + 2) * kLaneGroup);
-        void* space = scratch_.data();
-        std::size_t room = scratch_.size() * sizeof(Count);
-        std::align(kLaneGroup * sizeof(Count), sizeof(Count), space, room);
-        kernels().scan_block(
-            BlockScanArgs{
-                hist, shape.slice(), shape.n_lanes, shape.n_features, n_thresholds,
-                present_.data(), static_cast<int>(present_.size()),
-                shape.n_slices > n_classes ? hist + n_classes * shape.slice() : nullptr,
-                totals.counts.data(), totals.sum, totals.weight,
-                rows_of(shape, node, totals), limits.min_leaf, limits.min_weight,
-                static_cast<std::uint32_t*>(space)},
-            cuts_.data());
     }
 
-    LaneCut scan_alone(const HistogramShape& shape, const Count* hist, int j,
-                       int n_thresholds, const OpenNode& node,
-                       const NodeTotals<Count>& totals, const Limits& limits) {
-        const ScanArgs<Count> args =
-            alone(shape, hist, j, n_thresholds, node, totals, limits);
-        LaneCut lane;
-        static_cast<Cut&>(lane) = scan(args);
-        int n_filled = 0;
-        for (int bin = 0; bin <= args.n_bins; ++bin) {
-            Count weight = 0;
-            for (int c = 0; c < args.n_classes; ++c)
-                weight += args.hist[std::int64_t{bin} * args.width + c];
-            n_filled += weight > 0 ? 1 : 0;
+    // False if there are no bounds for this kind of counts.
+    template <class Counter>
+    bool find_bounds(const HistogramShape& shape, const Counter* hist,
+                     const int* n_thresholds, const NodeTotals<Count>& totals,
+                     const Limits& limits) {
+        if constexpr (!std::is_same_v<Crit, Gini> || sizeof(Count) != 4) {
+            return false;
+        } else {
+            if (totals.weight > kBoundedWeight<Counter> ||
+                limits.min_weight > totals.weight)
+                return false;
+            std::vector<Counter>& counter_totals = totals_of<Counter>();
+            counter_totals.assign(present_totals_.begin(), present_totals_.end());
+            scratch_.resize(present_.size() + 1);
+            bounds_.resize(static_cast<std::size_t>(shape.n_features));
+            const BoundArgs<Counter> args{
+                hist,
+                shape.slice(),
+                shape.n_lanes,
+                shape.n_features,
+                n_thresholds,
+                present_.data(),
+                static_cast<int>(present_.size()),
+                counter_totals.data(),
+                static_cast<Counter>(totals.sum),
+                static_cast<Counter>(totals.weight),
+                static_cast<Counter>(std::max<Count>(1, limits.min_weight)),
+                scratch_.data()};
+            if constexpr (sizeof(Counter) == 2) {
+                kernels().bound_gini_16(args, bounds_.data());
+            } else {
+                kernels().bound_gini_32(args, bounds_.data());
+            }
+            lift_missing(shape, hist, n_thresholds);
+            return true;
         }
-        lane.constant = n_filled <= 1;
-        return lane;
+    }
+
+    // Features with NaN in the node have more cuts than the bounds are of.
+    template <class Counter>
+    void lift_missing(const HistogramShape& shape, const Counter* hist,
+                      const int* n_thresholds) {
+        for (int j = 0; j < shape.n_features; ++j) {
+            const Counter* bin =
+                hist + std::int64_t{n_thresholds[j] + 1} * shape.n_lanes + j;
+            for (const int c : present_) {
+                if (bin[c * shape.slice()] > 0)
+                    bounds_[j] = std::numeric_limits<float>::infinity();
+            }
+        }
+    }
+
+    template <class Counter>
+    std::vector<Counter>& totals_of() {
+        if constexpr (sizeof(Counter) == 2) {
+            return totals_16_;
+        } else {
+            return totals_32_;
+        }
     }
 
     static Cut scan(const ScanArgs<Count>& args) {
@@ -216,19 +263,21 @@ class HistogramScanner {
         }
     }
 
-    // One feature's counts as [bin][class].
-    ScanArgs<Count> alone(const HistogramShape& shape, const Count* hist, int j,
+    // One feature's counts as [bin][class], of the classes that occur.
+    template <class Counter>
+    ScanArgs<Count> alone(const HistogramShape& shape, const Counter* hist, int j,
                           int n_thresholds, const OpenNode& node,
                           const NodeTotals<Count>& totals, const Limits& limits) {
-        const auto n_classes = static_cast<int>(totals.counts.size());
-        const int width = shape.n_slices;
+        const auto n_classes = static_cast<int>(present_.size());
+        const bool counts_rows =
+            shape.n_slices > static_cast<int>(totals.counts.size());
+        const int width = n_classes + (counts_rows ? 1 : 0);
         const int n_bins = n_thresholds + 1;
-        turned_.assign(static_cast<std::size_t>((n_bins + 1) * width), 0);
+        turned_.resize(static_cast<std::size_t>((n_bins + 1) * width));
         left_.resize(static_cast<std::size_t>(n_classes));
         for (int s = 0; s < width; ++s) {
-            if (s < n_classes && totals.counts[s] == 0)
-                continue;
-            const Count* from = hist + s * shape.slice() + j;
+            const int slice = s < n_classes ? present_[s] : shape.n_slices - 1;
+            const Counter* from = hist + slice * shape.slice() + j;
             for (int bin = 0; bin <= n_bins; ++bin)
                 turned_[bin * width + s] = from[std::int64_t{bin} * shape.n_lanes];
         }
@@ -236,18 +285,26 @@ class HistogramScanner {
                 n_bins,
                 width,
                 n_classes,
-                totals.counts.data(),
+                present_totals_.data(),
                 totals.sum,
                 totals.weight,
-                rows_of(shape, node, totals),
+                counts_rows ? node.size() : static_cast<std::int64_t>(totals.weight),
                 limits.min_leaf,
                 limits.min_weight,
                 left_.data()};
     }
 
-    std::vector<LaneCut> cuts_;
+    struct alignas(32) Register {
+        std::uint8_t bytes[32];
+    };
+
+    std::vector<Cut> cuts_;
+    std::vector<float> bounds_;
     std::vector<int> present_;
-    std::vector<Count> scratch_, turned_, left_;
+    std::vector<std::uint16_t> totals_16_;
+    std::vector<std::uint32_t> totals_32_;
+    std::vector<Register> scratch_;
+    std::vector<Count> present_totals_, turned_, left_;
 };
 
 }  // namespace dics

@@ -185,6 +185,7 @@ class HistogramSearch {
     }
 
   private:
+    static constexpr std::uint32_t kFirstLine[] = {0};
     static constexpr std::int64_t kPoolBytes = 1 << 20;
     static constexpr std::int64_t kPoolShare = 8;
     static constexpr std::int64_t kMinHistogramRows = 16;
@@ -218,10 +219,10 @@ class HistogramSearch {
                                  : nullptr;
         const std::int64_t first = block * codes_.width;
         const bool scans = hists && !draws();
-        const LaneCut* cuts =
+        const Cut* cuts =
             scans ? scratch.scanner
                         .scan_all(shape(block), hists, n_thresholds_.data() + first,
-                                  node, context.totals, limits())
+                                  node, context.totals, limits(), -1.0e308)
                         .data()
                   : nullptr;
         Split best;
@@ -229,7 +230,7 @@ class HistogramSearch {
             if (dictionary_.count(f) == 0)
                 continue;
             const Cut cut =
-                scans     ? static_cast<const Cut&>(cuts[f - first])
+                scans     ? cuts[f - first]
                 : draws() ? best_candidate(f, block, hists, node, context, scratch)
                           : best_cut(f, method, node, context, scratch, best.score);
             const Split split = as_split(cut, f, node);
@@ -339,7 +340,7 @@ class HistogramSearch {
     void fill(Count* hists, std::int64_t block, std::int64_t begin, std::int64_t end) {
         fill_histograms(
             shape(block), codes_.block(block), codes_.width, [](int j) { return j; },
-            r_, begin, end, settings_.n_classes, hists);
+            r_, begin, end, settings_.n_classes, kFirstLine, hists);
     }
 
     Codes codes_;

@@ -5,7 +5,7 @@
 #define DICS_ISA baseline
 #endif
 
-#include "block_scan.hpp"
+#include "block_bounds.hpp"
 #include "scan.hpp"
 #include "tiny_scan.hpp"
 
@@ -324,7 +324,8 @@ const Kernels table = {
     &scan_histogram<Gini, std::uint64_t>,
     &scan_candidates<Gini, std::uint32_t>,
     &scan_candidates<Gini, std::uint64_t>,
-    &scan_block,
+    &bound_block<std::uint16_t>,
+    &bound_block<std::uint32_t>,
     &search_tiny<Gini>,
     &search_tiny_candidates<Gini>,
     &dots,

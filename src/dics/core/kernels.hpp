@@ -69,29 +69,28 @@ struct Cut {
     bool found() const { return lo != -2; }
 };
 
-// Features side by side in a histogram are searched this many at a time.
+// Features side by side in a histogram come in groups of this many.
 inline constexpr int kLaneGroup = 8;
 
-struct LaneCut : Cut {
-    bool constant = false;  // one bin holds everything, so there is nothing to cut
-};
+// What a node may weigh for its squares to fit into a counter; 32-bit ones are used as
+// signed numbers.
+template <class Counter>
+inline constexpr std::uint32_t kBoundedWeight = sizeof(Counter) == 2 ? 255 : 46340;
 
-struct BlockScanArgs {
-    const std::uint32_t* hist;  // [slice][bin][lane], see HistogramShape
-    std::int64_t slice;         // its size
+template <class Counter>
+struct BoundArgs {
+    const Counter* hist;  // [slice][bin][lane], see HistogramShape
+    std::int64_t slice;   // its size
     int n_lanes;
     int n_features;
     const int* n_thresholds;  // of each feature
     const int* present;       // classes that occur in the node
     int n_present;
-    const std::uint32_t* row_slice;  // null: weights are numbers of rows
-    const std::uint32_t* total;      // [n_classes] of the node
-    std::int64_t total_sum;
-    std::uint32_t total_weight;
-    std::int64_t n_rows;
-    std::int64_t min_leaf;
-    std::uint32_t min_weight;
-    std::uint32_t* scratch;  // [n_present + 1][kLaneGroup], aligned
+    const Counter* total;  // [n_present] of the node
+    Counter total_sum;
+    Counter total_weight;
+    Counter min_weight;  // at least 1
+    void* scratch;       // [n_present] registers, aligned
 };
 
 // Codes of one feature in up to 64 places; a row of weight w has w of them.
@@ -163,9 +162,11 @@ struct Kernels {
                                    int);
     Cut (*scan_candidates_gini_64)(const ScanArgs<std::uint64_t>&, const std::int32_t*,
                                    int);
-    // Cuts of features that saw NaN are left to scan_gini_32.
-    void (*scan_block)(const BlockScanArgs&, LaneCut*);
-    LaneCut (*search_tiny_gini)(const TinyArgs&, double);
+    // An upper bound of each feature's best score with NaN to the right, but for
+    // rounding: a relative error of 1e-6.
+    void (*bound_gini_16)(const BoundArgs<std::uint16_t>&, float*);
+    void (*bound_gini_32)(const BoundArgs<std::uint32_t>&, float*);
+    Cut (*search_tiny_gini)(const TinyArgs&, double);
     Cut (*search_tiny_candidates_gini)(const TinyArgs&, const std::int32_t*, int);
 
     // out[i * n_centers + c] = <x_i, center_c>; n and stride multiples of 8, zero

@@ -42,8 +42,8 @@ class TinyNodeSearch {
         return true;
     }
 
-    LaneCut search(const std::uint8_t* column, std::int64_t width, int n_thresholds,
-                   double floor) {
+    Cut search(const std::uint8_t* column, std::int64_t width, int n_thresholds,
+               double floor) {
         const TinyArgs args = read(column, width, n_thresholds);
         if constexpr (std::is_same_v<Crit, Gini>) {
             return kernels().search_tiny_gini(args, floor);

@@ -101,7 +101,7 @@ inline bool score_mask(const TinyArgs& a, std::uint64_t left, double& score) {
 // The best of all cuts between codes that occur; the lowest of equals, NaN to the right
 // first, like scan_histogram. `hi` is only known if the score reaches `floor`.
 template <class Crit>
-LaneCut search_tiny(const TinyArgs& a, double floor) {
+Cut search_tiny(const TinyArgs& a, double floor) {
     Cut best;
     const std::uint64_t missing = compare(a.codes, a.missing_code).equal & a.all;
     const std::uint64_t present = a.all & ~missing;
@@ -114,8 +114,7 @@ LaneCut search_tiny(const TinyArgs& a, double floor) {
             best = Cut{score, lo, lo, missing_left, false};
         }
     };
-    int n_codes = 0;
-    for (std::uint64_t rest = present; rest != 0; ++n_codes) {
+    for (std::uint64_t rest = present; rest != 0;) {
         const int code = a.codes[std::countr_zero(rest)];
         const ByteMasks masks = compare(a.codes, code);
         rest &= ~masks.equal;
@@ -137,7 +136,7 @@ LaneCut search_tiny(const TinyArgs& a, double floor) {
     }
     if (best.found() && best.score >= floor)
         best.hi = smallest_above(a, present, best.lo) - 1;
-    return {best, n_codes + (missing != 0 ? 1 : 0) <= 1};
+    return best;
 }
 
 // The best of the given thresholds (rising); the middle one of those that cut in the
