@@ -35,15 +35,18 @@ class GivenCandidates(BaseCandidates):
         return Dictionary(np.concatenate(taus), offsets)
 
 
-def same_tree(fitted, expected):
-    """A fitted tree is, node for node, the one the reference has grown."""
+def same_tree(fitted, expected, n_rows=None):
+    """A fitted tree is, node for node, the one the reference has grown.
+
+    Its root weighs `n_rows`: as many as it has, or as many as were drawn for it.
+    """
     trees = fitted.trees_
     for name in ("feature", "threshold", "left", "missing_left", "n_samples"):
         np.testing.assert_array_equal(
             getattr(trees, name), getattr(expected, name), err_msg=name
         )
     np.testing.assert_allclose(trees.leaf_values, expected.leaf_values, atol=1e-6)
-    mean = expected.weight[0] / expected.n_samples[0]
+    mean = expected.weight[0] / (n_rows or expected.n_samples[0])
     np.testing.assert_allclose(trees.weight, expected.weight / mean, rtol=1e-5)
 
 

@@ -2,7 +2,7 @@
 
 Nothing here is fast, and nothing is shared with the library but the even cuts of a
 renewed dictionary. Algorithm 1 is `boundary`, `farthest_pairs` and `thresholds`;
-Algorithm 2 is `grow`.
+Algorithm 2 is `grow`. Algorithm 3, the forest, is in reference_forest.py.
 """
 
 import itertools
@@ -270,12 +270,13 @@ class Grower:
         k = max_candidates
         self.whole = reuse_splits and (k is None or k >= len(self.splits))
 
-    def grow(self, rows):
+    def grow(self, rows, key=None):
+        """Grow from a root with that key; None means a tree that stands alone."""
         self.total = float(rows.counts.sum())
         # The rows that new thresholds are made from are drawn by their place.
         rows = rows.take(np.argsort(rows.y, kind="stable"))
         first = first_dictionary(self.dictionary, len(rows.y))
-        return self.build(rows, 0, mix(self.seed), first)
+        return self.build(rows, 0, mix(self.seed) if key is None else key, first)
 
     def build(self, rows, depth, key, dictionary):
         node = Node(rows)
@@ -327,8 +328,12 @@ class Grower:
 
     # The whole dictionary: all places where the node's rows can be cut.
 
+    def features_of(self, rows, key):
+        """Features looked at in a node: all; a forest draws some."""
+        return range(len(self.dictionary))
+
     def best_of_all(self, rows, key, dictionary):
-        features = range(len(dictionary.thresholds))
+        features = self.features_of(rows, key)
         found = [self.best_cut(rows, f, key, dictionary) for f in features]
         found = [split for split in found if split]
         return max(found, key=lambda split: (split.score, split.tie), default=None)
@@ -373,11 +378,11 @@ class Grower:
     # Lines 6 and 7: k candidates without replacement.
 
     def best_drawn(self, rows, key):
-        n = len(self.splits)
+        features = set(self.features_of(rows, key))
+        splits = [(f, t) for f, t in self.splits if f in features]
+        n = len(splits)
         k = n if self.max_candidates is None else min(n, self.max_candidates)
-        drawn = [
-            self.splits[i] for i in sample_without_replacement(combine(key, 3), n, k)
-        ]
+        drawn = [splits[i] for i in sample_without_replacement(combine(key, 3), n, k)]
         found = []
         for f in sorted({f for f, _ in drawn}):
             split = self.best_candidate(rows, f, [t for g, t in drawn if g == f], key)
@@ -408,16 +413,22 @@ class Grower:
         )
 
 
-def grow(X, y, dictionary, *, weights=None, criterion="gini", **settings):
-    """Grow a tree. `y` holds 0..K-1, `dictionary` one array of thresholds a feature."""
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
-    counts, unit = whole_weights(weights, len(y))
-    settings["weighted"] = weights is not None
-    weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+def make_rows(X, y, dictionary, counts, weights):
+    """The rows of a root; those that count nothing are left out."""
+    X = np.asarray(X, dtype=np.float64)
     codes = np.column_stack(
         [encode(X[:, f], tau) for f, tau in enumerate(dictionary)]
     ).astype(np.intp)
-    rows = Rows(X, codes, y, counts, weights).take(counts > 0)
+    return Rows(X, codes, y, counts, weights).take(counts > 0)
+
+
+def grow(X, y, dictionary, *, weights=None, criterion="gini", **settings):
+    """Grow a tree. `y` holds 0..K-1, `dictionary` one array of thresholds a feature."""
+    y = np.asarray(y)
+    counts, unit = whole_weights(weights, len(y))
+    settings["weighted"] = weights is not None
+    weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    rows = make_rows(X, y, dictionary, counts, weights)
     grower = Grower(
         dictionary, int(y.max()) + 1, Criterion(criterion, unit), **settings
     )

@@ -194,6 +194,29 @@ def test_full_depth():
     check(*large_set(n=2700, n_classes=3, n_thresholds=12), n_jobs=2)
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("n_classes", [2, 8, 9])
+@pytest.mark.parametrize("most_repeats", [1, 8, 12])
+@pytest.mark.parametrize("min_samples_leaf", [1, 3])
+def test_tiny_nodes(min_samples_leaf, most_repeats, n_classes, criterion):
+    # Bit masks take 64 rows of 8 classes, repetitions counted, each up to 8 times. Many
+    # thresholds keep histograms out; NaN and ties are in every node.
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 30, size=(90, 4)).astype(np.float32)
+        X[rng.random(X.shape) < 0.3] = np.nan
+        check(
+            X,
+            rng.integers(0, n_classes, 90),
+            [np.arange(0.125, 30, 0.125)] * 3 + [np.arange(0.5, 30)],
+            weights=rng.integers(1, most_repeats + 1, 90).astype(float),
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=0.01 * (seed % 3),
+            criterion=criterion,
+            seed=seed,
+        )
+
+
 @pytest.mark.parametrize("kind", ["whole", "fractional"])
 @pytest.mark.parametrize("max_candidates", [None, 100])
 def test_large_weighted(kind, max_candidates):
