@@ -70,15 +70,21 @@ void Team::take_tasks(int thread) {
             (*body_)(task, thread);
         }
     } catch (...) {
-        std::lock_guard lock(mutex_);
-        if (!error_)
-            error_ = std::current_exception();
-        next_task_.store(n_tasks_);
+        fail();
     }
 }
 
+void Team::fail() {
+    std::lock_guard lock(mutex_);
+    if (!error_)
+        error_ = std::current_exception();
+    next_task_.store(n_tasks_);
+    stop_.store(true);
+}
+
 void Team::poll() {
-    if (interrupted_ && now_ns() >= next_poll_ns_) {
+    // Asked once only: an answer of "stop" has left an exception set in Python.
+    if (interrupted_ && !stop_.load() && now_ns() >= next_poll_ns_) {
         next_poll_ns_ = now_ns() + kPollNs;
         if (interrupted_())
             stop_.store(true);
@@ -113,7 +119,13 @@ void Team::run(std::int64_t n_tasks, bool parallel,
     wake_.notify_all();
     take_tasks(0);
     while (busy_.load(std::memory_order_acquire) != 0) {
-        poll();  // the others may be long at it, a tree of a forest each
+        // The others may be long at it, a tree of a forest each. What the caller throws
+        // has to wait for them: they use `body` and what it refers to.
+        try {
+            poll();
+        } catch (...) {
+            fail();
+        }
         std::this_thread::yield();
     }
     if (error_)

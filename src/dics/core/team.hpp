@@ -45,6 +45,7 @@ class Team {
   private:
     void start_workers();
     void poll();
+    void fail();  // keeps the exception in flight, if it is the first; all stop soon
     void work(int thread);
     void take_tasks(int thread);
 
