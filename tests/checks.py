@@ -16,6 +16,8 @@ ARRAYS = (
     "n_samples",
     "weight",
     "leaf_values",
+    "node_starts",
+    "leaf_starts",
 )
 
 
@@ -51,7 +53,7 @@ def same_tree(fitted, expected, n_rows=None):
 
 
 def same_bytes(one, other):
-    """Two fitted trees hold the same bytes."""
+    """Two fitted trees or forests hold the same bytes."""
     for name in ARRAYS:
         a, b = getattr(one.trees_, name), getattr(other.trees_, name)
         assert a.dtype == b.dtype, name
@@ -60,7 +62,7 @@ def same_bytes(one, other):
 
 
 def digest(*fitted):
-    """One number for all the bytes of fitted trees or candidates."""
+    """One number for all the bytes of fitted trees, forests or candidates."""
     sha = hashlib.sha256()
     for estimator in fitted:
         if hasattr(estimator, "trees_"):

@@ -1,5 +1,6 @@
 """The same bytes for any number of threads, in children, in threads, on any CPU."""
 
+import contextlib
 import multiprocessing
 import os
 import pathlib
@@ -11,8 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from checks import digest
+from sklearn.base import clone
 
-from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates, _core
+from dics import (
+    CentroidCandidates,
+    CGForestClassifier,
+    CGTreeClassifier,
+    QuantileCandidates,
+    _core,
+)
 
 HERE = pathlib.Path(__file__).parent
 HANG = 120  # seconds after which a child counts as stuck
@@ -48,8 +56,23 @@ SETTINGS = {
 }
 
 
+FORESTS = {
+    "forest": {},
+    "forest, drawn": {"max_candidates": 30},
+    "forest, entropy": {"criterion": "entropy", "max_samples": 500},
+    "forest, per tree": {"feature_sampling": "tree"},
+    "forest, per tree, drawn": {"feature_sampling": "tree", "max_candidates": 100},
+    "forest, all features": {"max_features": None, "max_depth": 6},
+    "forest, all rows": {"bootstrap": False},
+    "forest, balanced": {"class_weight": "balanced_subsample", "max_depth": 9},
+}
+
+
 def fit(setting, X, y, weights=None, **more):
-    model = CGTreeClassifier(random_state=0, **SETTINGS[setting], **more)
+    if setting in FORESTS:
+        model = CGForestClassifier(5, random_state=0, **FORESTS[setting], **more)
+    else:
+        model = CGTreeClassifier(random_state=0, **SETTINGS[setting], **more)
     return model.fit(X, y, sample_weight=weights)
 
 
@@ -64,6 +87,31 @@ def test_fit_with_any_number_of_threads(setting, weights):
     )
     assert one == two
     assert one == seven
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("weights", [None, "whole", "fractional"])
+@pytest.mark.parametrize("setting", FORESTS)
+def test_forest_with_any_number_of_threads(setting, weights):
+    X, y = large_set(n=1500, p=40)
+    weights = weights_of(weights, len(y))
+    one, two, five = (
+        digest(fit(setting, X, y, weights, n_jobs=n_jobs)) for n_jobs in (1, 2, 5)
+    )
+    assert one == two
+    assert one == five
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_votes_with_any_number_of_threads(voting):
+    X, y = large_set(n=1500, p=10)
+    forest = CGForestClassifier(40, voting=voting, oob_score=True, random_state=0)
+    one = clone(forest).set_params(n_jobs=1).fit(X, y)
+    for n_jobs in (2, 5, None, -1):
+        other = clone(forest).set_params(n_jobs=n_jobs).fit(X, y)
+        assert (other.predict_proba(X) == one.predict_proba(X)).all()
+        assert (other.oob_decision_function_ == one.oob_decision_function_).all()
 
 
 @pytest.mark.core
@@ -114,7 +162,7 @@ def test_predict_with_any_number_of_threads():
 @pytest.mark.core
 def test_fits_in_several_threads_at_once():
     X, y = large_set()
-    names = ["whole, 6 deep", "drawn", "entropy", "paper"] * 2
+    names = ["whole, 6 deep", "drawn", "entropy", "paper", "forest"] * 2
     expected = {name: digest(fit(name, X, y, n_jobs=1)) for name in set(names)}
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda name: digest(fit(name, X, y, n_jobs=3)), names))
@@ -136,7 +184,9 @@ def fit_in_child(name, X, y, queue):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # threads and fork, from 3.12
-@pytest.mark.parametrize("name", ["whole, 6 deep", "drawn"])
+@pytest.mark.parametrize(
+    "name", ["whole, 6 deep", "drawn", "forest", "forest, per tree"]
+)
 def test_fit_in_a_forked_child(name):
     X, y = large_set()
     expected = digest(fit(name, X, y, n_jobs=2))
@@ -168,12 +218,12 @@ def run_script(script, **environment):
 
 def test_any_instruction_set():
     script = """
-    from test_threads import SETTINGS, digest, fit, large_set, weights_of
+    from test_threads import FORESTS, SETTINGS, digest, fit, large_set, weights_of
     from dics import _core
     print(_core.instruction_set())
     for dtype in ("f4", "f8", "u1"):
         X, y = large_set(n=900, p=40, dtype=dtype)
-        for name in SETTINGS:
+        for name in (*SETTINGS, *FORESTS):
             for kind in (None, "fractional"):
                 print(dtype, name, digest(fit(name, X, y, weights_of(kind, len(y)))))
     """
@@ -183,7 +233,7 @@ def test_any_instruction_set():
     assert plain[0] == "baseline"
     assert chosen[0] == _core.instruction_set()
     assert plain[1:] == chosen[1:]
-    assert len(plain) == 1 + 3 * len(SETTINGS) * 2
+    assert len(plain) == 1 + 3 * len({**SETTINGS, **FORESTS}) * 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
@@ -221,6 +271,85 @@ def test_interrupt(n_jobs, max_candidates):
     assert done.stdout == "interrupted\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupted_forest(n_jobs):
+    # More trees than can be done before the child counts as stuck. With `verbose` the
+    # signal may reach Python while it writes the progress.
+    script = f"""
+    import os, signal, threading
+    import numpy as np
+    from checks import digest
+    from dics import CGForestClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 5))
+    y = rng.integers(0, 3, 500)
+    fitted = CGForestClassifier(5, random_state=0, n_jobs={n_jobs}).fit(X, y)
+    never = CGForestClassifier(n_jobs={n_jobs})
+
+    def state():
+        known = digest(fitted), fitted.predict(X).tolist(), fitted.n_features_in_
+        return known, sorted(vars(fitted)), sorted(vars(never))
+
+    before = state()
+    large = rng.integers(0, 256, (100_000, 50), dtype=np.uint8)
+    labels = rng.integers(0, 50, 100_000)
+    for sampling, verbose in (("node", 0), ("tree", 1)):
+        for forest in (fitted, never):
+            forest.set_params(
+                n_estimators=100_000, feature_sampling=sampling, verbose=verbose
+            )
+            threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+            try:
+                forest.fit(large, labels)
+            except KeyboardInterrupt:
+                assert state() == before
+                print("interrupted")
+    fitted.set_params(n_estimators=5, feature_sampling="node", verbose=0)
+    assert digest(fitted.fit(X, y)) == before[0][0]
+    """
+    done = run_script(script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "interrupted\n" * 4
+    assert done.stderr.count("stopped after") == 2
+
+
+def fail_after(n_done):
+    def update(self, done):
+        if done >= n_done:
+            raise RuntimeError("no progress")
+
+    return update
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_progress_that_fails(n_jobs, monkeypatch, capsys):
+    X, y = large_set(n=500, p=5)
+    forest = fit("forest", X, y, n_jobs=n_jobs)
+    before = digest(forest)
+    monkeypatch.setattr("dics.forest.Progress.update", fail_after(1))
+    forest.set_params(n_estimators=10**6, verbose=1)
+    with pytest.raises(RuntimeError, match="no progress"):
+        forest.fit(X[:, :3], y)
+    assert digest(forest) == before
+    assert forest.n_features_in_ == 5
+
+
+@pytest.mark.core
+def test_progress_that_fails_at_the_last_tree(monkeypatch, capsys):
+    # Whoever is done first takes the third tree, and the other one waits. If that is
+    # the thread that asks for the progress, it must not leave before the work is done
+    # that still uses its memory (to be seen by the sanitizers).
+    X, y = large_set(n=30_000, p=20)
+    monkeypatch.setattr("dics.forest.Progress.update", fail_after(2))
+    for seed in range(4):
+        forest = CGForestClassifier(3, verbose=1, random_state=seed, n_jobs=2)
+        with contextlib.suppress(RuntimeError):
+            forest.fit(X, y)
+
+
 def test_interrupted_candidates_stay_as_they_were(monkeypatch):
     # Ctrl-C between the clustering and the thresholds.
     X, y = large_set(n=500, p=5)
@@ -239,6 +368,10 @@ def test_interrupted_candidates_stay_as_they_were(monkeypatch):
 
 def test_no_threads_at_all():
     X, y = large_set(n=100, p=3)
-    for estimator in (CGTreeClassifier(n_jobs=0), QuantileCandidates(n_jobs=0)):
+    for estimator in (
+        CGTreeClassifier(n_jobs=0),
+        CGForestClassifier(n_jobs=0),
+        QuantileCandidates(n_jobs=0),
+    ):
         with pytest.raises(ValueError, match="n_jobs"):
             estimator.fit(X, y)
