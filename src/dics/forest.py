@@ -469,7 +469,8 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,)
         """
-        predicted: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        shares = self.predict_proba(X)
+        predicted: Array = self.classes_[shares.argmax(axis=1)]
         return predicted
 
     def predict_log_proba(self, X: Any) -> FloatArray:
