@@ -1,12 +1,18 @@
 """scikit-learn's own checks of estimators."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates
+from dics import (
+    CentroidCandidates,
+    CGForestClassifier,
+    CGTreeClassifier,
+    QuantileCandidates,
+)
 
 
 def expected_failed_checks(estimator):
-    """What scikit-learn declares for its own KMeans and MiniBatchKMeans."""
+    """What scikit-learn declares for its own KMeans and RandomForestClassifier."""
     if isinstance(estimator, CentroidCandidates) and not estimator.fill:
         return {
             "check_sample_weight_equivalence_on_dense_data": (
@@ -14,14 +20,32 @@ def expected_failed_checks(estimator):
                 "number, so a row given twice isn't a row of weight two"
             )
         }
+    if isinstance(estimator, CGForestClassifier) and estimator.bootstrap:
+        return {
+            "check_sample_weight_equivalence_on_dense_data": (
+                "rows are drawn by their weight, so a row given twice and a row of "
+                "weight two are only drawn as often in the mean"
+            )
+        }
     return {}
 
 
+# Data of 16 rows, one of which is ten times as heavy: it is drawn by every tree.
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @parametrize_with_checks(
     [
         CGTreeClassifier(),
         CGTreeClassifier(max_candidates=10),
         CGTreeClassifier(criterion="entropy", reuse_splits=False),
+        CGForestClassifier(n_estimators=5),
+        CGForestClassifier(
+            n_estimators=5,
+            feature_sampling="tree",
+            max_candidates=100,  # data of two columns need more than a few a node
+            voting="hard",
+            bootstrap=False,
+        ),
+        CGForestClassifier(n_estimators=60, oob_score=True, criterion="entropy"),
         CentroidCandidates(),
         CentroidCandidates.paper(),
         QuantileCandidates(),
