@@ -330,7 +330,7 @@ def test_progress_that_fails(n_jobs, monkeypatch, capsys):
     forest = fit("forest", X, y, n_jobs=n_jobs)
     before = digest(forest)
     monkeypatch.setattr("dics.forest.Progress.update", fail_after(1))
-    forest.set_params(n_estimators=10**6, verbose=1)
+    forest.set_params(n_estimators=10**5, verbose=1)
     with pytest.raises(RuntimeError, match="no progress"):
         forest.fit(X[:, :3], y)
     assert digest(forest) == before
