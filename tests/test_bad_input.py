@@ -8,7 +8,12 @@ import scipy.sparse
 from checks import digest
 from sklearn.exceptions import NotFittedError
 
-from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates
+from dics import (
+    CentroidCandidates,
+    CGForestClassifier,
+    CGTreeClassifier,
+    QuantileCandidates,
+)
 
 N = 30
 RNG = np.random.default_rng(0)
@@ -76,6 +81,24 @@ BAD_TREE_PARAMETERS = {
     "n_jobs": [1.5, "all", 0],
 }
 
+BAD_FOREST_PARAMETERS = {
+    **{
+        name: values
+        for name, values in BAD_TREE_PARAMETERS.items()
+        if name != "reuse_splits"
+    },
+    "n_estimators": [0, -1, 2.5, "many", None],
+    "max_features": [0, -1, 0.0, 1.5, NAN, "auto", "all"],
+    "feature_sampling": ["split", None, 1],
+    "voting": ["mean", None, True],
+    "bootstrap": ["yes", None, 2],
+    "max_samples": [0, -1, 0.0, -0.5, NAN, "all"],
+    "oob_score": ["yes", None, 2],
+    "min_weight_fraction_leaf": [-0.1, 0.6, NAN, "none"],
+    "warm_start": ["yes", None, 2],
+    "verbose": [-1, "yes", None],
+}
+
 BAD_CANDIDATE_PARAMETERS = {
     "n_clusters": [0, -1, 2.5, "many"],
     "n_pairs": [0, -1, 1.5, "all"],
@@ -124,26 +147,44 @@ def tree(request):
     return CGTreeClassifier(max_candidates=request.param, random_state=0).fit(X, Y)
 
 
+@pytest.fixture(params=["node", "tree"])
+def forest(request):
+    return CGForestClassifier(
+        3, feature_sampling=request.param, max_features=2, random_state=0
+    ).fit(X, Y)
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fail if the core is called at all."""
+
+    def work(*_args, **_kwargs):
+        raise AssertionError("work was done before the parameters were checked")
+
+    for name in ("cluster", "make_thresholds", "encode", "grow_forest"):
+        monkeypatch.setattr(f"dics._core.{name}", work)
+
+
 @pytest.fixture(params=[CentroidCandidates, QuantileCandidates])
 def candidates(request):
     return request.param(random_state=0).fit(X, Y)
 
 
 @pytest.mark.parametrize("name", BAD_X)
-def test_bad_matrix(tree, candidates, name):
+def test_bad_matrix(tree, forest, candidates, name):
     bad, error, match = BAD_X[name]
-    refuse(tree, error, match, bad, Y)
-    refuse(candidates, error, match, bad, Y)
-    with pytest.raises(error):
-        tree.predict(bad)
-    with pytest.raises(error):
-        candidates.transform(bad)
+    for estimator in (tree, forest, candidates):
+        refuse(estimator, error, match, bad, Y)
+    for call in (tree.predict, forest.predict, candidates.transform):
+        with pytest.raises(error):
+            call(bad)
 
 
 @pytest.mark.parametrize("name", BAD_Y)
-def test_bad_labels(tree, name):
+def test_bad_labels(tree, forest, name):
     bad, match = BAD_Y[name]
-    refuse(tree, (ValueError, TypeError), match, OTHER, bad)
+    for estimator in (tree, forest):
+        refuse(estimator, (ValueError, TypeError), match, OTHER, bad)
 
 
 @pytest.mark.parametrize("name", BAD_Y)
@@ -162,9 +203,9 @@ def test_labels_given_as_a_column_warn(tree):
 
 
 @pytest.mark.parametrize("name", BAD_WEIGHTS)
-def test_bad_weights(tree, candidates, name):
+def test_bad_weights(tree, forest, candidates, name):
     bad, match = BAD_WEIGHTS[name]
-    for estimator in (tree, candidates):
+    for estimator in (tree, forest, candidates):
         refuse(
             estimator,
             (ValueError, TypeError),
@@ -184,9 +225,10 @@ def test_bad_weights(tree, candidates, name):
         ({0: NAN, 1: 1, 2: 1}, "class_weight.*nan"),
     ],
 )
-def test_bad_class_weights(tree, bad, match):
-    tree.set_params(class_weight=bad)
-    refuse(tree, ValueError, match, OTHER, Y)
+def test_bad_class_weights(tree, forest, bad, match):
+    for estimator in (tree, forest):
+        estimator.set_params(class_weight=bad)
+        refuse(estimator, ValueError, match, OTHER, Y)
 
 
 @pytest.mark.parametrize(("name", "value"), each(BAD_TREE_PARAMETERS))
@@ -195,14 +237,50 @@ def test_bad_parameters_of_the_tree(tree, name, value):
     refuse(tree, (ValueError, TypeError), name, OTHER, Y)
 
 
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(("name", "value"), each(BAD_FOREST_PARAMETERS))
+def test_bad_parameters_of_the_forest(name, value):
+    forest = CGForestClassifier(**{name: value})
+    before = vars(forest).copy()
+    with pytest.raises((ValueError, TypeError)) as caught:
+        forest.fit(X, Y)
+    assert name in str(caught.value)
+    shown = value.__name__ if isinstance(value, type) else str(value)
+    assert shown in str(caught.value)
+    assert vars(forest) == before
+
+
+@pytest.mark.parametrize(("name", "value"), each(BAD_FOREST_PARAMETERS))
+def test_a_refused_refit_leaves_the_forest_alone(forest, name, value):
+    forest.set_params(**{name: value})
+    refuse(forest, (ValueError, TypeError), name, OTHER, Y)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"bootstrap": False, "max_samples": 7}, "max_samples=7.*bootstrap=False"),
+        ({"bootstrap": False, "oob_score": True}, "oob_score=True.*bootstrap=False"),
+        ({"max_samples": 2**30 + 1}, "max_samples=1073741825.*1073741824"),
+        ({"max_samples": 1e300}, r"max_samples=1e\+300"),
+    ],
+    ids=str,
+)
+def test_parameters_that_do_not_go_together(parameters, match):
+    with pytest.raises(ValueError, match=match):
+        CGForestClassifier(**parameters).fit(X, Y)
+
+
 @pytest.mark.parametrize(("name", "value"), each(BAD_CANDIDATE_PARAMETERS))
 def test_bad_parameters_of_candidates(name, value):
     found = CentroidCandidates(random_state=0).fit(X, Y)
     found.set_params(**{name: value})
     refuse(found, (ValueError, TypeError), name, OTHER, Y)
-    tree = CGTreeClassifier(random_state=0).fit(X, Y)
-    tree.set_params(candidates=CentroidCandidates(**{name: value}))
-    refuse(tree, (ValueError, TypeError), name, OTHER, Y)
+    for model in (CGTreeClassifier(), CGForestClassifier(2)):
+        model.set_params(random_state=0).fit(X, Y)
+        model.set_params(candidates=CentroidCandidates(**{name: value}))
+        refuse(model, (ValueError, TypeError), name, OTHER, Y)
 
 
 @pytest.mark.parametrize("value", [0, 255, 1.5, "many"])
@@ -213,7 +291,7 @@ def test_bad_parameters_of_quantiles(value):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i8"])
 @pytest.mark.parametrize("n_features", [1, 2, 4, 40])
-def test_another_number_of_features(tree, candidates, dtype, n_features):
+def test_another_number_of_features(tree, forest, candidates, dtype, n_features):
     bad = np.zeros((5, n_features), dtype=dtype)
     message = f"X has {n_features} features, but .* is expecting 3 features"
     for call in (
@@ -222,6 +300,12 @@ def test_another_number_of_features(tree, candidates, dtype, n_features):
         tree.predict_log_proba,
         tree.apply,
         tree.decision_path,
+        forest.predict,
+        forest.predict_proba,
+        forest.predict_log_proba,
+        forest.apply,
+        forest.decision_path,
+        forest[0].predict,
         candidates.transform,
     ):
         with pytest.raises(ValueError, match=message):
@@ -268,9 +352,19 @@ def test_unfitted_tree(method):
         call(X) if not method.startswith("get") else call()
 
 
+@pytest.mark.parametrize(
+    "method",
+    ["predict", "predict_proba", "predict_log_proba", "apply", "decision_path"],
+)
+def test_unfitted_forest(method):
+    with pytest.raises(NotFittedError, match="CGForestClassifier"):
+        getattr(CGForestClassifier(), method)(X)
+
+
 def test_unfitted_attributes():
-    with pytest.raises(NotFittedError):
-        CGTreeClassifier().feature_importances_  # noqa: B018
+    for model in (CGTreeClassifier(), CGForestClassifier()):
+        with pytest.raises(NotFittedError):
+            model.feature_importances_  # noqa: B018
     with pytest.raises(NotFittedError):
         CentroidCandidates().thresholds_  # noqa: B018
     for source in (CentroidCandidates(), QuantileCandidates()):
