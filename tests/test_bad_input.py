@@ -92,7 +92,7 @@ BAD_FOREST_PARAMETERS = {
     "feature_sampling": ["split", None, 1],
     "voting": ["mean", None, True],
     "bootstrap": ["yes", None, 2],
-    "max_samples": [0, -1, 0.0, -0.5, NAN, "all"],
+    "max_samples": [0, -1, 0.0, -0.5, NAN, np.inf, "all"],
     "oob_score": ["yes", None, 2],
     "min_weight_fraction_leaf": [-0.1, 0.6, NAN, "none"],
     "warm_start": ["yes", None, 2],

@@ -169,7 +169,7 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         "bootstrap": ["boolean"],
         "max_samples": [
             None,
-            Interval(RealNotInt, 0.0, None, closed="right"),
+            Interval(RealNotInt, 0.0, None, closed="neither"),
             Interval(Integral, 1, None, closed="left"),
         ],
         "oob_score": ["boolean", callable],
