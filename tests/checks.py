@@ -37,6 +37,16 @@ class GivenCandidates(BaseCandidates):
         return Dictionary(np.concatenate(taus), offsets)
 
 
+def check_sound(candidates, n_features):
+    """What holds for the thresholds of any data."""
+    assert len(candidates.thresholds_) == n_features
+    for f, tau in enumerate(candidates.thresholds_):
+        assert tau.dtype == np.float32
+        assert len(tau) == candidates.n_thresholds_[f] <= 254
+        assert not np.isnan(tau).any()
+        assert (tau[1:] > tau[:-1]).all()
+
+
 def same_tree(fitted, expected, n_rows=None):
     """A fitted tree is, node for node, the one the reference has grown.
 

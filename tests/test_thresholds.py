@@ -1,0 +1,278 @@
+"""Even cuts, thresholds of difficult data, and codes."""
+
+import numpy as np
+import pytest
+import reference
+from checks import GivenCandidates, check_sound
+from sklearn.base import clone
+
+from dics import CentroidCandidates, QuantileCandidates
+
+pytestmark = pytest.mark.core
+
+INF = np.inf
+SOURCES = [CentroidCandidates(random_state=0), QuantileCandidates(random_state=0)]
+
+
+# --- fill -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+def test_quantiles_of_few_values_are_all_midpoints(dtype):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, k, 500) for k in (1, 2, 10, 200, 255)]).astype(
+        dtype
+    )
+    found = QuantileCandidates(random_state=0).fit(X)
+    for f, tau in enumerate(found.thresholds_):
+        np.testing.assert_array_equal(tau, reference.midpoints(X[:, f].astype(float)))
+
+
+def test_midpoints_where_float32_is_too_coarse():
+    # Between neighbours in float64 there may be no float32 number, and at an infinity
+    # there is no middle.
+    column = np.array(
+        [
+            -INF,
+            -3e38,
+            0.0,
+            1.0,
+            1.0 + 1e-12,
+            1.0 + 1e-6,
+            2.0**24,
+            2.0**24 + 2,
+            INF,
+            np.nan,
+        ]
+    )
+    found = QuantileCandidates(random_state=0).fit(column[:, None])
+    np.testing.assert_array_equal(found.thresholds_[0], reference.midpoints(column))
+    two = QuantileCandidates(random_state=0).fit([[-INF], [INF]])
+    np.testing.assert_array_equal(two.thresholds_[0], [0.0])
+
+
+@pytest.mark.parametrize("budget", [1, 2, 10, 100, 254])
+def test_quantiles_have_even_mass(budget):
+    X = np.random.default_rng(0).exponential(size=(2000, 2))
+    found = QuantileCandidates(budget, random_state=0).fit(X)
+    assert found.n_thresholds_.tolist() == [budget, budget]
+    for f in range(2):
+        mass = np.bincount(found.transform(X)[:, f], minlength=budget + 1)
+        assert mass.max() - mass.min() <= 0.1 * 2000 / (budget + 1) + 2
+
+
+def test_a_heavy_value_takes_one_slot():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random(2000) < 0.7, 0.0, rng.exponential(size=2000))[:, None]
+    found = QuantileCandidates(20, random_state=0).fit(X)
+    assert found.n_thresholds_[0] == 20
+    assert (found.thresholds_[0] > 0).all()
+
+
+def test_quantiles_of_weighted_rows():
+    X = np.arange(1000.0)[:, None]
+    weights = np.where(X[:, 0] < 500, 9.0, 1.0)
+    found = QuantileCandidates(9, random_state=0).fit(X, sample_weight=weights)
+    mass = np.bincount(found.transform(X)[:, 0], weights)
+    np.testing.assert_allclose(mass, 500, rtol=0.05)
+
+
+@pytest.mark.parametrize("max_thresholds", [5, 60, 254])
+def test_fill_keeps_the_boundaries(max_thresholds):
+    X = np.random.default_rng(0).normal(size=(1500, 4))
+    plain = CentroidCandidates(centroids="kmeans", fill=False, random_state=0).fit(X)
+    filled = CentroidCandidates(
+        centroids="kmeans", max_thresholds=max_thresholds, random_state=0
+    ).fit(X)
+    for f in range(4):
+        if plain.n_thresholds_[f] <= max_thresholds // 2:
+            assert set(plain.thresholds_[f]) <= set(filled.thresholds_[f])
+        assert len(filled.thresholds_[f]) <= max_thresholds
+        # No two in one gap of the data.
+        codes = filled.transform(X)[:, f]
+        assert len(np.unique(codes)) == filled.n_thresholds_[f] + 1
+    check_sound(filled, 4)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "least", "most"), [(1, 200, 254), (200, 33, 97), (600, 15, 41)]
+)
+def test_automatic_budget(n_features, least, most):
+    X = np.random.default_rng(0).normal(size=(600, n_features)).astype(np.float32)
+    found = CentroidCandidates(centroids="kmeans", random_state=0).fit(X)
+    assert least <= found.n_thresholds_.min()
+    assert found.n_thresholds_.max() <= most
+
+
+@pytest.mark.parametrize("fill", [True, False])
+def test_at_most_254_thresholds(fill):
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    found = CentroidCandidates(
+        60, n_pairs=1770, min_gap=0.0, fill=fill, centroids="kmeans", random_state=0
+    ).fit(X)
+    check_sound(found, 2)
+    assert (found.n_thresholds_ > 120).all()
+    # Those that had to go don't all lie at one end.
+    for f in range(2):
+        rank = (np.sort(X[:, f]).searchsorted(found.thresholds_[f]) / 4000)[[0, -1]]
+        assert rank[0] < 0.1
+        assert rank[1] > 0.9
+
+
+@pytest.mark.parametrize("n_features", [100, 700])
+def test_holes_are_filled(n_features):
+    # A skewed feature: boundaries crowd at one end, yet no part holds much more than a
+    # sixteenth of the rows.
+    X = np.random.default_rng(0).lognormal(sigma=2, size=(2000, n_features))
+    found = CentroidCandidates(random_state=0).fit(X.astype(np.float32))
+    codes = found.transform(X)
+    for f in range(0, n_features, 50):
+        assert np.bincount(codes[:, f]).max() < 2000 / 16 * 1.5
+
+
+def test_few_levels_of_wide_data_are_all_parted():
+    X = np.random.default_rng(0).integers(0, 10, size=(500, 700)).astype(np.uint8)
+    found = CentroidCandidates(random_state=0).fit(X)
+    assert (found.n_thresholds_ == 9).all()
+
+
+def test_labels_that_are_no_classes_are_left_alone():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    alone = CentroidCandidates(random_state=0).fit(X)
+    beside = CentroidCandidates(random_state=0).fit(X, X[:, 0])
+    np.testing.assert_array_equal(beside.centroids_, alone.centroids_)
+
+
+@pytest.mark.parametrize("exponent", [-1040, -300, 300, 1015])
+def test_scale_of_weights_does_not_matter(exponent):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    weights = np.random.default_rng(1).integers(1, 4, size=300).astype(float)
+    plain = CentroidCandidates(random_state=0).fit(X, sample_weight=weights)
+    scaled = CentroidCandidates(random_state=0).fit(
+        X, sample_weight=np.ldexp(weights, exponent)
+    )
+    for a, b in zip(plain.thresholds_, scaled.thresholds_, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+# --- difficult data -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=["centroids", "quantiles"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1.0] * 6,
+        [np.nan] * 6,
+        [INF] * 6,
+        [-INF, INF] * 3,
+        [np.nan, 1.0] * 3,
+        [INF, 1.0, 2.0, np.nan, -INF, 3.0],
+        [0.0, -0.0] * 3,
+        [1e-45, 2e-45, 0.0] * 2,
+        [1e-310, 2e-310, 0.0] * 2,
+        [3e38, -3e38, 0.0] * 2,
+        [1e39, -1e39, 0.0] * 2,
+        [1e300, 2e300, 3e300] * 2,
+        [1.7e308, -1.7e308, 0.0] * 2,
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("fill", [True, False])
+def test_difficult_columns(source, column, fill):
+    X = np.column_stack([column, np.arange(6.0)])
+    source = clone(source)
+    if isinstance(source, CentroidCandidates):
+        source.set_params(fill=fill)
+    found = source.fit(X)
+    check_sound(found, 2)
+    codes = found.transform(X)
+    for f in range(2):
+        np.testing.assert_array_equal(
+            codes[:, f], reference.encode(X[:, f], found.thresholds_[f])
+        )
+    if len({x for x in column if x == x}) < 2:
+        assert found.n_thresholds_[0] == 0
+    assert found.n_thresholds_[1] > 0
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=["centroids", "quantiles"])
+def test_scales_far_apart(source):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4)) * [1e-30, 1.0, 1e10, 1e30]
+    found = clone(source).fit(X)
+    check_sound(found, 4)
+    assert (found.n_thresholds_ > 100).all()
+
+
+def test_duplicated_columns_have_the_same_thresholds():
+    X = np.repeat(np.random.default_rng(0).normal(size=(300, 1)), 3, axis=1)
+    tau = CentroidCandidates(random_state=0).fit(X).thresholds_
+    np.testing.assert_array_equal(tau[0], tau[1])
+    np.testing.assert_array_equal(tau[0], tau[2])
+
+
+# --- codes ----------------------------------------------------------------------------
+
+
+TAU = np.array(
+    [-INF, -2.5, -1e-45, 0.0, 0.1, 1.0, 2.0**24, 3e38, INF], dtype=np.float32
+)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n_more", [0, 60])  # few thresholds: compared one by one
+def test_codes_at_ties(dtype, n_more):
+    tau = np.unique(np.concatenate([TAU, np.linspace(5, 6, n_more)]).astype("f4"))
+    x = np.concatenate(
+        [
+            [0.0, -0.0, INF, -INF, np.nan, -np.nan],
+            tau,
+            np.nextafter(tau[1:-1], np.float32(INF), dtype="f4"),
+            np.nextafter(tau[1:-1], np.float32(-INF), dtype="f4"),
+        ]
+    ).astype(dtype)
+    if dtype == "f8":
+        inner = tau[1:-1].astype(dtype)
+        x = np.concatenate([x, np.nextafter(inner, INF), np.nextafter(inner, -INF)])
+    x = np.tile(x, 3)  # whole vectors and a rest
+    found = GivenCandidates([tau]).fit(x[:, None])
+    np.testing.assert_array_equal(
+        found.transform(x[:, None])[:, 0], reference.encode(x, tau)
+    )
+
+
+@pytest.mark.parametrize("n_tau", [1, 40, 41, 254])
+def test_codes_of_bytes(n_tau):
+    x = np.arange(256).astype(np.uint8)
+    tau = np.linspace(-3, 258, n_tau).astype(np.float32)
+    tau[n_tau // 2] = np.round(tau[n_tau // 2])
+    tau = np.unique(tau)
+    found = GivenCandidates([tau]).fit(x[:, None])
+    codes = found.transform(x[:, None])
+    assert codes.dtype == np.uint8
+    np.testing.assert_array_equal(codes[:, 0], reference.encode(x, tau))
+
+
+@pytest.mark.parametrize("n_tau", [0, 1, 7, 40, 41, 254])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_codes_of_any_number_of_thresholds(n_tau, dtype):
+    rng = np.random.default_rng(n_tau)
+    X = rng.normal(size=(333, 2)).astype(dtype)
+    X[::10, 0] = np.nan
+    taus = [np.sort(rng.normal(size=n_tau)).astype("f4"), np.array([0.5], "f4")]
+    codes = GivenCandidates(taus).fit(X).transform(X)
+    for f in range(2):
+        np.testing.assert_array_equal(codes[:, f], reference.encode(X[:, f], taus[f]))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (257, 17), (20000, 3), (300, 500)])
+def test_codes_in_any_layout(shape):
+    X = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    found = QuantileCandidates(9, random_state=0).fit(X)
+    expected = np.column_stack(
+        [reference.encode(X[:, f], tau) for f, tau in enumerate(found.thresholds_)]
+    )
+    wide = np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)
+    for same in (X, np.asfortranarray(X), wide[::2, ::3], X[::-1, ::-1][::-1, ::-1]):
+        np.testing.assert_array_equal(found.transform(same), expected)
