@@ -141,6 +141,8 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
     20
     """
 
+    trees_: Trees
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         **{

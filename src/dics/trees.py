@@ -110,7 +110,7 @@ class Trees:
         """Indices of the nodes that aren't leaves."""
         return np.flatnonzero(self.feature >= 0)
 
-    def _walked(self) -> tuple[Array, ...]:
+    def _walked(self) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
         """Return what the core needs to send rows down the trees."""
         return (
             self.feature,
@@ -151,7 +151,7 @@ class Trees:
         """Index of the commonest class in the given leaves of the tree."""
         rows = self.left[leaves]
         if len(self.leaf_values) == 0:
-            return ~rows
+            return (~rows).astype(np.intp)
         if len(rows) < len(self.leaf_values):
             commonest = self.leaf_values[np.maximum(rows, 0)].argmax(axis=1)
         else:
