@@ -80,32 +80,79 @@ def sample_of(key, y, n_draws, weights, balance):
 # --- the features of a node -----------------------------------------------------------
 
 
+LINE, MENU = 64, 128
+
+
+def shuffled(items, key, counter):
+    """Fisher and Yates, one item after the other, with draws from `counter` on."""
+    items = list(items)
+    for i in range(len(items)):
+        other = i + draw_below(key, counter + i, len(items) - i)
+        items[i], items[other] = items[other], items[i]
+        yield items[i]
+
+
+def forest_order(dictionary, seed):
+    """Features that have thresholds; shuffled if they don't fit on one menu."""
+    order = [f for f, tau in enumerate(dictionary) if len(tau)]
+    if len(order) <= MENU:
+        return order
+    return list(shuffled(order, combine(mix(seed), 7), 0))
+
+
 class NodeGrower(Grower):
-    """Looks at the first `max_features` of a shuffle that vary within the node."""
+    """Looks at the first `max_features` features drawn that vary within the node."""
 
     max_features = None
 
     def features_of(self, rows, key):
-        order = [f for f, tau in enumerate(self.dictionary) if len(tau)]
         drawn = []
-        for i in range(len(order)):
+        for f in self.shuffle(combine(key, 6)):
+            if len(np.unique(rows.codes[:, f])) > 1:
+                drawn.append(f)
             if len(drawn) == self.max_features:
                 break
-            other = i + draw_below(combine(key, 6), i, len(order) - i)
-            order[i], order[other] = order[other], order[i]
-            if len(np.unique(rows.codes[:, order[i]])) > 1:
-                drawn.append(order[i])
         return drawn
+
+    def shuffle(self, key):
+        """All features, menu by menu: two random lines each, in random order."""
+        n = len(self.dictionary)
+        if n <= MENU:
+            yield from shuffled(range(n), key, 0)
+            return
+        lines = list(range(0, n, LINE))
+        counter = used = 0
+        while used < len(lines):
+            menu = []
+            for _ in range(min(MENU // LINE, len(lines) - used)):
+                other = used + draw_below(key, counter, len(lines) - used)
+                lines[used], lines[other] = lines[other], lines[used]
+                menu += range(lines[used], min(lines[used] + LINE, n))
+                counter, used = counter + 1, used + 1
+            yield from shuffled(menu, key, counter)
+            counter += len(menu)
 
 
 # --- the forest -----------------------------------------------------------------------
 
 
 def grow_tree(
-    X, y, dictionary, sample, key, *, sampling, max_features, criterion, **settings
+    X,
+    y,
+    dictionary,
+    sample,
+    key,
+    *,
+    seed,
+    sampling,
+    max_features,
+    criterion,
+    **settings,
 ):
     """One tree; with "tree" sampling, from a few columns and nothing else."""
     features, n_classes = range(len(dictionary)), int(y.max()) + 1
+    if sampling == "node":
+        features = forest_order(dictionary, seed)
     if sampling == "tree":
         features = sample_without_replacement(
             combine(key, 5), len(dictionary), max_features
@@ -150,6 +197,7 @@ def grow_forest(
             dictionary,
             sample_of(key, y, n_draws, weights, balance_each_tree),
             key,
+            seed=seed,
             sampling=sampling,
             max_features=max_features,
             criterion=criterion,

@@ -285,6 +285,21 @@ def test_more_features_than_are_searched_at_once(max_features, max_candidates):
     )
 
 
+@pytest.mark.parametrize("max_candidates", [None, 30])
+def test_features_on_several_menus(max_candidates):
+    # Nodes soon need more than one menu to find 20 features that vary.
+    rng = np.random.default_rng(0)
+    X = (rng.random((150, 400)) < 0.02).astype(np.float32)
+    check(
+        X,
+        rng.integers(0, 3, 150),
+        [[0.5]] * 400,
+        max_features=20,
+        max_candidates=max_candidates,
+        n_trees=2,
+    )
+
+
 @pytest.mark.parametrize("max_candidates", [None, 4])
 @pytest.mark.parametrize("n_classes", [2, 12])
 def test_features_that_do_not_vary_are_drawn_over(n_classes, max_candidates):

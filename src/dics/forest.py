@@ -355,9 +355,9 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         max_features = self._n_features_drawn()
         n_rows, n_features = data.X.shape
         sampling = self.feature_sampling if max_features < n_features else "none"
-        order = None
+        order: npt.NDArray[np.int32] | None = None
         if sampling == "node":
-            order = _core.forest_order(dictionary.offsets, data.seed)
+            order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
             n_features = len(order)
         width = forest_code_width(sampling, n_features)
         codes = encode(data.X, dictionary, width, data.n_threads, order)
