@@ -116,8 +116,11 @@ class DrawnSearch {
         const bool tiny = method_for(*node_) == Method::tiny;
         Split best;
         for (std::int64_t j = 0; j < n_features; ++j) {
-            if (!tiny && j % kBatch == 0)
+            if (!tiny && j % kBatch == 0) {
                 fill(j, std::min(n_features, j + kBatch), hist_);
+                sum_bins(shape_, r_, node_->begin, node_->end, settings_.n_classes,
+                         hist_.data());
+            }
             const CandidateList::Range range = candidates_.of_feature(j);
             const auto n = static_cast<int>(range.last - range.first);
             if (n == 0)
@@ -130,7 +133,8 @@ class DrawnSearch {
                                                n_thresholds, thresholds, n)
                      : scanner_.scan_some(shape_, hist_.data(),
                                           static_cast<int>(j % kBatch), n_thresholds,
-                                          *node_, *totals_, limits(), thresholds, n);
+                                          *node_, *totals_, limits(),
+                                          {thresholds, static_cast<std::size_t>(n)});
             const Split split = as_split(cut, f);
             if (split.beats(best))
                 best = split;

@@ -103,6 +103,22 @@ void fill_histograms(const HistogramShape& shape, const std::uint8_t* codes,
     }
 }
 
+// Turns the counts of rows begin..end-1 into running sums along the bins: what lies
+// below a threshold is then one number a class. Sums can be subtracted like counts.
+template <class Count>
+void sum_bins(const HistogramShape& shape, const NodeRows<Count>& r, std::int64_t begin,
+              std::int64_t end, int n_classes, Count* hist) {
+    auto sum = [&](std::int64_t slice) {
+        Count* at = hist + slice * shape.slice();
+        for (std::int64_t i = shape.n_lanes; i < shape.slice(); ++i)
+            at[i] += at[i - shape.n_lanes];
+    };
+    for (const std::uint32_t label : classes_of(r, begin, end))
+        sum(label);
+    if (shape.n_slices > n_classes)
+        sum(n_classes);
+}
+
 // Takes the counts of rows begin..end-1 (in `what`) out of `from`.
 template <class Count>
 void subtract_histograms(const HistogramShape& shape, Count* from, const Count* what,
@@ -160,26 +176,46 @@ class HistogramScanner {
         return cuts_;
     }
 
-    // The best of some thresholds of feature j.
-    template <class Counter>
-    Cut scan_some(const HistogramShape& shape, const Counter* hist, int j,
+    // The best of some thresholds of feature j; `sums` are histograms after sum_bins.
+    Cut scan_some(const HistogramShape& shape, const Count* sums, int j,
                   int n_thresholds, const OpenNode& node,
                   const NodeTotals<Count>& totals, const Limits& limits,
-                  const std::int32_t* thresholds, int n) {
+                  std::span<const std::int32_t> thresholds) {
         find_present(totals);
-        const ScanArgs<Count> args =
-            alone(shape, hist, j, n_thresholds, node, totals, limits);
+        left_.resize(present_.size());
+        const bool rows_apart = counts_rows_in(shape, totals);
+        const CandidateArgs<Count> args{
+            sums + j,
+            shape.slice(),
+            shape.n_lanes,
+            n_thresholds,
+            thresholds.data(),
+            static_cast<int>(thresholds.size()),
+            present_.data(),
+            static_cast<int>(present_.size()),
+            rows_apart ? (shape.n_slices - 1) * shape.slice() : -1,
+            present_totals_.data(),
+            totals.weight,
+            rows_apart ? node.size() : static_cast<std::int64_t>(totals.weight),
+            limits.min_leaf,
+            limits.min_weight,
+            left_.data()};
         if constexpr (!std::is_same_v<Crit, Gini>) {
-            return plain::scan_candidates<Crit>(args, thresholds, n);
+            return plain::scan_candidates<Crit>(args);
         } else if constexpr (sizeof(Count) == 4) {
-            return kernels().scan_candidates_gini_32(args, thresholds, n);
+            return kernels().scan_candidates_gini_32(args);
         } else {
-            return kernels().scan_candidates_gini_64(args, thresholds, n);
+            return kernels().scan_candidates_gini_64(args);
         }
     }
 
   private:
     static constexpr double kBoundError = 1e-5;  // ten times what rounding can do
+
+    static bool counts_rows_in(const HistogramShape& shape,
+                               const NodeTotals<Count>& totals) {
+        return shape.n_slices > static_cast<int>(totals.counts.size());
+    }
 
     void find_present(const NodeTotals<Count>& totals) {
         present_.clear();
@@ -269,9 +305,8 @@ class HistogramScanner {
                           int n_thresholds, const OpenNode& node,
                           const NodeTotals<Count>& totals, const Limits& limits) {
         const auto n_classes = static_cast<int>(present_.size());
-        const bool counts_rows =
-            shape.n_slices > static_cast<int>(totals.counts.size());
-        const int width = n_classes + (counts_rows ? 1 : 0);
+        const bool rows_apart = counts_rows_in(shape, totals);
+        const int width = n_classes + (rows_apart ? 1 : 0);
         const int n_bins = n_thresholds + 1;
         turned_.resize(static_cast<std::size_t>((n_bins + 1) * width));
         left_.resize(static_cast<std::size_t>(n_classes));
@@ -288,7 +323,7 @@ class HistogramScanner {
                 present_totals_.data(),
                 totals.sum,
                 totals.weight,
-                counts_rows ? node.size() : static_cast<std::int64_t>(totals.weight),
+                rows_apart ? node.size() : static_cast<std::int64_t>(totals.weight),
                 limits.min_leaf,
                 limits.min_weight,
                 left_.data()};

@@ -268,7 +268,8 @@ class HistogramSearch {
         }
         return scratch.scanner.scan_some(
             shape(block), hists, static_cast<int>(f - block * codes_.width),
-            n_thresholds, node, context.totals, limits(), thresholds, n);
+            n_thresholds, node, context.totals, limits(),
+            {thresholds, static_cast<std::size_t>(n)});
     }
 
     Split as_split(const Cut& cut, std::int64_t f, const OpenNode& node) const {
@@ -341,6 +342,8 @@ class HistogramSearch {
         fill_histograms(
             shape(block), codes_.block(block), codes_.width, [](int j) { return j; },
             r_, begin, end, settings_.n_classes, kFirstLine, hists);
+        if (draws())
+            sum_bins(shape(block), r_, begin, end, settings_.n_classes, hists);
     }
 
     Codes codes_;

@@ -57,6 +57,26 @@ struct ScanArgs {
     Count* left;            // scratch, [n_classes]
 };
 
+// Some thresholds of one feature, in histograms whose bins are summed up.
+template <class Count>
+struct CandidateArgs {
+    const Count* sums;   // of the feature, [slice][bin][lane]; see HistogramShape
+    std::int64_t slice;  // its size
+    int n_lanes;
+    int n_thresholds;
+    const std::int32_t* thresholds;  // the candidates, rising
+    int n_candidates;
+    const int* present;  // classes that occur in the node
+    int n_present;
+    std::int64_t row_slice;  // where rows are counted; -1: weights are rows
+    const Count* total;      // [n_present] of the node
+    Count total_weight;
+    std::int64_t n_rows;
+    std::int64_t min_leaf;
+    Count min_weight;
+    Count* left;  // scratch, [n_present]
+};
+
 // The best cut of one feature: thresholds lo..hi cut the node's rows in the same place.
 // lo = -1: everything present goes right and only NaN goes left (threshold -inf).
 struct Cut {
@@ -158,10 +178,8 @@ struct Kernels {
 
     Cut (*scan_gini_32)(const ScanArgs<std::uint32_t>&);
     Cut (*scan_gini_64)(const ScanArgs<std::uint64_t>&);
-    Cut (*scan_candidates_gini_32)(const ScanArgs<std::uint32_t>&, const std::int32_t*,
-                                   int);
-    Cut (*scan_candidates_gini_64)(const ScanArgs<std::uint64_t>&, const std::int32_t*,
-                                   int);
+    Cut (*scan_candidates_gini_32)(const CandidateArgs<std::uint32_t>&);
+    Cut (*scan_candidates_gini_64)(const CandidateArgs<std::uint64_t>&);
     // An upper bound of each feature's best score with NaN to the right, but for
     // rounding: a relative error of 1e-6.
     void (*bound_gini_16)(const BoundArgs<std::uint16_t>&, float*);

@@ -115,10 +115,10 @@ Cut scan_histogram(const ScanArgs<Count>& a) {
 }
 
 template <class Crit, class Count>
-inline double score_left(const ScanArgs<Count>& a, Count left_weight) {
+inline double score_left(const CandidateArgs<Count>& a, Count left_weight) {
     using W = typename Wide<Count>::type;
     W left_sum = 0, right_sum = 0;
-    for (int c = 0; c < a.n_classes; ++c) {
+    for (int c = 0; c < a.n_present; ++c) {
         left_sum += Crit::template term<Count>(a.left[c]);
         right_sum += Crit::template term<Count>(a.total[c] - a.left[c]);
     }
@@ -126,65 +126,53 @@ inline double score_left(const ScanArgs<Count>& a, Count left_weight) {
                                        a.total_weight - left_weight);
 }
 
-template <class Crit, class Count>
-void scan_candidates_side(const ScanArgs<Count>& a, const std::int32_t* thresholds,
-                          int n, bool missing_left, Cut& best) {
-    Count left_weight = 0;
-    std::int64_t left_rows = 0;
-    auto take = [&](int bin) {
-        const Count* h = a.hist + static_cast<std::int64_t>(bin) * a.width;
-        Count weight = 0;
-        for (int c = 0; c < a.n_classes; ++c) {
-            a.left[c] += h[c];
-            weight += h[c];
-        }
-        left_weight += weight;
-        left_rows +=
-            static_cast<std::int64_t>(a.width > a.n_classes ? h[a.n_classes] : weight);
-    };
-    for (int c = 0; c < a.n_classes; ++c)
-        a.left[c] = 0;
-    if (missing_left)
-        take(a.n_bins);
-    int bin = 0;
-    int first = 0;  // of the candidates that cut in the same place
-    bool leads = false;
-    for (int i = 0; i < n; ++i) {
-        const std::int64_t rows_before = left_rows;
-        for (; bin <= thresholds[i]; ++bin)
-            take(bin);
-        if (i == 0 || left_rows != rows_before) {
-            first = i;
-            leads = false;
-            const Count right_weight = a.total_weight - left_weight;
-            if (left_rows >= a.min_leaf && a.n_rows - left_rows >= a.min_leaf &&
-                left_weight >= a.min_weight && right_weight >= a.min_weight) {
-                const double score = score_left<Crit>(a, left_weight);
-                leads = score > best.score;
-                if (leads)
-                    best.score = score;
-            }
-        }
-        if (leads) {
-            best.lo = best.hi = thresholds[(first + i) / 2];
-            best.missing_left = missing_left;
-        }
-    }
-}
-
 // The best of some thresholds (rising) alone; the middle one of those that cut in the
 // same place.
 template <class Crit, class Count>
-Cut scan_candidates(const ScanArgs<Count>& a, const std::int32_t* thresholds, int n) {
+Cut scan_candidates(const CandidateArgs<Count>& a) {
     Cut best;
-    scan_candidates_side<Crit>(a, thresholds, n, false, best);
-    const Count* missing = a.hist + static_cast<std::int64_t>(a.n_bins) * a.width;
-    Count n_missing = 0;
-    for (int c = 0; c < a.n_classes; ++c)
-        n_missing += missing[c];
-    if (n_missing > 0) {
-        scan_candidates_side<Crit>(a, thresholds, n, true, best);
-        best.saw_missing = true;
+    const Count* all = a.sums + std::int64_t{a.n_thresholds + 1} * a.n_lanes;
+    const Count* but_missing = a.sums + std::int64_t{a.n_thresholds} * a.n_lanes;
+    for (int c = 0; c < a.n_present; ++c) {
+        const std::int64_t slice = a.present[c] * a.slice;
+        best.saw_missing |= all[slice] != but_missing[slice];
+    }
+    for (const bool missing_left : {false, true}) {
+        if (missing_left && !best.saw_missing)
+            break;
+        std::int64_t rows_before = -1;
+        int first = 0;  // of the candidates that cut in the same place
+        bool leads = false;
+        for (int i = 0; i < a.n_candidates; ++i) {
+            const Count* below = a.sums + std::int64_t{a.thresholds[i]} * a.n_lanes;
+            auto count = [&](std::int64_t slice) {
+                const Count missing = all[slice] - but_missing[slice];
+                return below[slice] + (missing_left ? missing : Count{0});
+            };
+            Count left_weight = 0;
+            for (int c = 0; c < a.n_present; ++c) {
+                a.left[c] = count(a.present[c] * a.slice);
+                left_weight += a.left[c];
+            }
+            const auto left_rows = static_cast<std::int64_t>(
+                a.row_slice < 0 ? left_weight : count(a.row_slice));
+            if (left_rows != rows_before) {
+                rows_before = left_rows;
+                first = i;
+                const Count right_weight = a.total_weight - left_weight;
+                leads = false;
+                if (left_rows >= a.min_leaf && a.n_rows - left_rows >= a.min_leaf &&
+                    left_weight >= a.min_weight && right_weight >= a.min_weight) {
+                    const double score = score_left<Crit>(a, left_weight);
+                    leads = score > best.score;
+                    best.score = leads ? score : best.score;
+                }
+            }
+            if (leads) {
+                best.lo = best.hi = a.thresholds[(first + i) / 2];
+                best.missing_left = missing_left;
+            }
+        }
     }
     return best;
 }
