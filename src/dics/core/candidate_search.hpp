@@ -95,11 +95,12 @@ class CandidateSearch {
         return best;
     }
 
-    bool goes_left(const Split& split, std::uint32_t row) const {
-        const T x = X_(row, split.feature);
-        if (x != x)
-            return split.missing_left;
-        return x < dictionary_.thresholds(split.feature)[split.index];
+    auto left_side(const Split& split) const {
+        const float threshold = dictionary_.thresholds(split.feature)[split.index];
+        return [this, split, threshold](std::uint32_t row) {
+            const T x = X_(row, split.feature);
+            return x != x ? split.missing_left : x < threshold;
+        };
     }
 
     // Line 8 of Algorithm 2 taken literally: the used split leaves the dictionary.

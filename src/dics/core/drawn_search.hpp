@@ -54,11 +54,8 @@ class DrawnSearch {
         return settings_.max_candidates > 0 ? best_candidate() : best_cut();
     }
 
-    bool goes_left(const Split& split, std::uint32_t row) const {
-        const int code = code_of(row, split.feature);
-        if (code == dictionary_.count(split.feature) + 1)
-            return split.missing_left;
-        return code <= split.index;
+    CodeSide left_side(const Split& split) const {
+        return {codes_, dictionary_, split};
     }
 
     void pass_on(OpenNode&, OpenNode&, bool, OpenNode&, bool, Context&) {}

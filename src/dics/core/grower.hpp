@@ -213,9 +213,8 @@ class Grower {
     // Lines 10 and 11: the rows go to the two sides.
     void divide(const OpenNode& node, Split& split, std::vector<GrownNode>& nodes,
                 OpenNode& left, OpenNode& right) {
-        const std::int64_t middle = r_.partition(
-            node.begin, node.end,
-            [&](std::uint32_t row) { return search_.goes_left(split, row); });
+        const std::int64_t middle =
+            r_.partition(node.begin, node.end, search_.left_side(split));
         // No NaN seen here: later ones go with the larger child.
         if (!split.saw_missing) {
             split.missing_left =

@@ -149,11 +149,8 @@ class HistogramSearch {
         return best;
     }
 
-    bool goes_left(const Split& split, std::uint32_t row) const {
-        const int code = codes_.column(split.feature)[std::int64_t{row} * codes_.width];
-        if (code == dictionary_.count(split.feature) + 1)
-            return split.missing_left;
-        return code <= split.index;
+    CodeSide left_side(const Split& split) const {
+        return {codes_, dictionary_, split};
     }
 
     // Hands the parent's histogram on: the smaller child is counted, the larger one is

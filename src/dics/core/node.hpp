@@ -181,6 +181,25 @@ struct Split {
     }
 };
 
+// Which rows a split sends left, from the codes of its feature.
+struct CodeSide {
+    const std::uint8_t* column;
+    std::int64_t stride;
+    int index;         // codes up to this one go left
+    int missing_code;  // -1 if NaN goes right, where its code sends it anyway
+
+    CodeSide(const Codes& codes, const Dictionary& dictionary, const Split& split)
+        : column(codes.column(split.feature)),
+          stride(codes.width),
+          index(split.index),
+          missing_code(split.missing_left ? dictionary.count(split.feature) + 1 : -1) {}
+
+    bool operator()(std::uint32_t row) const {
+        const int code = column[std::int64_t{row} * stride];
+        return (code <= index) | (code == missing_code);
+    }
+};
+
 inline std::uint64_t tie_number(std::uint64_t key, std::int64_t feature) {
     return combine(key, 0x7469650000000000ull + static_cast<std::uint64_t>(feature));
 }
