@@ -32,10 +32,6 @@ class DrawnSearch {
           min_weight_(min_weight),
           n_slices_(settings.n_classes + (counts_rows(rows, settings) ? 1 : 0)),
           draw_(draw) {
-        const std::int64_t mean_counts =
-            (dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2) *
-            n_slices_;
-        small_rows_ = std::max(kMinHistogramRows, mean_counts / kCountsPerSmallRow);
         mean_bins_ =
             dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;
     }
@@ -65,8 +61,6 @@ class DrawnSearch {
     enum class Method { tiny, sort, histogram };
 
     static constexpr std::int64_t kBatch = 64;
-    static constexpr std::int64_t kMinHistogramRows = 16;
-    static constexpr std::int64_t kCountsPerSmallRow = 16;
 
     Split best_cut() {
         const Method method = method_for(*node_);
@@ -89,16 +83,32 @@ class DrawnSearch {
     // Cuts of features first..last-1 of those drawn, from counters that are as narrow
     // as the node allows.
     const Cut* scan(std::int64_t first, std::int64_t last, double floor) {
-        auto scan_in = [&](auto& hist) {
-            fill(first, last, hist);
-            return scanner_
-                .scan_all(shape_, hist.data(), n_thresholds_, *node_, *totals_,
-                          limits(), floor)
-                .data();
-        };
         const bool narrow = sizeof(Count) == 4 && n_slices_ == settings_.n_classes &&
                             totals_->weight <= kBoundedWeight<std::uint16_t>;
-        return narrow ? scan_in(narrow_hist_) : scan_in(hist_);
+        return narrow ? scan_in(narrow_hist_, first, last, floor)
+                      : scan_in(hist_, first, last, floor);
+    }
+
+    template <class Counter>
+    const Cut* scan_in(std::vector<Counter>& hist, std::int64_t first,
+                       std::int64_t last, double floor) {
+        fill(first, last, hist);
+        // In small nodes many features divide the classes equally well.
+        const bool tiny = prepare_tiny();
+        return scanner_.scan_all(
+            shape_, hist.data(), n_thresholds_, *totals_, limits(), floor, [&](int j) {
+                return tiny
+                           ? search_small(
+                                 features_[static_cast<std::size_t>(first + j)],
+                                 Method::tiny, floor)
+                           : scanner_.scan_one(shape_, hist.data(), j, n_thresholds_[j],
+                                               *node_, *totals_, limits());
+            });
+    }
+
+    bool prepare_tiny() {
+        return tiny_.prepare(r_, *node_, *totals_, settings_.min_samples_leaf,
+                             min_weight_);
     }
 
     // k thresholds of the features drawn, instead of all of them.
@@ -158,25 +168,20 @@ class DrawnSearch {
         return codes_.data[row * codes_.width + feature];
     }
 
-    // The cheapest of those that can do it. Costs in cycles, fitted to trees of full
-    // depth of MNIST, CIFAR-10, otto and magic (2026-11).
+    // The cheapest of those that can do it, by costs in cycles that were fitted to
+    // trees of full depth: 20000 rows of MNIST, CIFAR-10, otto, letter, electricity and
+    // helena_part, whose times change by no more than a tenth around them (2026-11).
     Method method_for(const OpenNode& node) {
         int n_classes = 0;
         for (const Count count : totals_->counts)
             n_classes += count > 0 ? 1 : 0;
-        const double n_groups =
-            static_cast<double>((max_features_ + kLaneGroup - 1) / kLaneGroup);
-        const double touches =
-            static_cast<double>(node.size()) * static_cast<double>(max_features_);
-        static const double k1 = std::getenv("K1") ? atof(std::getenv("K1")) : 3,
-                            k2 = std::getenv("K2") ? atof(std::getenv("K2")) : 20,
-                            k3 = std::getenv("K3") ? atof(std::getenv("K3")) : 36,
-                            k4 = std::getenv("K4") ? atof(std::getenv("K4")) : 40;
-        const double scan = n_groups * mean_bins_ * (k1 * n_classes + k2) + 4 * touches;
-        if (scan > k3 * touches &&
-            tiny_.prepare(r_, node, *totals_, settings_.min_samples_leaf, min_weight_))
+        const std::int64_t n_groups = (max_features_ + kLaneGroup - 1) / kLaneGroup;
+        const std::int64_t touches = node.size() * max_features_;
+        const std::int64_t histogram =
+            n_groups * mean_bins_ * (3 * n_classes + 20) + 4 * touches;
+        if (histogram > 30 * touches && prepare_tiny())
             return Method::tiny;
-        return scan > k4 * touches ? Method::sort : Method::histogram;
+        return histogram > 15 * touches ? Method::sort : Method::histogram;
     }
 
     Cut search_small(std::int64_t f, Method method, double floor) {
@@ -256,8 +261,7 @@ class DrawnSearch {
     Count min_weight_;
     int n_slices_;
     FeatureDraw& draw_;
-    std::int64_t small_rows_ = 0;
-    double mean_bins_ = 0;
+    std::int64_t mean_bins_ = 0;
 
     // Of the node being searched.
     const OpenNode* node_ = nullptr;

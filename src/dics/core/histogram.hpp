@@ -147,24 +147,22 @@ class HistogramScanner {
     };
 
     // The best cut of each feature, where it reaches `floor` (others may be missing).
-    // Counts are in 32 or 64 bits, or in 16 if the node is that small. The answer lives
-    // until the next call.
-    template <class Counter>
-    std::vector<Cut>& scan_all(const HistogramShape& shape, const Counter* hist,
-                               const int* n_thresholds, const OpenNode& node,
-                               const NodeTotals<Count>& totals, const Limits& limits,
-                               double floor) {
+    // Counts are in 32 or 64 bits, or in 16 if the node is that small. `exact(j)` finds
+    // the best cut of feature j. The answer lives until the next call.
+    template <class Counter, class Exact>
+    const Cut* scan_all(const HistogramShape& shape, const Counter* hist,
+                        const int* n_thresholds, const NodeTotals<Count>& totals,
+                        const Limits& limits, double floor, Exact exact) {
         cuts_.assign(static_cast<std::size_t>(shape.n_features), Cut{});
         find_present(totals);
         auto scan_exactly = [&](int j) {
-            cuts_[j] =
-                scan(alone(shape, hist, j, n_thresholds[j], node, totals, limits));
+            cuts_[j] = exact(j);
             floor = std::max(floor, cuts_[j].score);
         };
         if (!find_bounds(shape, hist, n_thresholds, totals, limits)) {
             for (int j = 0; j < shape.n_features; ++j)
                 scan_exactly(j);
-            return cuts_;
+            return cuts_.data();
         }
         const auto first = static_cast<int>(
             std::max_element(bounds_.begin(), bounds_.end()) - bounds_.begin());
@@ -173,7 +171,15 @@ class HistogramScanner {
             if (j != first && bounds_[j] >= floor * (1 - kBoundError))
                 scan_exactly(j);
         }
-        return cuts_;
+        return cuts_.data();
+    }
+
+    // The best cut of feature j, inside scan_all.
+    template <class Counter>
+    Cut scan_one(const HistogramShape& shape, const Counter* hist, int j,
+                 int n_thresholds, const OpenNode& node,
+                 const NodeTotals<Count>& totals, const Limits& limits) {
+        return scan(alone(shape, hist, j, n_thresholds, node, totals, limits));
     }
 
     // The best of some thresholds of feature j; `sums` are histograms after sum_bins.

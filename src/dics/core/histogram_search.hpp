@@ -217,11 +217,7 @@ class HistogramSearch {
         const std::int64_t first = block * codes_.width;
         const bool scans = hists && !draws();
         const Cut* cuts =
-            scans ? scratch.scanner
-                        .scan_all(shape(block), hists, n_thresholds_.data() + first,
-                                  node, context.totals, limits(), -1.0e308)
-                        .data()
-                  : nullptr;
+            scans ? scan_block(block, hists, node, context, scratch) : nullptr;
         Split best;
         for (std::int64_t f = first; f < end_of(block); ++f) {
             if (dictionary_.count(f) == 0)
@@ -235,6 +231,17 @@ class HistogramSearch {
                 best = split;
         }
         return best;
+    }
+
+    const Cut* scan_block(std::int64_t block, const Count* hists, const OpenNode& node,
+                          const Context& context, Scratch& scratch) const {
+        const int* n_thresholds = n_thresholds_.data() + block * codes_.width;
+        return scratch.scanner.scan_all(shape(block), hists, n_thresholds,
+                                        context.totals, limits(), -1.0e308, [&](int j) {
+                                            return scratch.scanner.scan_one(
+                                                shape(block), hists, j, n_thresholds[j],
+                                                node, context.totals, limits());
+                                        });
     }
 
     // In a node too small for histograms.
@@ -263,10 +270,10 @@ class HistogramSearch {
             return context.tiny.search_candidates(codes_.column(f), codes_.width,
                                                   n_thresholds, thresholds, n);
         }
-        return scratch.scanner.scan_some(
-            shape(block), hists, static_cast<int>(f - block * codes_.width),
-            n_thresholds, node, context.totals, limits(),
-            {thresholds, static_cast<std::size_t>(n)});
+        return scratch.scanner.scan_some(shape(block), hists,
+                                         static_cast<int>(f - block * codes_.width),
+                                         n_thresholds, node, context.totals, limits(),
+                                         {thresholds, static_cast<std::size_t>(n)});
     }
 
     Split as_split(const Cut& cut, std::int64_t f, const OpenNode& node) const {
