@@ -61,6 +61,7 @@ class DrawnSearch {
     enum class Method { tiny, sort, histogram };
 
     static constexpr std::int64_t kBatch = 64;
+    static constexpr std::int64_t kFetchedRows = 256;
 
     Split best_cut() {
         const Method method = method_for(*node_);
@@ -151,6 +152,8 @@ class DrawnSearch {
 
     void draw_varying_features() {
         draw_.begin(node_->key, node_->depth);
+        if (node_->size() <= kFetchedRows)
+            fetch_lines();
         features_.clear();
         std::int32_t feature;
         while (static_cast<std::int64_t>(features_.size()) < max_features_ &&
@@ -162,6 +165,17 @@ class DrawnSearch {
             }
         }
         draw_.end();
+    }
+
+    // Asks for the codes of a small node's rows all at once: they come from anywhere in
+    // memory, and the look at the first of them would wait for each in turn.
+    void fetch_lines() {
+        for (std::int64_t i = node_->begin; i < node_->end; ++i) {
+            const std::uint8_t* row =
+                codes_.data + std::int64_t{r_.rows[i]} * codes_.width;
+            for (const std::int32_t line : draw_.lines())
+                __builtin_prefetch(row + line);
+        }
     }
 
     int code_of(std::int64_t row, std::int64_t feature) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,12 @@ class FeatureDraw {
         known_ = constant_.data() + level * n_words_;
         for (std::size_t w = 0; w < n_words_; ++w)
             known_[w] = level == 0 ? 0 : known_[w - n_words_];
+        next_menu();
+    }
+
+    // The lines of the first menu, by their first features.
+    std::span<const std::int32_t> lines() const {
+        return {lines_.data(), n_lines_used_};
     }
 
     // The next feature; false if there is none.
