@@ -21,15 +21,13 @@ import sklearn
 from common import (
     RESULTS,
     Data,
-    MissingData,
     Steps,
     load,
     make_parser,
     markdown_table,
     print_header,
-    print_skipped,
+    run_sets,
     save_json,
-    show_steps,
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -253,22 +251,19 @@ def main(argv: list[str] | None = None) -> None:
 
     run, n_steps = (compare_sources, 5) if options.sources else (compare, 2)
     cache = Cache(options.cache)
-    rows, skipped = [], []
-    per_set = n_steps * len(DEPTHS)
-    with show_steps(per_set * len(options.datasets)) as steps:
-        for name in options.datasets:
-            try:
-                rows += run(name, DEPTHS, options.splits, cache, steps)
-            except MissingData as error:
-                steps.skip(per_set, str(error))
-                skipped.append(str(error))
+    results = run_sets(
+        options.datasets,
+        n_steps * len(DEPTHS),
+        lambda name, steps: run(name, DEPTHS, options.splits, cache, steps),
+    )
+    rows = results.rows
     content: dict[str, Any] = {"rows": rows}
     if options.sources:
         print_sources(rows, DEPTHS)
     else:
         content["summary"] = summarize(rows, DEPTHS)
         print_comparison(rows, content["summary"])
-    print_skipped(skipped)
+    results.print_skipped()
     print(f"\nOldest result of DecisionTreeClassifier: {cache.oldest()}.")
     save_json(options.json, "sources" if options.sources else "accuracy", **content)
 

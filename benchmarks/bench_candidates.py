@@ -9,17 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from common import (
-    MissingData,
     Steps,
     load,
     make_parser,
-    markdown_table,
     measure,
     print_header,
-    print_skipped,
+    run_sets,
     save_json,
     show_seconds,
-    show_steps,
 )
 
 from dics import CentroidCandidates
@@ -29,7 +26,7 @@ DATASETS = ("mnist", "fashion_mnist", "cifar10", "synthetic_10000x1000", "digits
 GUIDE = {"cifar10": 0.080, "mnist": 0.040, "fashion_mnist": 0.040}
 
 
-def run_dataset(name: str, steps: Steps) -> dict[str, Any]:
+def run_dataset(name: str, steps: Steps) -> list[dict[str, Any]]:
     split = load(name).split()
     X, y = split.X_train, split.y_train
     row: dict[str, Any] = {"data": name, "shape": split.shape, "guide": GUIDE.get(name)}
@@ -44,7 +41,7 @@ def run_dataset(name: str, steps: Steps) -> dict[str, Any]:
         timing, fitted = measure(lambda source=source: source.fit(X, y))
         row[label] = timing.seconds
         row[f"{label}_thresholds"] = float(fitted.n_thresholds_.mean())
-    return row
+    return [row]
 
 
 def as_cells(row: dict[str, Any]) -> list[str]:
@@ -63,25 +60,17 @@ def as_cells(row: dict[str, Any]) -> list[str]:
 def main(argv: list[str] | None = None) -> None:
     options = make_parser(__doc__, DATASETS).parse_args(argv)
     print_header("Candidates")
-    rows, skipped = [], []
-    with show_steps(3 * len(options.datasets)) as steps:
-        for name in options.datasets:
-            try:
-                rows.append(run_dataset(name, steps))
-            except MissingData as error:
-                steps.skip(3, str(error))
-                skipped.append(str(error))
+    results = run_sets(options.datasets, 3, run_dataset)
     columns = ["data", "shape", "X.sum()"]
     columns += ["default", "passes", "thresholds", "paper", "passes", "thresholds"]
     columns.append("guide for default")
-    if rows:
-        print(markdown_table(columns, [as_cells(row) for row in rows]))
-    print_skipped(skipped)
+    results.print_table(columns, as_cells)
+    results.print_skipped()
     print(
         "\ndefault: CentroidCandidates().fit(X, y). paper: CentroidCandidates.paper()."
         "\npasses: time divided by that of X.sum(). thresholds: mean of the features."
     )
-    save_json(options.json, "candidates", rows=rows)
+    save_json(options.json, "candidates", rows=results.rows)
 
 
 if __name__ == "__main__":

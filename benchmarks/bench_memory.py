@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 from common import (
     MissingData,
+    Steps,
     load,
     make_parser,
-    markdown_table,
     print_header,
-    print_skipped,
+    run_sets,
     save_json,
-    show_steps,
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -92,6 +91,14 @@ def run_in_process(dataset: str, model: str) -> dict[str, Any]:
     return dict(result)
 
 
+def run_dataset(name: str, steps: Steps) -> list[dict[str, Any]]:
+    rows = []
+    for model in MODELS:
+        steps.begin(f"{name}: {model}")
+        rows.append(run_in_process(name, model))
+    return rows
+
+
 def as_cells(row: dict[str, Any]) -> list[str]:
     target = TARGETS.get(row["model"]) if row["data"] in DATASETS else None
     verdict = "-"
@@ -115,21 +122,12 @@ def main(argv: list[str] | None = None) -> None:
         return
 
     print_header("Peak memory of a fit")
-    rows, skipped = [], []
-    with show_steps(len(options.datasets) * len(MODELS)) as steps:
-        for name in options.datasets:
-            try:
-                for model in MODELS:
-                    steps.begin(f"{name}: {model}")
-                    rows.append(run_in_process(name, model))
-            except MissingData as error:
-                skipped.append(str(error))
+    results = run_sets(options.datasets, len(MODELS), run_dataset)
     columns = ["data", "shape", "model", "peak", "of float32 X", "target"]
-    if rows:
-        print(markdown_table(columns, [as_cells(row) for row in rows]))
-    print_skipped(skipped)
+    results.print_table(columns, as_cells)
+    results.print_skipped()
     print("\nexhaustive: DecisionTreeClassifier of depth 1. The others have depth 8.")
-    save_json(options.json, "memory", rows=rows)
+    save_json(options.json, "memory", rows=results.rows)
 
 
 if __name__ == "__main__":

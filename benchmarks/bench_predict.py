@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 from common import (
-    MissingData,
     Steps,
     load,
     make_parser,
-    markdown_table,
     measure,
     print_header,
-    print_skipped,
+    run_sets,
     save_json,
     show_ratio,
     show_seconds,
-    show_steps,
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -61,19 +58,11 @@ def as_cells(row: dict[str, Any]) -> list[Any]:
 def main(argv: list[str] | None = None) -> None:
     options = make_parser(__doc__, DATASETS).parse_args(argv)
     print_header("Prediction")
-    rows, skipped = [], []
-    with show_steps(len(DEPTHS) * len(options.datasets)) as steps:
-        for name in options.datasets:
-            try:
-                rows += run_dataset(name, steps)
-            except MissingData as error:
-                steps.skip(len(DEPTHS), str(error))
-                skipped.append(str(error))
+    results = run_sets(options.datasets, len(DEPTHS), run_dataset)
     columns = ["data", "depth", "call", "rows", "DecisionTree", "CGTree", "faster"]
-    if rows:
-        print(markdown_table(columns, [as_cells(row) for row in rows]))
-    print_skipped(skipped)
-    save_json(options.json, "predict", rows=rows)
+    results.print_table(columns, as_cells)
+    results.print_skipped()
+    save_json(options.json, "predict", rows=results.rows)
 
 
 if __name__ == "__main__":

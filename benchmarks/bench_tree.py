@@ -10,18 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from common import (
-    MissingData,
     Steps,
     load,
     make_parser,
-    markdown_table,
-    measure,
+    measure_fit,
     print_header,
-    print_skipped,
+    run_sets,
     save_json,
+    show_fit,
     show_ratio,
-    show_seconds,
-    show_steps,
+    show_verdict,
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -68,59 +66,34 @@ def run_dataset(
     name: str, models: dict[str, Callable[[], Any]], repeats: int | None, steps: Steps
 ) -> dict[str, Any]:
     split = load(name).split()
-    rows, features = split.X_train.shape
     row: dict[str, Any] = {
         "data": name,
-        "rows": rows,
-        "features": features,
-        "classes": split.n_classes,
+        **split.describe(),
         "target_k100": TARGETS.get(name, (None, None))[0],
         "target_whole": TARGETS.get(name, (None, None))[1],
     }
     for model, make in models.items():
         steps.begin(f"{name}: {model}")
-        timing, fitted = measure(
-            lambda make=make: make().fit(split.X_train, split.y_train), repeats
-        )
-        row[model] = {
-            "seconds": timing.seconds,
-            "runs": timing.runs,
-            "spread": round(timing.spread, 3),
-            "accuracy": split.score(fitted),
-        }
-        row[model]["ratio"] = row["exhaustive"]["seconds"] / timing.seconds
+        row[model], _ = measure_fit(make, split, repeats)
+        row[model]["ratio"] = row["exhaustive"]["seconds"] / row[model]["seconds"]
     return row
 
 
-def time_cell(result: dict[str, Any]) -> str:
-    return show_seconds(result["seconds"]) + ("*" if result["runs"] == 1 else "")
+COLUMNS = ["data", "shape", "K", "exhaustive"]
+COLUMNS += ["k=100", "ratio", "target", "whole", "ratio", "target"]
+COLUMNS += ["paper", "ratio", "acc. exh.", "acc. k=100", "acc. whole", "acc. paper"]
 
 
-def target_cell(ratio: float, target: float | None) -> str:
-    if target is None:
-        return "-"
-    return f"{target:g}x {'met' if ratio >= target else 'missed'}"
-
-
-def speed_table(rows: Sequence[dict[str, Any]]) -> str:
-    columns = ["data", "shape", "K", "exhaustive"]
-    columns += ["k=100", "ratio", "target", "whole", "ratio", "target"]
-    columns += ["paper", "ratio", "acc. exh.", "acc. k=100", "acc. whole", "acc. paper"]
-    cells = []
-    for row in rows:
-        peer, k100, whole, paper = (
-            row[model] for model in ("exhaustive", "k100", "whole", "paper")
-        )
-        line = [row["data"], f"{row['rows']} x {row['features']}", row["classes"]]
-        line.append(time_cell(peer))
-        for result, target in ((k100, "target_k100"), (whole, "target_whole")):
-            ratio = result["ratio"]
-            line += [time_cell(result), show_ratio(ratio)]
-            line.append(target_cell(ratio, row[target]))
-        line += [time_cell(paper), show_ratio(paper["ratio"])]
-        line += [f"{m['accuracy']:.4f}" for m in (peer, k100, whole, paper)]
-        cells.append(line)
-    return markdown_table(columns, cells)
+def as_cells(row: dict[str, Any]) -> list[Any]:
+    models = ("exhaustive", "k100", "whole", "paper")
+    peer, k100, whole, paper = (row[model] for model in models)
+    cells = [row["data"], f"{row['rows']} x {row['features']}", row["classes"]]
+    cells.append(show_fit(peer))
+    for fit, target in ((k100, "target_k100"), (whole, "target_whole")):
+        ratio = fit["ratio"]
+        cells += [show_fit(fit), show_ratio(ratio), show_verdict(ratio, row[target])]
+    cells += [show_fit(paper), show_ratio(paper["ratio"])]
+    return cells + [f"{row[model]['accuracy']:.4f}" for model in models]
 
 
 def accuracy_verdicts(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -151,21 +124,18 @@ def main(argv: list[str] | None = None) -> None:
 
     print_header(f"One tree of depth {DEPTH}")
     models = make_models(options.n_jobs)
-    rows, skipped = [], []
-    with show_steps(len(options.datasets) * len(models)) as steps:
-        for name in options.datasets:
-            try:
-                rows.append(run_dataset(name, models, options.repeats, steps))
-            except MissingData as error:
-                steps.skip(len(models), str(error))
-                skipped.append(str(error))
-    if rows:
-        print(speed_table(rows))
-    print_skipped(skipped)
+    results = run_sets(
+        options.datasets,
+        len(models),
+        lambda name, steps: [run_dataset(name, models, options.repeats, steps)],
+    )
+    results.print_table(COLUMNS, as_cells)
+    results.print_skipped()
     print(LEGEND)
-    for verdict in accuracy_verdicts(rows):
+    for verdict in accuracy_verdicts(results.rows):
         print(f"- {verdict}")
-    save_json(options.json, "tree", n_jobs=options.n_jobs, depth=DEPTH, rows=rows)
+    content = {"n_jobs": options.n_jobs, "depth": DEPTH, "rows": results.rows}
+    save_json(options.json, "tree", **content)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,10 @@ class Split(NamedTuple):
     def n_classes(self) -> int:
         return len(np.unique(self.y_train))
 
+    def describe(self) -> dict[str, int]:
+        rows, features = self.X_train.shape
+        return {"rows": rows, "features": features, "classes": self.n_classes}
+
 
 def known_datasets() -> list[str]:
     return [*REAL, *BUNDLED, *SYNTHETIC]
@@ -157,9 +161,6 @@ class Timing:
     runs: int
     spread: float  # (slowest - quickest) / median
 
-    def __str__(self) -> str:
-        return show_seconds(self.seconds) + ("*" if self.runs == 1 else "")
-
 
 def measure(call: Callable[[], Any], repeats: int | None = None) -> tuple[Timing, Any]:
     """Time a call and return what it returned.
@@ -177,6 +178,20 @@ def measure(call: Callable[[], Any], repeats: int | None = None) -> tuple[Timing
         times.append(seconds)
     middle = median(times)
     return Timing(middle, runs, (max(times) - min(times)) / middle), result
+
+
+def measure_fit(
+    make: Callable[[], Any], split: Split, repeats: int | None = None
+) -> tuple[dict[str, Any], Any]:
+    """Time the whole fit of a new model; return that with its accuracy, and a model."""
+    timing, model = measure(lambda: make().fit(split.X_train, split.y_train), repeats)
+    result = {
+        "seconds": timing.seconds,
+        "runs": timing.runs,
+        "spread": round(timing.spread, 3),
+        "accuracy": split.score(model),
+    }
+    return result, model
 
 
 def _seconds(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -199,6 +214,18 @@ def show_seconds(seconds: float) -> str:
 
 def show_ratio(ratio: float) -> str:
     return f"{_three_digits(ratio)}x"
+
+
+def show_fit(fit: dict[str, Any]) -> str:
+    """Show the time of what measure_fit returned; a star if it ran once."""
+    return show_seconds(fit["seconds"]) + ("*" if fit["runs"] == 1 else "")
+
+
+def show_verdict(ratio: float, target: float | None) -> str:
+    """Say whether something is at least as many times faster as it should be."""
+    if target is None:
+        return "-"
+    return f"{target:g}x {'met' if ratio >= target else 'missed'}"
 
 
 def _three_digits(value: float) -> str:
@@ -319,8 +346,8 @@ class Steps:
             print(f"... {text}", file=sys.stderr, flush=True)
         self._begun += 1
 
-    def skip(self, steps: int, reason: str) -> None:
-        self._begun += steps
+    def skip_to(self, step: int, reason: str) -> None:
+        self._begun = step
         self._console.out(f"skipped {reason}", highlight=False)
 
 
@@ -331,10 +358,38 @@ def show_steps(total: int) -> Iterator[Steps]:
         yield steps
 
 
-def print_skipped(reasons: Sequence[str]) -> None:
-    """Say below a table which rows are missing from it, and why."""
-    for reason in reasons:
-        print(f"\nSkipped {reason}.")
+class Results(NamedTuple):
+    """Rows of a benchmark, and why some are missing."""
+
+    rows: list[dict[str, Any]]
+    skipped: list[str]
+
+    def print_table(
+        self, columns: Sequence[str], as_cells: Callable[[dict[str, Any]], Any]
+    ) -> None:
+        if self.rows:
+            print(markdown_table(columns, [as_cells(row) for row in self.rows]))
+
+    def print_skipped(self) -> None:
+        for reason in self.skipped:
+            print(f"\nSkipped {reason}.")
+
+
+def run_sets(
+    names: Sequence[str],
+    steps_per_set: int,
+    run: Callable[[str, Steps], list[dict[str, Any]]],
+) -> Results:
+    """Collect the rows of each set; one that isn't there is skipped."""
+    results = Results([], [])
+    with show_steps(steps_per_set * len(names)) as steps:
+        for done, name in enumerate(names, start=1):
+            try:
+                results.rows.extend(run(name, steps))
+            except MissingData as error:
+                steps.skip_to(done * steps_per_set, str(error))
+                results.skipped.append(str(error))
+    return results
 
 
 # --- command line ----------------------------------------------------------
