@@ -6,6 +6,7 @@ import argparse
 import gc
 import json
 import os
+import pickle
 import platform
 import sys
 import time
@@ -231,6 +232,27 @@ def show_verdict(ratio: float, target: float | None) -> str:
 def _three_digits(value: float) -> str:
     decimals = 2 if value < 9.995 else 1 if value < 99.95 else 0
     return f"{value:.{decimals}f}"
+
+
+# --- size ------------------------------------------------------------------
+
+
+class _Counter:
+    """A file that only counts: a large pickle need not be held."""
+
+    size = 0
+
+    def write(self, data: Any) -> int:
+        n_bytes = memoryview(data).nbytes
+        self.size += n_bytes
+        return n_bytes
+
+
+def pickle_size(model: Any) -> int:
+    """Bytes of a model's pickle."""
+    file = _Counter()
+    pickle.dump(model, file, protocol=pickle.HIGHEST_PROTOCOL)
+    return file.size
 
 
 # --- machine ---------------------------------------------------------------
