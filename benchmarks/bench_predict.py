@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from common import (
@@ -15,54 +16,125 @@ from common import (
     save_json,
     show_ratio,
     show_seconds,
+    show_verdict,
 )
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from dics import CGTreeClassifier
+from dics import CGForestClassifier, CGTreeClassifier
+from dics._threads import effective_n_threads
 
 DATASETS = ("mnist", "letter", "digits", "synthetic_6000x500")
 DEPTHS = (8, None)
-CALLS = ("predict", "predict_proba")
 ROWS = (1, 10_000)
 FIT_ROWS = 10_000  # the trees need not be the best, only of a usual size
 
 
-def run_dataset(name: str, steps: Steps) -> list[dict[str, Any]]:
+class Family(NamedTuple):
+    """A kind of model, the threads its peer may use, and the calls to time."""
+
+    peer: Callable[..., Any]
+    ours: Callable[..., Any]
+    peer_jobs: tuple[int | None, ...]
+    calls: tuple[str, ...]
+    targets: dict[int, float]  # by the number of rows
+
+
+# Threads cost RandomForest more than they gain on one row: it gets its better choice.
+FAMILIES = {
+    "tree": Family(
+        DecisionTreeClassifier,
+        CGTreeClassifier,
+        peer_jobs=(),
+        calls=("predict", "predict_proba"),
+        targets={},
+    ),
+    "forest": Family(
+        RandomForestClassifier,
+        CGForestClassifier,
+        peer_jobs=(effective_n_threads(None), None),
+        calls=("predict_proba",),
+        targets={1: 10, 10_000: 3},
+    ),
+}
+
+
+def time_call(model: Any, call: str, rows: np.ndarray) -> float:
+    return measure(lambda: getattr(model, call)(rows))[0].seconds
+
+
+def time_peer(model: Any, call: str, rows: np.ndarray, family: Family) -> float:
+    if not family.peer_jobs:
+        return time_call(model, call, rows)
+    return min(
+        time_call(model.set_params(n_jobs=n_jobs), call, rows)
+        for n_jobs in family.peer_jobs
+    )
+
+
+def fit_pair(family: Family, depth: int | None, X: Any, y: Any) -> tuple[Any, Any]:
+    options = {"max_depth": depth, "random_state": 0}
+    peer = family.peer(**options)
+    if family.peer_jobs:
+        peer.set_params(n_jobs=family.peer_jobs[0])
+    return peer.fit(X, y), family.ours(**options).fit(X, y)
+
+
+def run_dataset(name: str, fit_rows: int, steps: Steps) -> list[dict[str, Any]]:
     split = load(name).split()
-    X, y = split.X_train[:FIT_ROWS], split.y_train[:FIT_ROWS]
+    X, y = split.X_train[:fit_rows], split.y_train[:fit_rows]
     # Small sets are repeated to fill up the rows to predict.
     many = np.resize(split.X_test, (max(ROWS), X.shape[1]))
     results = []
-    for depth in DEPTHS:
-        steps.begin(f"{name}, depth {depth}")
-        peer = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y)
-        ours = CGTreeClassifier(max_depth=depth, random_state=0).fit(X, y)
-        for call in CALLS:
-            for n_rows in ROWS:
-                rows = np.ascontiguousarray(many[:n_rows])
-                times = [
-                    measure(lambda m=m, c=call, r=rows: getattr(m, c)(r))[0].seconds
-                    for m in (peer, ours)
-                ]
-                case = {"data": name, "depth": depth, "call": call, "rows": n_rows}
-                results.append({**case, "exhaustive": times[0], "ours": times[1]})
+    for kind, family in FAMILIES.items():
+        for depth in DEPTHS:
+            steps.begin(f"{name}, {kind}, depth {depth}")
+            peer, ours = fit_pair(family, depth, X, y)
+            for call in family.calls:
+                for n_rows in ROWS:
+                    rows = np.ascontiguousarray(many[:n_rows])
+                    case = {"data": name, "model": kind, "depth": depth}
+                    case |= {"call": call, "rows": n_rows}
+                    case["exhaustive"] = time_peer(peer, call, rows, family)
+                    case["ours"] = time_call(ours, call, rows)
+                    results.append(case)
     return results
 
 
+COLUMNS = ["data", "model", "depth", "call", "rows"]
+COLUMNS += ["scikit-learn", "dics", "faster", "target"]
+
+
 def as_cells(row: dict[str, Any]) -> list[Any]:
-    times = row["exhaustive"], row["ours"]
-    cells = [row["data"], row["depth"] or "full", row["call"], row["rows"]]
-    return [*cells, *map(show_seconds, times), show_ratio(times[0] / times[1])]
+    ratio = row["exhaustive"] / row["ours"]
+    cells = [row["data"], row["model"], row["depth"] or "full", row["call"]]
+    cells += [row["rows"], show_seconds(row["exhaustive"]), show_seconds(row["ours"])]
+    target = FAMILIES[row["model"]].targets.get(row["rows"])
+    return [*cells, show_ratio(ratio), show_verdict(ratio, target)]
+
+
+LEGEND = """
+scikit-learn: DecisionTreeClassifier, or RandomForestClassifier with all threads or one,
+whichever is faster."""
 
 
 def main(argv: list[str] | None = None) -> None:
-    options = make_parser(__doc__, DATASETS).parse_args(argv)
+    parser = make_parser(__doc__, DATASETS)
+    parser.add_argument(
+        "--fit-rows", type=int, default=FIT_ROWS, help="training rows of the models"
+    )
+    options = parser.parse_args(argv)
     print_header("Prediction")
-    results = run_sets(options.datasets, len(DEPTHS), run_dataset)
-    columns = ["data", "depth", "call", "rows", "DecisionTree", "CGTree", "faster"]
-    results.print_table(columns, as_cells)
+    results = run_sets(
+        options.datasets,
+        len(FAMILIES) * len(DEPTHS),
+        lambda name, steps: run_dataset(name, options.fit_rows, steps),
+    )
+    results.print_table(COLUMNS, as_cells)
     results.print_skipped()
-    save_json(options.json, "predict", rows=results.rows)
+    print(LEGEND)
+    content = {"fit_rows": options.fit_rows, "rows": results.rows}
+    save_json(options.json, "predict", **content)
 
 
 if __name__ == "__main__":
