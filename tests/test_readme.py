@@ -27,6 +27,6 @@ def test_pictures_exist():
 
 
 def test_markers_for_measured_tables():
-    for name in ("tree", "accuracy"):
+    for name in ("tree", "accuracy", "forest", "forest_accuracy"):
         assert TEXT.count(f"<!-- {name}: begin") == 1
         assert TEXT.count(f"<!-- {name}: end -->") == 1

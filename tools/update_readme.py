@@ -1,10 +1,12 @@
 """Write measured tables into README.md, between its markers.
 
-Usage: python tools/update_readme.py [--tree FILE] [--accuracy FILE] [--check]
+Usage: python tools/update_readme.py [--tree FILE] [--accuracy FILE] [--forest FILE]
+           [--forest-accuracy FILE] [--readme FILE] [--check]
 
-The files are what `bench_tree.py --json` and `bench_accuracy.py --json` write; a file
-that doesn't exist leaves its part of the page as it is. With --check nothing is written
-and the exit code says whether the page is up to date.
+The files are what `bench_tree.py`, `bench_accuracy.py`, `bench_forest.py` and
+`bench_accuracy.py --family forest` write with --json; a file that doesn't exist leaves
+its part of the page as it is. With --check nothing is written and the exit code says
+whether the page is up to date.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +25,8 @@ from common import (  # noqa: E402
     RESULTS,
     describe,
     markdown_table,
+    show_fit,
     show_ratio,
-    show_seconds,
 )
 
 README = ROOT / "README.md"
@@ -38,21 +41,64 @@ def tree_text(result: dict[str, Any]) -> str:
     for row in result["rows"]:
         line = [row["data"], f"{row['rows']} x {row['features']}", row["classes"]]
         for model in models:
-            line.append(show_seconds(row[model]["seconds"]))
-            line[-1] += "*" if row[model]["runs"] == 1 else ""
+            line.append(show_fit(row[model]))
             if model != "exhaustive":
                 line.append(show_ratio(row[model]["ratio"]))
         line += [f"{row[model]['accuracy']:.3f}" for model in models]
         cells.append(line)
     parts = [f"Trees of depth {result['depth']}. {describe(result['machine'])}"]
     parts.append(markdown_table(columns, cells))
-    if any(row[model]["runs"] == 1 for row in result["rows"] for model in models):
-        parts.append("*: run once, because it takes long.")
+    parts += explain_star(result, models)
     return "\n\n".join(parts)
 
 
+def explain_star(result: dict[str, Any], models: Sequence[str]) -> list[str]:
+    once = any(row[model]["runs"] == 1 for row in result["rows"] for model in models)
+    return ["*: run once, because it takes long."] if once else []
+
+
+def forest_text(result: dict[str, Any]) -> str:
+    """Two tables: forests of full depth, and shallow ones."""
+    full, shallow = ("rf", "et", "ours"), ("rf_8", "et_8", "ours_8", "paper_8")
+    names = ["`RandomForest`", "`ExtraTrees`", "`CGForest`"]
+    title = f"Forests of {result['n_trees']} trees, {result['n_threads']} threads each."
+    parts = [
+        f"{title} {describe(result['machine'])}",
+        "Depth not limited:",
+        forest_table(result["rows"], full, names),
+        f"Depth {result['depth']}, and the paper's own setting:",
+        forest_table(result["rows"], shallow, [*names, "paper's"]),
+        "faster: than `RandomForest`.",
+    ]
+    return "\n\n".join(parts + explain_star(result, full + shallow))
+
+
+def forest_table(
+    rows: Sequence[dict[str, Any]], models: Sequence[str], names: Sequence[str]
+) -> str:
+    """Lay out times, then accuracies; the first model is what ours are compared to."""
+    peer, n_peers = models[0], 2
+    columns = ["data", "shape", *names[:n_peers]]
+    for name in names[n_peers:]:
+        columns += [name, "faster"]
+    columns += [f"accuracy: {names[0]}", *names[1:]]
+    cells = []
+    for row in rows:
+        line = [row["data"], f"{row['rows']} x {row['features']}"]
+        line += [show_fit(row[model]) for model in models[:n_peers]]
+        for model in models[n_peers:]:
+            ratio = row["ratios"][f"{peer} / {model}"]
+            line += [show_fit(row[model]), show_ratio(ratio)]
+        cells.append(line + [f"{row[model]['accuracy']:.3f}" for model in models])
+    return markdown_table(columns, cells)
+
+
+NAMES = {"tree": ("DecisionTree", "CGTree"), "forest": ("RandomForest", "CGForest")}
+
+
 def accuracy_text(result: dict[str, Any]) -> str:
-    columns = ["data", "depth", "runs", "`DecisionTree`", "`CGTree`", "difference"]
+    peer, ours = NAMES[result.get("family", "tree")]
+    columns = ["data", "depth", "runs", f"`{peer}`", f"`{ours}`", "difference"]
     cells = [
         [
             row["data"],
@@ -76,14 +122,19 @@ def accuracy_text(result: dict[str, Any]) -> str:
     return f"{summary}\n\n{folded}"
 
 
-TEXTS = {"tree": tree_text, "accuracy": accuracy_text}
+TEXTS = {
+    "tree": tree_text,
+    "accuracy": accuracy_text,
+    "forest": forest_text,
+    "forest_accuracy": accuracy_text,
+}
 
 
 def replace_part(page: str, name: str, text: str) -> str:
     """Put the text between the two markers of a name."""
     begin, end = f"<!-- {name}: begin", f"<!-- {name}: end -->"
     if page.count(begin) != 1 or page.count(end) != 1:
-        raise SystemExit(f"{README.name} needs one pair of markers of {name!r}")
+        raise SystemExit(f"the page needs one pair of markers of {name!r}")
     head, rest = page.split(begin)
     marker, rest = rest.split("-->\n", 1)
     tail = rest.split(end, 1)[1]
@@ -93,10 +144,12 @@ def replace_part(page: str, name: str, text: str) -> str:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     for name in TEXTS:
-        parser.add_argument(f"--{name}", type=Path, default=RESULTS / f"{name}.json")
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=Path, default=RESULTS / f"{name}.json")
+    parser.add_argument("--readme", type=Path, default=README)
     parser.add_argument("--check", action="store_true")
     options = vars(parser.parse_args(argv))
-    old = page = README.read_text(encoding="utf-8")
+    old = page = options["readme"].read_text(encoding="utf-8")
     for name, make_text in TEXTS.items():
         file = options[name]
         if file.is_file():
@@ -106,7 +159,7 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{name}: no {file.name}, left as it is", file=sys.stderr)
     if options["check"]:
         return int(page != old)
-    README.write_text(page, encoding="utf-8")
+    options["readme"].write_text(page, encoding="utf-8")
     return 0
 
 
