@@ -399,10 +399,10 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
                 progress=progress.update if self.verbose else None,
                 n_threads=data.n_threads,
             )
+        trees = Trees.from_core(arrays)
         if order is not None:
-            inner = arrays["feature"] >= 0
-            arrays["feature"][inner] = order[arrays["feature"][inner]]
-        return Trees(**arrays)
+            trees.feature[trees.inner] = order[trees.feature[trees.inner]]
+        return trees
 
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree vote on the rows that it didn't draw."""

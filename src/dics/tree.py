@@ -248,7 +248,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             seed=data.seed,
             n_threads=data.n_threads,
         )
-        return Trees(**arrays)
+        return Trees.from_core(arrays)
 
     def _leaves(self, X: Any) -> npt.NDArray[np.int64]:
         check_is_fitted(self, "trees_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +12,11 @@ import scipy.sparse
 from dics import _core
 from dics._validation import Array, FloatArray
 
-OF_NODES = (
-    "feature",
-    "threshold",
-    "left",
-    "missing_left",
-    "n_samples",
-    "weight",
+# What a row on its way down needs to know of a node, in one place: core/grow.hpp.
+NODE = np.dtype(
+    [("feature", "<i4"), ("threshold", "<f4"), ("left", "<i4"), ("n_samples", "<i4")]
 )
+OF_NODES = ("nodes", "missing_left", "weight")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +31,12 @@ class Trees:
 
     Attributes
     ----------
-    feature : int32 array
-        Feature of the split; -1 for a leaf.
-    threshold : float32 array
-        NaN for a leaf; -inf where everything but NaN goes right.
-    left : int32 array
-        Left child. For a leaf, its row in `leaf_values`, or ``~c`` if all its training
-        rows have class number c.
+    nodes : structured array
+        One record a node; see its parts `feature`, `threshold`, `left`, `n_samples`.
     missing_left : uint8 array
         Whether NaN goes left.
-    n_samples : int32 array
-        Training rows in the node.
     weight : float32 array
-        Their weight, in units of the mean weight of a row.
+        Weight of the training rows in the node, in units of the mean weight of a row.
     leaf_values : float32 array of shape (n_mixed_leaves, n_classes)
         Share of each class in each leaf of several classes.
     node_starts : int64 array of shape (n_trees + 1,)
@@ -54,15 +45,46 @@ class Trees:
         Where its rows of `leaf_values` begin.
     """
 
-    feature: npt.NDArray[np.int32]
-    threshold: npt.NDArray[np.float32]
-    left: npt.NDArray[np.int32]
+    nodes: Array
     missing_left: npt.NDArray[np.uint8]
-    n_samples: npt.NDArray[np.int32]
     weight: npt.NDArray[np.float32]
     leaf_values: npt.NDArray[np.float32]
     node_starts: npt.NDArray[np.int64]
     leaf_starts: npt.NDArray[np.int64]
+
+    @classmethod
+    def from_core(cls, arrays: dict[str, Any]) -> Trees:
+        """Take what the core returns."""
+        nodes = arrays["nodes"].view(NODE)[:, 0]
+        return cls(**{**arrays, "nodes": nodes})
+
+    @property
+    def feature(self) -> npt.NDArray[np.int32]:
+        """Feature of the split; -1 for a leaf."""
+        feature: npt.NDArray[np.int32] = self.nodes["feature"]
+        return feature
+
+    @property
+    def threshold(self) -> npt.NDArray[np.float32]:
+        """NaN for a leaf; -inf where everything but NaN goes right."""
+        threshold: npt.NDArray[np.float32] = self.nodes["threshold"]
+        return threshold
+
+    @property
+    def left(self) -> npt.NDArray[np.int32]:
+        """Left child.
+
+        For a leaf, its row in `leaf_values`, or ``~c`` if all its training rows have
+        class number c.
+        """
+        left: npt.NDArray[np.int32] = self.nodes["left"]
+        return left
+
+    @property
+    def n_samples(self) -> npt.NDArray[np.int32]:
+        """Training rows in the node."""
+        n_samples: npt.NDArray[np.int32] = self.nodes["n_samples"]
+        return n_samples
 
     def __len__(self) -> int:
         return len(self.node_starts) - 1
@@ -93,7 +115,7 @@ class Trees:
     @property
     def n_nodes(self) -> int:
         """Number of nodes, leaves included."""
-        return len(self.feature)
+        return len(self.nodes)
 
     @property
     def n_leaves(self) -> int:
@@ -110,12 +132,10 @@ class Trees:
         """Indices of the nodes that aren't leaves."""
         return np.flatnonzero(self.feature >= 0)
 
-    def _walked(self) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
+    def _walked(self) -> tuple[Array, Array, Array, Array, Array]:
         """Return what the core needs to send rows down the trees."""
         return (
-            self.feature,
-            self.threshold,
-            self.left,
+            self.nodes.view(np.int32).reshape(-1, 4),
             self.missing_left,
             self.node_starts,
             self.leaf_starts,

@@ -177,17 +177,23 @@ nb::object forest_order_array(const Array<std::int64_t>& offsets, std::uint64_t 
     return to_array(forest_order(dictionary, seed));
 }
 
+// A vector of nodes as an array of four 32-bit words each.
+nb::object node_array(std::vector<Node>&& nodes) {
+    auto* owned = new std::vector<Node>(std::move(nodes));
+    nb::capsule owner(
+        owned, [](void* p) noexcept { delete static_cast<std::vector<Node>*>(p); });
+    return nb::cast(
+        nb::ndarray<nb::numpy, std::int32_t>(owned->data(), {owned->size(), 4}, owner));
+}
+
 nb::dict tree_dict(TreeArrays&& tree, int n_classes,
                    std::vector<std::int64_t> node_starts,
                    std::vector<std::int64_t> leaf_starts) {
     const auto k = static_cast<std::size_t>(n_classes);
     const std::size_t n_rows = tree.leaf_values.size() / k;
     nb::dict result;
-    result["feature"] = to_array(std::move(tree.feature));
-    result["threshold"] = to_array(std::move(tree.threshold));
-    result["left"] = to_array(std::move(tree.left));
+    result["nodes"] = node_array(std::move(tree.nodes));
     result["missing_left"] = to_array(std::move(tree.missing_left));
-    result["n_samples"] = to_array(std::move(tree.n_samples));
     result["weight"] = to_array(std::move(tree.weight));
     result["leaf_values"] = to_array(std::move(tree.leaf_values), {n_rows, k});
     result["node_starts"] = to_array(std::move(node_starts));
@@ -237,7 +243,7 @@ nb::dict grow_tree(
                                            data_or_null(weights), n};
         return grow(sample, team);
     });
-    const auto n_nodes = static_cast<std::int64_t>(tree.feature.size());
+    const auto n_nodes = static_cast<std::int64_t>(tree.nodes.size());
     const auto n_values = static_cast<std::int64_t>(tree.leaf_values.size());
     return tree_dict(std::move(tree), n_classes, {0, n_nodes},
                      {0, n_values / n_classes});
@@ -304,7 +310,7 @@ nb::dict grow_forest_array(
             return grow_forest(coded, dictionary, sample, settings, team, done);
         },
         poll);
-    return tree_dict(std::move(forest.nodes), n_classes, std::move(forest.node_starts),
+    return tree_dict(std::move(forest.trees), n_classes, std::move(forest.node_starts),
                      std::move(forest.leaf_starts));
 }
 
@@ -315,14 +321,17 @@ void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws
               static_cast<std::int64_t>(counts.shape(0)), counts.data());
 }
 
-using Table = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-ForestView as_forest(const Array<std::int32_t>& feature, const Array<float>& threshold,
-                     const Array<std::int32_t>& left,
+ForestView as_forest(const Table<std::int32_t>& nodes,
                      const Array<std::uint8_t>& missing_left,
                      const Array<std::int64_t>& node_starts,
-                     const Array<std::int64_t>& leaf_starts, const Table& leaf_values) {
-    return {{feature.data(), threshold.data(), left.data(), missing_left.data()},
+                     const Array<std::int64_t>& leaf_starts,
+                     const Table<float>& leaf_values) {
+    if (nodes.shape(1) != 4)
+        throw nb::value_error("nodes must have four words each");
+    return {{reinterpret_cast<const Node*>(nodes.data()), missing_left.data()},
             node_starts.data(),
             leaf_starts.data(),
             leaf_values.data(),
@@ -341,15 +350,15 @@ void check_shape(const OutputTable<T>& out, std::int64_t n_rows, std::int64_t n_
     }
 }
 
-void find_leaves_array(const AnyArray& X, const Array<std::int32_t>& feature,
-                       const Array<float>& threshold, const Array<std::int32_t>& left,
+void find_leaves_array(const AnyArray& X, const Table<std::int32_t>& nodes,
                        const Array<std::uint8_t>& missing_left,
                        const Array<std::int64_t>& node_starts,
-                       const Array<std::int64_t>& leaf_starts, const Table& leaf_values,
+                       const Array<std::int64_t>& leaf_starts,
+                       const Table<float>& leaf_values,
                        OutputTable<std::int64_t> leaves, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
-    const ForestView forest = as_forest(feature, threshold, left, missing_left,
-                                        node_starts, leaf_starts, leaf_values);
+    const ForestView forest =
+        as_forest(nodes, missing_left, node_starts, leaf_starts, leaf_values);
     check_shape(leaves, row_count(matrix), forest.n_trees);
     with_team(n_threads, [&](Team& team) {
         find_leaves(matrix, forest, team, leaves.data());
@@ -357,16 +366,15 @@ void find_leaves_array(const AnyArray& X, const Array<std::int32_t>& feature,
     });
 }
 
-void vote_array(const AnyArray& X, const Array<std::int32_t>& feature,
-                const Array<float>& threshold, const Array<std::int32_t>& left,
+void vote_array(const AnyArray& X, const Table<std::int32_t>& nodes,
                 const Array<std::uint8_t>& missing_left,
                 const Array<std::int64_t>& node_starts,
-                const Array<std::int64_t>& leaf_starts, const Table& leaf_values,
+                const Array<std::int64_t>& leaf_starts, const Table<float>& leaf_values,
                 const Optional<std::uint32_t>& rows, bool hard,
                 OutputTable<double> votes, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
-    const ForestView forest = as_forest(feature, threshold, left, missing_left,
-                                        node_starts, leaf_starts, leaf_values);
+    const ForestView forest =
+        as_forest(nodes, missing_left, node_starts, leaf_starts, leaf_values);
     const std::int64_t n_rows =
         rows ? static_cast<std::int64_t>(rows->shape(0)) : row_count(matrix);
     check_shape(votes, n_rows, forest.n_classes);
@@ -411,13 +419,13 @@ NB_MODULE(_core, m) {
     m.def("bootstrap", &bootstrap_array, "seed"_a, "tree"_a, "n_draws"_a,
           "cumulative"_a.none(), "counts"_a.noconvert(),
           "Write how often a tree of a forest drew each row.");
-    m.def("find_leaves", &find_leaves_array, "X"_a.noconvert(), "feature"_a,
-          "threshold"_a, "left"_a, "missing_left"_a, "node_starts"_a, "leaf_starts"_a,
-          "leaf_values"_a, "leaves"_a.noconvert(), "n_threads"_a,
-          "Write the leaf of each row of X in each tree.");
-    m.def("vote", &vote_array, "X"_a.noconvert(), "feature"_a, "threshold"_a, "left"_a,
+    m.def("find_leaves", &find_leaves_array, "X"_a.noconvert(), "nodes"_a,
           "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "leaf_values"_a,
-          "rows"_a.none(), "hard"_a, "votes"_a.noconvert(), "n_threads"_a,
+          "leaves"_a.noconvert(), "n_threads"_a,
+          "Write the leaf of each row of X in each tree.");
+    m.def("vote", &vote_array, "X"_a.noconvert(), "nodes"_a, "missing_left"_a,
+          "node_starts"_a, "leaf_starts"_a, "leaf_values"_a, "rows"_a.none(), "hard"_a,
+          "votes"_a.noconvert(), "n_threads"_a,
           "Add the votes of the trees for each row of X.");
     m.def(
         "instruction_set", [] { return std::string(kernels().name); },

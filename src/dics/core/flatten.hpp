@@ -31,24 +31,23 @@ class Flattener {
         while (!queue.empty()) {
             const GrownNode& node = nodes[static_cast<std::size_t>(queue.front())];
             queue.pop_front();
-            tree_.feature.push_back(node.feature);
-            tree_.threshold.push_back(node.threshold);
-            tree_.missing_left.push_back(node.missing_left ? 1 : 0);
-            tree_.n_samples.push_back(static_cast<std::int32_t>(node.end - node.begin));
+            Node flat{node.feature, node.threshold, next,
+                      static_cast<std::int32_t>(node.end - node.begin)};
+            weight.push_back(0);
             if (node.feature < 0) {
-                weight.push_back(add_leaf(node));
+                flat.left = add_leaf(node, weight.back());
             } else {
-                weight.push_back(0);
-                tree_.left.push_back(next);
                 queue.push_back(node.left);
                 queue.push_back(node.right);
                 next += 2;
             }
+            tree_.nodes.push_back(flat);
+            tree_.missing_left.push_back(node.missing_left ? 1 : 0);
         }
         for (std::size_t i = weight.size(); i-- > 0;) {
-            if (tree_.feature[i] < 0)
+            if (tree_.nodes[i].feature < 0)
                 continue;
-            const auto left = static_cast<std::size_t>(tree_.left[i]);
+            const auto left = static_cast<std::size_t>(tree_.nodes[i].left);
             weight[i] = weight[left] + weight[left + 1];
         }
         for (const double w : weight)
@@ -68,11 +67,10 @@ class Flattener {
         return weights_ ? weights_[r_.rows[i]] : static_cast<double>(r_.count(i));
     }
 
-    // A leaf of one class needs no row of shares. At full depth nearly all leaves are
-    // such: a forest of 100 classes is 20 times smaller for it.
-    double add_leaf(const GrownNode& node) {
+    // Returns what `left` of the leaf is. A leaf of one class needs no row of shares,
+    // and at full depth nearly all leaves are such.
+    std::int32_t add_leaf(const GrownNode& node, double& total) {
         std::fill(sums_.begin(), sums_.end(), 0.0);
-        double total = 0;
         bool pure = true;
         const std::uint32_t label = r_.labels[node.begin];
         for (std::int64_t i = node.begin; i < node.end; ++i) {
@@ -80,14 +78,11 @@ class Flattener {
             sums_[r_.labels[i]] += weight_of(i);
             total += weight_of(i);
         }
-        if (pure) {
-            tree_.left.push_back(~static_cast<std::int32_t>(label));
-            return total;
-        }
-        tree_.left.push_back(n_rows_of_shares_++);
+        if (pure)
+            return ~static_cast<std::int32_t>(label);
         for (const double sum : sums_)
             tree_.leaf_values.push_back(static_cast<float>(sum / total));
-        return total;
+        return n_rows_of_shares_++;
     }
 
     const NodeRows<Count>& r_;

@@ -126,9 +126,9 @@ class TreeGrower {
             least_weight<Count>(total, settings_.tree), team_);
         TreeArrays tree = grow_with(search, rows, total, dictionary,
                                     sample.weights ? weights.data() : nullptr);
-        for (std::int32_t& feature : tree.feature) {
-            if (feature >= 0)
-                feature = static_cast<std::int32_t>(features[feature]);
+        for (Node& node : tree.nodes) {
+            if (node.feature >= 0)
+                node.feature = static_cast<std::int32_t>(features[node.feature]);
         }
         return tree;
     }
@@ -170,19 +170,16 @@ class TreeGrower {
 ForestArrays with_room_for(const std::vector<TreeArrays>& trees) {
     std::size_t n_nodes = 0, n_values = 0;
     for (const TreeArrays& tree : trees) {
-        n_nodes += tree.feature.size();
+        n_nodes += tree.nodes.size();
         n_values += tree.leaf_values.size();
     }
     ForestArrays forest;
     forest.node_starts.push_back(0);
     forest.leaf_starts.push_back(0);
-    forest.nodes.feature.reserve(n_nodes);
-    forest.nodes.threshold.reserve(n_nodes);
-    forest.nodes.left.reserve(n_nodes);
-    forest.nodes.missing_left.reserve(n_nodes);
-    forest.nodes.n_samples.reserve(n_nodes);
-    forest.nodes.weight.reserve(n_nodes);
-    forest.nodes.leaf_values.reserve(n_values);
+    forest.trees.nodes.reserve(n_nodes);
+    forest.trees.missing_left.reserve(n_nodes);
+    forest.trees.weight.reserve(n_nodes);
+    forest.trees.leaf_values.reserve(n_values);
     return forest;
 }
 
@@ -190,17 +187,13 @@ void append(TreeArrays&& tree, int n_classes, ForestArrays& forest) {
     auto add = [](auto& all, const auto& one) {
         all.insert(all.end(), one.begin(), one.end());
     };
-    add(forest.nodes.feature, tree.feature);
-    add(forest.nodes.threshold, tree.threshold);
-    add(forest.nodes.left, tree.left);
-    add(forest.nodes.missing_left, tree.missing_left);
-    add(forest.nodes.n_samples, tree.n_samples);
-    add(forest.nodes.weight, tree.weight);
-    add(forest.nodes.leaf_values, tree.leaf_values);
-    forest.node_starts.push_back(
-        static_cast<std::int64_t>(forest.nodes.feature.size()));
+    add(forest.trees.nodes, tree.nodes);
+    add(forest.trees.missing_left, tree.missing_left);
+    add(forest.trees.weight, tree.weight);
+    add(forest.trees.leaf_values, tree.leaf_values);
+    forest.node_starts.push_back(static_cast<std::int64_t>(forest.trees.nodes.size()));
     forest.leaf_starts.push_back(
-        static_cast<std::int64_t>(forest.nodes.leaf_values.size()) / n_classes);
+        static_cast<std::int64_t>(forest.trees.leaf_values.size()) / n_classes);
     tree = TreeArrays{};  // a forest is large: no second copy of it at the end
 }
 

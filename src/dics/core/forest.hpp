@@ -23,8 +23,8 @@ struct ForestSettings {
 };
 
 struct ForestArrays {
-    TreeArrays
-        nodes;  // of all trees; child and leaf numbers count from each tree's own
+    // One behind the other; node and leaf numbers count from each tree's beginning.
+    TreeArrays trees;
     std::vector<std::int64_t> node_starts, leaf_starts;  // [n_trees + 1]
 };
 

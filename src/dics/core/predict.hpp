@@ -4,32 +4,29 @@
 
 #include <cstdint>
 
+#include "grow.hpp"
 #include "matrix.hpp"
 #include "team.hpp"
 
 namespace dics {
 
 struct TreeView {
-    const std::int32_t* feature;
-    const float* threshold;
-    const std::int32_t* left;
+    const Node* nodes;
     const std::uint8_t* missing_left;
-
-    TreeView from(std::int64_t node) const {
-        return {feature + node, threshold + node, left + node, missing_left + node};
-    }
 };
 
 // Trees one behind the other; see ForestArrays.
 struct ForestView {
-    TreeView nodes;
+    TreeView all;
     const std::int64_t* node_starts;
     const std::int64_t* leaf_starts;
     const float* leaf_values;
     std::int64_t n_trees;
     int n_classes;
 
-    TreeView tree(std::int64_t t) const { return nodes.from(node_starts[t]); }
+    TreeView tree(std::int64_t t) const {
+        return {all.nodes + node_starts[t], all.missing_left + node_starts[t]};
+    }
 };
 
 // leaf[i * n_trees + t] = the node of tree t in which row i ends.
