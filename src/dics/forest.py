@@ -144,7 +144,7 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
     trees_: Trees
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         **{
             name: CGTreeClassifier._parameter_constraints[name]
             for name in (

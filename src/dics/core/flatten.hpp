@@ -52,6 +52,11 @@ class Flattener {
         }
         for (const double w : weight)
             tree_.weight.push_back(static_cast<float>(w / unit));
+        // A forest's trees wait for the last of them: nothing to spare meanwhile.
+        tree_.nodes.shrink_to_fit();
+        tree_.missing_left.shrink_to_fit();
+        tree_.weight.shrink_to_fit();
+        tree_.leaf_values.shrink_to_fit();
         return std::move(tree_);
     }
 
