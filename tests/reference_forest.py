@@ -120,14 +120,16 @@ class NodeGrower(Grower):
         if n <= MENU:
             yield from shuffled(range(n), key, 0)
             return
-        lines = list(range(0, n, LINE))
+        n_lines = -(-n // LINE)
+        lines = list(range(n_lines))  # as long as each other to within one feature
         counter = used = 0
         while used < len(lines):
             menu = []
             for _ in range(min(MENU // LINE, len(lines) - used)):
                 other = used + draw_below(key, counter, len(lines) - used)
                 lines[used], lines[other] = lines[other], lines[used]
-                menu += range(lines[used], min(lines[used] + LINE, n))
+                line = lines[used]
+                menu += range(line * n // n_lines, (line + 1) * n // n_lines)
                 counter, used = counter + 1, used + 1
             yield from shuffled(menu, key, counter)
             counter += len(menu)

@@ -540,3 +540,23 @@ def test_paper_setting(data):
     assert len(forest.candidates_.centroids_) == 3
     assert max(tree.get_depth() for tree in forest) <= 8
     assert forest.score(X, y) > 0.6
+
+
+def test_index_and_slice(forest):
+    assert len(forest[-2:]) == 2
+    same_bytes(forest[-1], forest.estimators_[14])
+    assert forest.trees_[-1].n_nodes == forest[14].trees_.n_nodes
+    with pytest.raises(IndexError):
+        forest[15]
+
+
+@pytest.mark.parametrize("n_features", [129, 193])
+def test_every_feature_is_drawn_as_often(n_features):
+    # Three and four lines of which the last would be short if they were filled up.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, n_features)), rng.integers(0, 2, 40)
+    forest = CGForestClassifier(20_000, max_features=1, max_depth=1, random_state=0)
+    roots = forest.fit(X, y).trees_.feature[forest.trees_.node_starts[:-1]]
+    drawn = np.bincount(roots[roots >= 0], minlength=n_features)
+    expected = drawn.mean()
+    assert abs(drawn - expected).max() < 5.5 * np.sqrt(expected)

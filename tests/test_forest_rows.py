@@ -277,3 +277,11 @@ def test_no_out_of_bag_votes_at_all():
         forest.fit([[1.0]], ["a"])
     assert math.isnan(forest.oob_score_)
     assert np.isnan(forest.oob_decision_function_).all()
+
+
+def test_no_out_of_bag_score_of_another_fit():
+    X, y = make_classification(80, 5, random_state=0)
+    forest = CGForestClassifier(60, oob_score=True, random_state=0).fit(X, y)
+    forest.set_params(oob_score=False).fit(X[:40], y[:40])
+    assert not hasattr(forest, "oob_score_")
+    assert not hasattr(forest, "oob_decision_function_")

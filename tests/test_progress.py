@@ -110,3 +110,10 @@ def test_disabled_progress(clock):
         clock[0] += 100
         progress.update(5)
     assert log.getvalue() == ""
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_without_a_stderr(monkeypatch, verbose):
+    # As under pythonw and in some services.
+    monkeypatch.setattr("sys.stderr", None)
+    CGForestClassifier(2, verbose=verbose, random_state=0).fit(X, Y)

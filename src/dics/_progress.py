@@ -42,9 +42,9 @@ class Progress:
         self.title = title
         self.total = total
         self.unit = unit
-        self.enabled = enabled
         self.stream = sys.stderr if stream is None else stream
-        self.on_terminal = self.stream.isatty()
+        self.enabled = enabled and self.stream is not None  # None under pythonw
+        self.on_terminal = self.enabled and self.stream.isatty()
         self.done = 0
         self.written = 0
         self.width = 0

@@ -60,7 +60,9 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
     feature_sampling : {"node", "tree"}, default="node"
         When features are drawn: anew at each node, as RandomForestClassifier does
         (features that are constant within the node don't count), or once for each tree,
-        as the paper does, which is faster and on most data less accurate.
+        as the paper does, which is faster and on most data less accurate, most of all
+        where many features are constant. Of more than 128 features, each node draws
+        from a random menu of up to 128.
     max_candidates : int or None, default=None
         Number k of candidate splits drawn at each node from the thresholds of the drawn
         features. None looks at all of them; the paper uses 100.
@@ -264,6 +266,8 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
             if not goes_on:
                 self.candidates_ = fit_candidates(self, data)
             new = self._grow(data, n_draws, n_trees)
+            for stale in ("oob_score_", "oob_decision_function_"):
+                self.__dict__.pop(stale, None)
             self.trees_ = self.trees_.followed_by(new) if goes_on else new
             self.classes_ = classes
             self.n_classes_ = len(classes)
@@ -563,9 +567,12 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         """Return the number of trees."""
         return len(self.trees_)
 
-    def __getitem__(self, index: int) -> CGTreeClassifier:
-        """Return one tree."""
-        return self._as_tree(range(len(self))[index])
+    def __getitem__(self, index: Any) -> Any:
+        """Return one tree, or a list of them for a slice."""
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._as_tree(t) for t in numbers]
+        return self._as_tree(numbers)
 
     @property
     def feature_importances_(self) -> FloatArray:

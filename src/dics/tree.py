@@ -37,8 +37,8 @@ from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
 # Candidates per feature from which codes are worth making. MNIST, depth 8, from codes
-# and from X: 193 and 201 ms with half a candidate per feature, 177 and 322 with one, 206
-# and 1236 with five (2026-11).
+# and from X: 193 and 201 ms with half a candidate per feature, 177 and 322 with one,
+# 206 and 1236 with five (2026-11).
 CODED_SHARE = 1
 
 

@@ -90,6 +90,7 @@ class Trees:
         return len(self.node_starts) - 1
 
     def __getitem__(self, t: int) -> Trees:
+        t = range(len(self))[t]  # also from the end
         first, last = self.node_starts[t], self.node_starts[t + 1]
         leaves = slice(self.leaf_starts[t], self.leaf_starts[t + 1])
         return Trees(

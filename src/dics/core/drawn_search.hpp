@@ -61,6 +61,9 @@ class DrawnSearch {
     enum class Method { tiny, sort, histogram };
 
     static constexpr std::int64_t kBatch = 64;
+    // Features searched together are fewer if there are many classes: each thread has
+    // histograms of its own.
+    static constexpr std::int64_t kHistogramBytes = 1 << 22;
     static constexpr std::int64_t kFetchedRows = 256;
 
     Split best_cut() {
@@ -69,11 +72,11 @@ class DrawnSearch {
         const Cut* cuts = nullptr;
         Split best;
         for (std::int64_t j = 0; j < n_features; ++j) {
-            if (method == Method::histogram && j % kBatch == 0)
-                cuts = scan(j, std::min(n_features, j + kBatch), best.score);
+            if (method == Method::histogram && j % batch_ == 0)
+                cuts = scan(j, std::min(n_features, j + batch_), best.score);
             const std::int32_t f = features_[static_cast<std::size_t>(j)];
             const Cut cut =
-                cuts ? cuts[j % kBatch] : search_small(f, method, best.score);
+                cuts ? cuts[j % batch_] : search_small(f, method, best.score);
             const Split split = as_split(cut, f);
             if (split.beats(best))
                 best = split;
@@ -124,8 +127,8 @@ class DrawnSearch {
         const bool tiny = method_for(*node_) == Method::tiny;
         Split best;
         for (std::int64_t j = 0; j < n_features; ++j) {
-            if (!tiny && j % kBatch == 0) {
-                fill(j, std::min(n_features, j + kBatch), hist_);
+            if (!tiny && j % batch_ == 0) {
+                fill(j, std::min(n_features, j + batch_), hist_);
                 sum_bins(shape_, r_, node_->begin, node_->end, settings_.n_classes,
                          hist_.data());
             }
@@ -140,7 +143,7 @@ class DrawnSearch {
                 tiny ? tiny_.search_candidates(codes_.data + f, codes_.width,
                                                n_thresholds, thresholds, n)
                      : scanner_.scan_some(shape_, hist_.data(),
-                                          static_cast<int>(j % kBatch), n_thresholds,
+                                          static_cast<int>(j % batch_), n_thresholds,
                                           *node_, *totals_, limits(),
                                           {thresholds, static_cast<std::size_t>(n)});
             const Split split = as_split(cut, f);
@@ -173,8 +176,10 @@ class DrawnSearch {
         for (std::int64_t i = node_->begin; i < node_->end; ++i) {
             const std::uint8_t* row =
                 codes_.data + std::int64_t{r_.rows[i]} * codes_.width;
-            for (const std::int32_t line : draw_.lines())
-                __builtin_prefetch(row + line);
+            for (const std::int32_t line : draw_.lines()) {
+                __builtin_prefetch(row + draw_.start(line));
+                __builtin_prefetch(row + draw_.start(line + 1) - 1);
+            }
         }
     }
 
@@ -195,7 +200,10 @@ class DrawnSearch {
             n_groups * mean_bins_ * (3 * n_classes + 20) + 4 * touches;
         if (histogram > 30 * touches && prepare_tiny())
             return Method::tiny;
-        return histogram > 15 * touches ? Method::sort : Method::histogram;
+        return histogram > 15 * touches &&
+                       node.size() < SmallNodeSearch<Crit, Count>::kMaxRows
+                   ? Method::sort
+                   : Method::histogram;
     }
 
     Cut search_small(std::int64_t f, Method method, double floor) {
@@ -218,25 +226,9 @@ class DrawnSearch {
     }
 
     Split as_split(const Cut& cut, std::int64_t f) const {
-        Split split;
-        if (!cut.found())
-            return split;
-        split.score = cut.score;
-        split.tie = tie_number(node_->key, f);
-        if (settings_.max_candidates == 0)
-            split.tie = gap(cut, f) << 48 | split.tie >> 16;
-        split.feature = static_cast<std::int32_t>(f);
-        split.index = cut.lo < 0 ? -1 : (cut.lo + cut.hi) / 2;
-        split.missing_left = cut.missing_left;
-        split.saw_missing = cut.saw_missing;
-        return split;
-    }
-
-    std::uint64_t gap(const Cut& cut, std::int64_t f) const {
-        if (cut.lo < 0)
-            return 0;
-        return static_cast<std::uint64_t>((cut.hi - cut.lo) * 65535 /
-                                          dictionary_.count(f));
+        const bool whole = settings_.max_candidates == 0 && cut.lo >= 0;
+        return split_at(cut, f, node_->key,
+                        whole ? gap_share(cut.hi - cut.lo, dictionary_.count(f)) : 0);
     }
 
     typename HistogramScanner<Crit, Count>::Limits limits() const {
@@ -276,6 +268,7 @@ class DrawnSearch {
     int n_slices_;
     FeatureDraw& draw_;
     std::int64_t mean_bins_ = 0;
+    std::int64_t batch_ = kBatch;
 
     // Of the node being searched.
     const OpenNode* node_ = nullptr;

@@ -12,11 +12,11 @@
 
 namespace dics {
 
-// Of many features a node chooses from a menu of 128: two lines of the cache, the codes
-// of 64 features each, so that a row costs two fetches and not one for nearly every
-// feature (CIFAR-10, 55 of 3072 features a node: 33). Which features share a line is
-// random (forest_order). A node that finds too few on its menu that vary within it gets
-// another one.
+// Of many features a node chooses from a menu of up to 128: two lines of up to 64,
+// whose codes stand together, so that a row costs a few fetches and not one for nearly
+// every feature (CIFAR-10, 55 of 3072 features a node: 33). Which features share a line
+// is random (forest_order). A node that finds too few on its menu that vary within it
+// gets another one.
 //
 // The order is a function of the node's key alone. Features that don't vary within the
 // node are told by mark_constant(): they are constant in the whole subtree, so they are
@@ -29,8 +29,9 @@ class FeatureDraw {
     explicit FeatureDraw(const Dictionary& dictionary)
         : n_features_(dictionary.n_features),
           n_words_((static_cast<std::size_t>(n_features_) + 63) / 64) {
-        for (std::int64_t p = 0; p < n_features_; p += kLine)
-            lines_.push_back(static_cast<std::int32_t>(p));
+        const std::int64_t n_lines = (n_features_ + kLine - 1) / kLine;
+        for (std::int64_t line = 0; line < n_lines; ++line)
+            lines_.push_back(static_cast<std::int32_t>(line));
     }
 
     void begin(std::uint64_t node_key, std::int64_t depth) {
@@ -47,9 +48,15 @@ class FeatureDraw {
         next_menu();
     }
 
-    // The lines of the first menu, by their first features.
+    // The lines of the first menu.
     std::span<const std::int32_t> lines() const {
         return {lines_.data(), n_lines_used_};
+    }
+
+    // The first feature of a line. Lines are as long as each other to within one
+    // feature, or those of a short line would be drawn more often.
+    std::int64_t start(std::int64_t line) const {
+        return line * n_features_ / static_cast<std::int64_t>(lines_.size());
     }
 
     // The next feature; false if there is none.
@@ -82,15 +89,15 @@ class FeatureDraw {
         for (int i = 0; i < kMenu / kLine && n_lines_used_ < lines_.size(); ++i) {
             if (n_features_ > kMenu)
                 choose(lines_, n_lines_used_);
-            const std::int64_t first = lines_[n_lines_used_++];
-            for (std::int64_t p = first; p < std::min(first + kLine, n_features_); ++p)
+            const std::int64_t line = lines_[n_lines_used_++];
+            for (std::int64_t p = start(line); p < start(line + 1); ++p)
                 menu_.push_back(static_cast<std::int32_t>(p));
         }
         return !menu_.empty();
     }
 
     std::int64_t n_features_;
-    std::vector<std::int32_t> lines_;  // the first feature of each
+    std::vector<std::int32_t> lines_;
     std::size_t n_lines_used_ = 0;
     std::vector<std::int32_t> menu_;
     std::size_t at_ = 0;  // how much of the menu is gone

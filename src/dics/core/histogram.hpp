@@ -11,6 +11,29 @@
 
 namespace dics {
 
+// Equal scores: the split with the widest gap between its sides wins, as a share of the
+// feature's thresholds (in 16 bits), then a random number. Against random numbers alone
+// that gave 0.4 points of accuracy at full depth (mean of 10 tabular sets: 0.7882 ->
+// 0.7922; exhaustive search 0.7888). Drawn candidates have no gap to speak of.
+inline std::uint64_t gap_share(int width, int n_thresholds) {
+    return static_cast<std::uint64_t>(width * 65535 / n_thresholds);
+}
+
+inline Split split_at(const Cut& cut, std::int64_t f, std::uint64_t node_key,
+                      std::uint64_t gap) {
+    Split split;
+    if (!cut.found())
+        return split;
+    split.score = cut.score;
+    split.tie = gap << 48 | tie_number(node_key, f) >> 16;
+    split.feature = static_cast<std::int32_t>(f);
+    // Of several thresholds that cut in the same place, the middle one.
+    split.index = cut.lo < 0 ? -1 : (cut.lo + cut.hi) / 2;
+    split.missing_left = cut.missing_left;
+    split.saw_missing = cut.saw_missing;
+    return split;
+}
+
 // counts[slice][bin][lane]: a slice for each class (and, where rows are counted apart
 // from weights, one more), a lane for each feature. Rows are in the order of their
 // classes, so one slice at a time is written to: it fits into the first-level cache

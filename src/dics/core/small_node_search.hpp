@@ -10,6 +10,8 @@ namespace dics {
 template <class Crit, class Count>
 class SmallNodeSearch {
   public:
+    static constexpr std::int64_t kMaxRows = 1 << 24;  // numbered in 24 bits
+
     // Reads the node's codes of one feature into sorted order.
     void sort(const std::uint8_t* column, int width, const NodeRows<Count>& r,
               const OpenNode& node) {
