@@ -243,6 +243,8 @@ def test_interrupt(n_jobs, max_candidates):
     # The second fit takes far longer than it takes the signal to come.
     script = f"""
     import os, signal, threading
+    # A job in the background inherits that the signal is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     import numpy as np
     from checks import digest
     from dics import CGTreeClassifier
@@ -278,6 +280,8 @@ def test_interrupted_forest(n_jobs):
     # signal may reach Python while it writes the progress.
     script = f"""
     import os, signal, threading
+    # A job in the background inherits that the signal is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     import numpy as np
     from checks import digest
     from dics import CGForestClassifier
