@@ -285,6 +285,20 @@ def test_more_features_than_are_searched_at_once(max_features, max_candidates):
     )
 
 
+@pytest.mark.parametrize("max_candidates", [None, 100])
+def test_many_classes_are_searched_a_few_features_at_once(max_candidates):
+    X, y, dictionary = large_set(n=400, p=60, n_classes=200, n_thresholds=5)
+    check(
+        X,
+        y,
+        dictionary,
+        max_features=40,
+        max_candidates=max_candidates,
+        max_depth=4,
+        n_trees=1,
+    )
+
+
 @pytest.mark.parametrize("max_candidates", [None, 30])
 def test_features_on_several_menus(max_candidates):
     # Nodes soon need more than one menu to find 20 features that vary.

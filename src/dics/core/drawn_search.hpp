@@ -34,6 +34,10 @@ class DrawnSearch {
           draw_(draw) {
         mean_bins_ =
             dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;
+        const std::int64_t lane_bytes =
+            (kMaxThresholds + 2) * n_slices_ * std::int64_t{sizeof(Count)};
+        batch_ = std::clamp<std::int64_t>(
+            kHistogramBytes / lane_bytes / kLaneGroup * kLaneGroup, kLaneGroup, kBatch);
     }
 
     Context make_context(int) const { return {}; }
