@@ -11,15 +11,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
+from dics._classifier import NO_LIMIT, TreesClassifier
 from dics._progress import Progress
 from dics._threads import effective_n_threads
 from dics._validation import (
+    MAX_COUNT,
     Array,
     FloatArray,
     check_matrix,
@@ -32,11 +34,11 @@ from dics._validation import (
 )
 from dics.candidates import BaseCandidates, TrainingData, fit_candidates
 from dics.dictionary import code_width, encode, select
-from dics.tree import NO_LIMIT, CGTreeClassifier, as_row_count
+from dics.tree import CGTreeClassifier
 from dics.trees import Trees
 
 
-class CGForestClassifier(ClassifierMixin, BaseEstimator):
+class CGForestClassifier(TreesClassifier):
     """Forest of classification trees that share one dictionary of candidate splits.
 
     A drop-in for scikit-learn's RandomForestClassifier. The thresholds are placed once,
@@ -143,25 +145,9 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
     20
     """
 
-    trees_: Trees
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        **{
-            name: CGTreeClassifier._parameter_constraints[name]
-            for name in (
-                "criterion",
-                "max_depth",
-                "max_candidates",
-                "min_samples_split",
-                "min_samples_leaf",
-                "min_weight_fraction_leaf",
-                "min_impurity_decrease",
-                "candidates",
-                "random_state",
-                "n_jobs",
-            )
-        },
+        **TreesClassifier._parameter_constraints,
         "max_features": [
             StrOptions({"sqrt", "log2"}),
             Interval(Integral, 1, None, closed="left"),
@@ -333,10 +319,10 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         else:
             total = n_rows if data.weights is None else float(data.weights.sum())
             n_draws = max(1, int(self.max_samples * total))
-        if n_draws > MOST_DRAWS:
+        if n_draws > MAX_COUNT:
             raise ValueError(
                 f"max_samples={self.max_samples!r} asks for {n_draws} rows a tree; "
-                f"at most {MOST_DRAWS} are supported."
+                f"at most {MAX_COUNT} are supported."
             )
         return n_draws
 
@@ -384,12 +370,7 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
                 wide_counts=counts.wide,
                 weights=data.weights,
                 n_classes=data.n_classes,
-                entropy=self.criterion == "entropy",
-                max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
-                min_samples_split=max(2, as_row_count(self.min_samples_split, n_rows)),
-                min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
-                min_weight_fraction_leaf=self.min_weight_fraction_leaf,
-                min_impurity_decrease=self.min_impurity_decrease,
+                **self._limits(n_rows),
                 max_candidates=0 if k is None else min(k, NO_LIMIT),
                 seed=data.seed,
                 first_tree=first_tree,
@@ -456,8 +437,7 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         -------
         p : ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self, "trees_")
-        X = check_matrix(self, X, reset=False)
+        X = self._rows(X)
         return self.trees_.shares(
             X,
             hard=self.voting == "hard",
@@ -479,20 +459,6 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         predicted: Array = self.classes_[shares.argmax(axis=1)]
         return predicted
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Predict the logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     def apply(self, X: Any) -> npt.NDArray[np.int64]:
         """Find the leaf of each row in each tree.
 
@@ -505,8 +471,7 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
         leaves : ndarray of shape (n_samples, n_estimators)
             Node indices, numbered from each root breadth first.
         """
-        check_is_fitted(self, "trees_")
-        X = check_matrix(self, X, reset=False)
+        X = self._rows(X)
         return self.trees_.apply(X, effective_n_threads(self.n_jobs))
 
     def decision_path(
@@ -585,11 +550,6 @@ class CGForestClassifier(ClassifierMixin, BaseEstimator):
             )
         return total / total.sum() if total.sum() > 0 else total
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 def forest_code_width(sampling: str, n_features: int) -> int:
     """Features whose codes stand side by side, as the draw of features wants them.
@@ -602,7 +562,3 @@ def forest_code_width(sampling: str, n_features: int) -> int:
     if sampling == "node":
         return max(1, n_features if n_features <= 128 else -(-n_features // 64) * 64)
     return code_width(n_features)
-
-
-# Twice the square of a count must fit into 63 bits.
-MOST_DRAWS = 2**30

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
+from dics._classifier import TreesClassifier
 from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
@@ -35,14 +34,13 @@ from dics.candidates import (
 from dics.dictionary import MAX_THRESHOLDS, Dictionary, code_width, encode
 from dics.trees import Trees
 
-NO_LIMIT = np.iinfo(np.int64).max
 # Candidates per feature from which codes are worth making. MNIST, depth 8, from codes
 # and from X: 193 and 201 ms with half a candidate per feature, 177 and 322 with one,
 # 206 and 1236 with five (2026-11).
 CODED_SHARE = 1
 
 
-class CGTreeClassifier(ClassifierMixin, BaseEstimator):
+class CGTreeClassifier(TreesClassifier):
     """Classification tree that chooses its splits from a dictionary of candidates.
 
     A drop-in for scikit-learn's DecisionTreeClassifier. Splits come from a few
@@ -118,25 +116,10 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "criterion": [StrOptions({"gini", "entropy"})],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        ],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-        ],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        **TreesClassifier._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "candidates": [BaseCandidates, None],
         "renew_thresholds": [StrOptions({"auto"}), "boolean"],
         "reuse_splits": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
     }
 
     def __init__(
@@ -239,12 +222,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
             wide_counts=counts.wide,
             weights=data.weights,
             n_classes=data.n_classes,
-            entropy=self.criterion == "entropy",
-            max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
-            min_samples_split=max(2, as_row_count(self.min_samples_split, n_rows)),
-            min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
-            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
-            min_impurity_decrease=self.min_impurity_decrease,
+            **self._limits(n_rows),
             max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
             reuse_splits=self.reuse_splits,
             renew_thresholds=whole
@@ -260,8 +238,7 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         return Trees.from_core(arrays)
 
     def _leaves(self, X: Any) -> npt.NDArray[np.int64]:
-        check_is_fitted(self, "trees_")
-        X = check_matrix(self, X, reset=False)
+        X = self._rows(X)
         return self.trees_.apply(X, effective_n_threads(self.n_jobs))[:, 0]
 
     def predict(self, X: Any) -> Array:
@@ -290,24 +267,9 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         p : ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self, "trees_")
-        X = check_matrix(self, X, reset=False)
+        X = self._rows(X)
         n_threads = effective_n_threads(self.n_jobs)
         return self.trees_.shares(X, hard=False, n_threads=n_threads)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Predict the logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def apply(self, X: Any) -> npt.NDArray[np.int64]:
         """Find the leaf of each row.
@@ -352,14 +314,3 @@ class CGTreeClassifier(ClassifierMixin, BaseEstimator):
         """Total decrease of impurity by each feature, normalised to sum to one."""
         check_is_fitted(self, "trees_")
         return self.trees_.feature_importances(self.n_features_in_, self.criterion)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def as_row_count(limit: Any, n_rows: int) -> int:
-    """Resolve a number of rows that may be given as a share."""
-    rows = int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)
-    return min(rows, n_rows + 1)

@@ -1,0 +1,85 @@
+"""What the classifiers that hold trees have in common."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from dics._validation import Array, FloatArray, check_matrix
+from dics.candidates import BaseCandidates
+from dics.trees import Trees
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+class TreesClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the tree and of the forest."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "criterion": [StrOptions({"gini", "entropy"})],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "candidates": [BaseCandidates, None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    trees_: Trees
+
+    def _limits(self, n_rows: int) -> dict[str, Any]:
+        """Return when a node isn't split, as the core wants it."""
+        return {
+            "entropy": self.criterion == "entropy",
+            "max_depth": min(self.max_depth or NO_LIMIT, NO_LIMIT),
+            "min_samples_split": max(2, as_row_count(self.min_samples_split, n_rows)),
+            "min_samples_leaf": as_row_count(self.min_samples_leaf, n_rows),
+            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
+            "min_impurity_decrease": self.min_impurity_decrease,
+        }
+
+    def _rows(self, X: Any) -> Array:
+        """Check that the model is fitted and X is of its kind."""
+        check_is_fitted(self, "trees_")
+        return check_matrix(self, X, reset=False)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(self.predict_proba(X))
+            return logs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def as_row_count(limit: Any, n_rows: int) -> int:
+    """Resolve a number of rows that may be given as a share."""
+    rows = int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)
+    return min(rows, n_rows + 1)
