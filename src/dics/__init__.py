@@ -1,5 +1,6 @@
-"""Classification trees and forests from a small dictionary of data-informed splits."""
+"""Classification trees, forests and boosting from a small dictionary of data-informed splits."""
 
+from dics.boosting import FastCGBMClassifier
 from dics.candidates import CentroidCandidates, QuantileCandidates
 from dics.export import export_graphviz, export_text, plot_tree
 from dics.forest import CGForestClassifier
@@ -11,6 +12,7 @@ __all__ = [
     "CGForestClassifier",
     "CGTreeClassifier",
     "CentroidCandidates",
+    "FastCGBMClassifier",
     "QuantileCandidates",
     "export_graphviz",
     "export_text",

@@ -19,39 +19,17 @@ NO_LIMIT = np.iinfo(np.int64).max
 
 
 class TreesClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the tree and of the forest."""
+    """Base of all classifiers that hold trees."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "criterion": [StrOptions({"gini", "entropy"})],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        ],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-        ],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "candidates": [BaseCandidates, None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
 
     trees_: Trees
-
-    def _limits(self, n_rows: int) -> dict[str, Any]:
-        """Return when a node isn't split, as the core wants it."""
-        return {
-            "entropy": self.criterion == "entropy",
-            "max_depth": min(self.max_depth or NO_LIMIT, NO_LIMIT),
-            "min_samples_split": max(2, as_row_count(self.min_samples_split, n_rows)),
-            "min_samples_leaf": as_row_count(self.min_samples_leaf, n_rows),
-            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
-            "min_impurity_decrease": self.min_impurity_decrease,
-        }
 
     def _rows(self, X: Any) -> Array:
         """Check that the model is fitted and X is of its kind."""
@@ -77,6 +55,49 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+class ImpurityTreesClassifier(TreesClassifier):
+    """Base of the tree and of the forest, whose splits reduce an impurity."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "criterion": [StrOptions({"gini", "entropy"})],
+        **TreesClassifier._parameter_constraints,
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def _limits(self, n_rows: int) -> dict[str, Any]:
+        """Return when a node isn't split, as the core wants it."""
+        return {
+            "entropy": self.criterion == "entropy",
+            "max_depth": min(self.max_depth or NO_LIMIT, NO_LIMIT),
+            "min_samples_split": max(2, as_row_count(self.min_samples_split, n_rows)),
+            "min_samples_leaf": as_row_count(self.min_samples_leaf, n_rows),
+            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
+            "min_impurity_decrease": self.min_impurity_decrease,
+        }
+
+
+def as_feature_count(max_features: Any, n_features: int) -> int:
+    """Resolve a number of features: a count, a share, a rule by name or None (all)."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, math.isqrt(n_features))
+    if max_features == "log2":
+        return max(1, int(math.log2(n_features)))
+    if isinstance(max_features, Integral):
+        return min(n_features, int(max_features))
+    return max(1, int(max_features * n_features))
 
 
 def as_row_count(limit: Any, n_rows: int) -> int:

@@ -69,8 +69,8 @@ class Progress:
             self.stream.write("\n")
         self.stream.flush()
 
-    def update(self, done: int) -> None:
-        """Say that `done` steps are finished."""
+    def update(self, done: int, note: str = "") -> None:
+        """Say that `done` steps are finished, and what is worth noting of them."""
         self.done = done
         elapsed = self._elapsed()
         if not self.enabled or done == 0 or elapsed < self.QUIET_SECONDS:
@@ -79,7 +79,8 @@ class Progress:
             return
         self.written = done
         left = elapsed / done * (self.total - done)
-        self._write(f"{done}/{self.total} {self.unit}, {as_time(left)} left")
+        state = f"{done}/{self.total} {self.unit}"
+        self._write(", ".join(filter(None, [state, note, f"{as_time(left)} left"])))
 
     def _elapsed(self) -> float:
         return time.monotonic() - self.start

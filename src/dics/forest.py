@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._classifier import NO_LIMIT, TreesClassifier
+from dics._classifier import NO_LIMIT, ImpurityTreesClassifier, as_feature_count
 from dics._progress import Progress
 from dics._threads import effective_n_threads
 from dics._validation import (
@@ -38,7 +38,7 @@ from dics.tree import CGTreeClassifier
 from dics.trees import Trees
 
 
-class CGForestClassifier(TreesClassifier):
+class CGForestClassifier(ImpurityTreesClassifier):
     """Forest of classification trees that share one dictionary of candidate splits.
 
     A drop-in for scikit-learn's RandomForestClassifier. The thresholds are placed once,
@@ -147,7 +147,7 @@ class CGForestClassifier(TreesClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        **TreesClassifier._parameter_constraints,
+        **ImpurityTreesClassifier._parameter_constraints,
         "max_features": [
             StrOptions({"sqrt", "log2"}),
             Interval(Integral, 1, None, closed="left"),
@@ -326,24 +326,11 @@ class CGForestClassifier(TreesClassifier):
             )
         return n_draws
 
-    def _n_features_drawn(self) -> int:
-        n_features = int(self.n_features_in_)
-        if self.max_features is None:
-            return n_features
-        if self.max_features == "sqrt":
-            return max(1, math.isqrt(n_features))
-        if self.max_features == "log2":
-            return max(1, int(math.log2(n_features)))
-        if isinstance(self.max_features, Integral):
-            return min(n_features, int(self.max_features))
-        assert isinstance(self.max_features, Real)
-        return max(1, int(self.max_features * n_features))
-
     def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
         assert data.labels is not None
         dictionary = self.candidates_._dictionary
-        max_features = self._n_features_drawn()
         n_rows, n_features = data.X.shape
+        max_features = as_feature_count(self.max_features, n_features)
         sampling = self.feature_sampling if max_features < n_features else "none"
         order: npt.NDArray[np.int32] | None = None
         if sampling == "node":

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._classifier import TreesClassifier
+from dics._classifier import ImpurityTreesClassifier
 from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
@@ -40,7 +40,7 @@ from dics.trees import Trees
 CODED_SHARE = 1
 
 
-class CGTreeClassifier(TreesClassifier):
+class CGTreeClassifier(ImpurityTreesClassifier):
     """Classification tree that chooses its splits from a dictionary of candidates.
 
     A drop-in for scikit-learn's DecisionTreeClassifier. Splits come from a few
@@ -116,7 +116,7 @@ class CGTreeClassifier(TreesClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TreesClassifier._parameter_constraints,
+        **ImpurityTreesClassifier._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "renew_thresholds": [StrOptions({"auto"}), "boolean"],
         "reuse_splits": ["boolean"],

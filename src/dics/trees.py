@@ -100,6 +100,16 @@ class Trees:
             leaf_starts=np.array([0, leaves.stop - leaves.start]),
         )
 
+    def first(self, n_trees: int) -> Trees:
+        """Return the first few trees, as views of the same memory."""
+        n_nodes, n_leaves = self.node_starts[n_trees], self.leaf_starts[n_trees]
+        return Trees(
+            **{name: getattr(self, name)[:n_nodes] for name in OF_NODES},
+            leaf_values=self.leaf_values[:n_leaves],
+            node_starts=self.node_starts[: n_trees + 1],
+            leaf_starts=self.leaf_starts[: n_trees + 1],
+        )
+
     def followed_by(self, other: Trees) -> Trees:
         """Return these trees and the other ones behind them."""
         per_tree = {
@@ -160,6 +170,12 @@ class Trees:
     ) -> None:
         """Add the class shares (or single votes) of each tree for rows of X."""
         _core.vote(X, *self._walked(), rows, hard, votes, n_threads)
+
+    def add_scores(
+        self, X: Array, scores: npt.NDArray[np.float32], *, n_threads: int
+    ) -> None:
+        """Add the leaf values of boosted trees for the rows of X, one by one."""
+        _core.add_scores(X, *self._walked(), scores, n_threads)
 
     def shares(self, X: Array, *, hard: bool, n_threads: int) -> FloatArray:
         """Mean vote of the trees for each row of a checked X."""

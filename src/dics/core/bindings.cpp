@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "boost.hpp"
 #include "cluster.hpp"
 #include "encode.hpp"
 #include "forest.hpp"
@@ -29,6 +30,17 @@ template <class T>
 using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Optional = std::optional<Array<T>>;
+
+template <class T>
+using OutputTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+void check_shape(const OutputTable<T>& out, std::int64_t n_rows, std::int64_t n_cols) {
+    if (static_cast<std::int64_t>(out.shape(0)) != n_rows ||
+        static_cast<std::int64_t>(out.shape(1)) != n_cols) {
+        throw nb::value_error("the array to write to has the wrong shape");
+    }
+}
 
 template <class T>
 Matrix<T> typed(const AnyArray& X) {
@@ -314,6 +326,85 @@ nb::dict grow_forest_array(
                      std::move(forest.leaf_starts));
 }
 
+RowSampling as_row_sampling(const std::string& name) {
+    if (name == "goss")
+        return RowSampling::goss;
+    return name == "mvs" ? RowSampling::mvs : RowSampling::none;
+}
+
+BoostRows as_boost_rows(const Array<std::uint8_t>& codes, int code_width,
+                        std::int64_t n_features, const Array<std::uint32_t>& labels,
+                        const Optional<float>& weights,
+                        const OutputTable<float>& scores, const Outputs& outputs) {
+    const auto n = static_cast<std::int64_t>(labels.shape(0));
+    if (static_cast<std::int64_t>(codes.shape(0)) !=
+        codes_size(n, n_features, code_width)) {
+        throw nb::value_error("codes has the wrong size");
+    }
+    check_shape(scores, n, outputs.stride);
+    return {{codes.data(), n, n_features, code_width},
+            labels.data(),
+            data_or_null(weights),
+            scores.data()};
+}
+
+// Scores are updated in place. `after_round(loss, validation loss)` returns True to end.
+nb::dict boost_arrays(
+    const Array<float>& values, const Array<std::int64_t>& offsets, int code_width,
+    const Array<std::uint8_t>& codes, const Array<std::uint32_t>& labels,
+    const Optional<float>& weights, OutputTable<float> scores,
+    const Array<std::uint8_t>& validation_codes,
+    const Array<std::uint32_t>& validation_labels,
+    const Optional<float>& validation_weights, OutputTable<float> validation_scores,
+    const Array<std::int64_t>& used_splits, int n_classes, double learning_rate,
+    std::int64_t max_depth, std::int64_t max_leaf_nodes, std::int64_t max_features,
+    std::int64_t max_candidates, bool reuse_splits, const std::string& sampling,
+    double top_rate, double other_rate, bool leaves_of_sample, double l2,
+    double min_gain, std::int64_t min_samples_leaf, std::uint64_t seed,
+    std::int64_t first_round, std::int64_t n_rounds,
+    const std::function<bool(double, double)>& after_round, int n_threads) {
+    const Dictionary dictionary = as_dictionary(values, offsets);
+    const Outputs outputs(n_classes);
+    const std::int64_t n_features = dictionary.n_features;
+    const BoostRows training = as_boost_rows(codes, code_width, n_features, labels,
+                                             weights, scores, outputs);
+    const BoostRows validation =
+        as_boost_rows(validation_codes, code_width, n_features, validation_labels,
+                      validation_weights, validation_scores, outputs);
+    const BoostSettings settings{
+        n_classes,
+        learning_rate,
+        max_depth,
+        max_leaf_nodes,
+        max_features,
+        max_candidates,
+        reuse_splits,
+        {as_row_sampling(sampling), top_rate, other_rate},
+        leaves_of_sample,
+        l2,
+        min_gain,
+        min_samples_leaf,
+        seed,
+        first_round,
+        n_rounds};
+    std::vector<std::int64_t> used(used_splits.data(),
+                                   used_splits.data() + used_splits.shape(0));
+    auto tell = [&](double loss, double validation_loss) {
+        nb::gil_scoped_acquire gil;
+        return after_round(loss, validation_loss);
+    };
+    BoostedTrees boosted = with_team(n_threads, [&](Team& team) {
+        return boost(dictionary, training, validation, settings, used, tell, team);
+    });
+    nb::dict result;
+    result["trees"] =
+        tree_dict(std::move(boosted.trees), outputs.n, std::move(boosted.node_starts),
+                  std::move(boosted.leaf_starts));
+    result["gains"] = to_array(std::move(boosted.gains));
+    result["used_splits"] = to_array(std::move(used));
+    return result;
+}
+
 // Writes how often a tree drew each row.
 void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
                      const Optional<double>& cumulative, Output<std::uint32_t> counts) {
@@ -337,17 +428,6 @@ ForestView as_forest(const Table<std::int32_t>& nodes,
             leaf_values.data(),
             static_cast<std::int64_t>(node_starts.shape(0)) - 1,
             static_cast<int>(leaf_values.shape(1))};
-}
-
-template <class T>
-using OutputTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-void check_shape(const OutputTable<T>& out, std::int64_t n_rows, std::int64_t n_cols) {
-    if (static_cast<std::int64_t>(out.shape(0)) != n_rows ||
-        static_cast<std::int64_t>(out.shape(1)) != n_cols) {
-        throw nb::value_error("the array to write to has the wrong shape");
-    }
 }
 
 void find_leaves_array(const AnyArray& X, const Table<std::int32_t>& nodes,
@@ -384,6 +464,22 @@ void vote_array(const AnyArray& X, const Table<std::int32_t>& nodes,
     });
 }
 
+void add_scores_array(const AnyArray& X, const Table<std::int32_t>& nodes,
+                      const Array<std::uint8_t>& missing_left,
+                      const Array<std::int64_t>& node_starts,
+                      const Array<std::int64_t>& leaf_starts,
+                      const Table<float>& leaf_values, OutputTable<float> scores,
+                      int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    const ForestView forest =
+        as_forest(nodes, missing_left, node_starts, leaf_starts, leaf_values);
+    check_shape(scores, row_count(matrix), forest.n_classes);
+    with_team(n_threads, [&](Team& team) {
+        add_scores(matrix, forest, team, scores.data());
+        return 0;
+    });
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -416,6 +512,16 @@ NB_MODULE(_core, m) {
           "n_trees"_a, "sampling"_a, "max_features"_a, "n_draws"_a,
           "balance_each_tree"_a, "progress"_a.none(), "n_threads"_a,
           "Grow trees side by side; returns their flat arrays.");
+    m.def("boost", &boost_arrays, "values"_a, "offsets"_a, "code_width"_a, "codes"_a,
+          "labels"_a, "weights"_a.none(), "scores"_a.noconvert(), "validation_codes"_a,
+          "validation_labels"_a, "validation_weights"_a.none(),
+          "validation_scores"_a.noconvert(), "used_splits"_a, "n_classes"_a,
+          "learning_rate"_a, "max_depth"_a, "max_leaf_nodes"_a, "max_features"_a,
+          "max_candidates"_a, "reuse_splits"_a, "sampling"_a, "top_rate"_a,
+          "other_rate"_a, "leaves_of_sample"_a, "l2"_a, "min_gain"_a,
+          "min_samples_leaf"_a, "seed"_a, "first_round"_a, "n_rounds"_a,
+          "after_round"_a, "n_threads"_a,
+          "Add rounds to a boosted model; returns their trees.");
     m.def("bootstrap", &bootstrap_array, "seed"_a, "tree"_a, "n_draws"_a,
           "cumulative"_a.none(), "counts"_a.noconvert(),
           "Write how often a tree of a forest drew each row.");
@@ -427,6 +533,10 @@ NB_MODULE(_core, m) {
           "node_starts"_a, "leaf_starts"_a, "leaf_values"_a, "rows"_a.none(), "hard"_a,
           "votes"_a.noconvert(), "n_threads"_a,
           "Add the votes of the trees for each row of X.");
+    m.def("add_scores", &add_scores_array, "X"_a.noconvert(), "nodes"_a,
+          "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "leaf_values"_a,
+          "scores"_a.noconvert(), "n_threads"_a,
+          "Add the leaf values of the trees for each row of X.");
     m.def(
         "instruction_set", [] { return std::string(kernels().name); },
         "Which build of the kernels runs here: 'avx2' or 'baseline'.");

@@ -2,35 +2,46 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "boost_kernels.hpp"
 #include "kernels.hpp"
 
 namespace dics {
 namespace baseline {
 extern const Kernels table;
-}
+extern const BoostKernels boost_table;
+}  // namespace baseline
 #ifdef DICS_HAVE_AVX2
 namespace avx2 {
 extern const Kernels table;
-}
+extern const BoostKernels boost_table;
+}  // namespace avx2
 #endif
 
 namespace {
 
-const Kernels& choose() {
+struct Tables {
+    const Kernels& kernels;
+    const BoostKernels& boost;
+};
+
+Tables choose() {
 #ifdef DICS_HAVE_AVX2
     const char* forced = std::getenv("DICS_ISA");
     const bool plain = forced != nullptr && std::string_view(forced) == "baseline";
     if (!plain && __builtin_cpu_supports("avx2"))
-        return avx2::table;
+        return {avx2::table, avx2::boost_table};
 #endif
-    return baseline::table;
+    return {baseline::table, baseline::boost_table};
+}
+
+const Tables& tables() {
+    static const Tables chosen = choose();
+    return chosen;
 }
 
 }  // namespace
 
-const Kernels& kernels() {
-    static const Kernels& chosen = choose();
-    return chosen;
-}
+const Kernels& kernels() { return tables().kernels; }
+const BoostKernels& boost_kernels() { return tables().boost; }
 
 }  // namespace dics

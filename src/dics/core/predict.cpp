@@ -192,4 +192,28 @@ void vote(const AnyMatrix& any, const ForestView& forest, const std::uint32_t* r
         any);
 }
 
+void add_scores(const AnyMatrix& any, const ForestView& forest, Team& team,
+                float* scores) {
+    const int n_outputs = forest.n_classes;
+    std::visit(
+        [&](const auto& X) {
+            walk_all(
+                X, forest, X.n_rows, team, [](std::int64_t i) { return i; },
+                [&](std::int64_t t, std::int64_t first, std::int64_t n,
+                    const std::int32_t* nodes) {
+                    const Node* tree = forest.tree(t).nodes;
+                    const float* table =
+                        forest.leaf_values + forest.leaf_starts[t] * n_outputs;
+                    float* to = scores + first * n_outputs;
+                    for (std::int64_t i = 0; i < n; ++i, to += n_outputs) {
+                        const float* from =
+                            table + std::int64_t{tree[nodes[i]].left} * n_outputs;
+                        for (int c = 0; c < n_outputs; ++c)
+                            to[c] += from[c];
+                    }
+                });
+        },
+        any);
+}
+
 }  // namespace dics

@@ -39,4 +39,9 @@ void find_leaves(const AnyMatrix& X, const ForestView& forest, Team& team,
 void vote(const AnyMatrix& X, const ForestView& forest, const std::uint32_t* rows,
           std::int64_t n_rows, bool hard, Team& team, double* votes);
 
+// scores[i * n_classes + c] += the value of row i's leaf, for each tree in turn and in
+// single precision: exactly what boosting did to the rows it was trained on.
+void add_scores(const AnyMatrix& X, const ForestView& forest, Team& team,
+                float* scores);
+
 }  // namespace dics

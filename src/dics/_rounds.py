@@ -1,0 +1,109 @@
+"""What happens after each round of boosting: scores, early stopping, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from dics._progress import Progress
+from dics._validation import Array, FloatArray
+
+
+def probabilities(scores: npt.NDArray[Any]) -> FloatArray:
+    """Turn scores (or a single column of margins) into class probabilities."""
+    wide: FloatArray = scores.astype(np.float64)
+    if wide.shape[1] == 1:
+        wide = np.column_stack([-wide[:, 0] / 2, wide[:, 0] / 2])
+    wide -= wide.max(axis=1, keepdims=True)
+    np.exp(wide, out=wide)
+    wide /= wide.sum(axis=1, keepdims=True)
+    return wide
+
+
+class CurrentModel(ClassifierMixin, BaseEstimator):
+    """The model as it is during a fit, for a scorer: it knows the rows it is asked."""
+
+    def __init__(self, classes: Array, scores: npt.NDArray[np.float32]) -> None:
+        self.classes = classes
+        self.scores = scores  # the core adds to them in place
+
+    @property
+    def classes_(self) -> Array:
+        return self.classes
+
+    def decision_function(self, X: Any) -> FloatArray:
+        scores: FloatArray = self.scores.astype(np.float64)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        return probabilities(self.scores)
+
+    def predict(self, X: Any) -> Array:
+        predicted: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return predicted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class Rounds:
+    """Called by the core after each round; says when to stop.
+
+    Parameters
+    ----------
+    score : callable or None
+        Scores the rows that are watched; None takes the negative loss.
+    watch_validation : bool
+        Whether early stopping looks at the validation rows, or at the training rows.
+    patience : int or None
+        Rounds without a better score after which to stop; None never stops.
+    tol : float
+        By how much a score must be better than the best before it.
+    progress : Progress
+    """
+
+    def __init__(
+        self,
+        *,
+        score: Callable[[], float] | None,
+        watch_validation: bool,
+        patience: int | None,
+        tol: float,
+        progress: Progress,
+    ) -> None:
+        self.score = score
+        self.watch_validation = watch_validation
+        self.patience = patience
+        self.tol = tol
+        self.progress = progress
+        self.train: list[float] = []
+        self.validation: list[float] = []
+        self.best_round = 0
+
+    def note(self, train_loss: float, validation_loss: float) -> bool:
+        """Keep the scores of a round (or of the start); tell whether to stop."""
+        watched = self.validation if self.watch_validation else self.train
+        self.train.append(-train_loss)
+        if self.watch_validation:
+            self.validation.append(-validation_loss)
+        if self.score is not None:
+            watched[-1] = self.score()
+        done = len(watched) - 1
+        best = watched[self.best_round]
+        if done > 0 and (watched[-1] > best + self.tol or not np.isfinite(best)):
+            self.best_round = done
+        self.progress.update(done, self._describe(train_loss, validation_loss))
+        return self.patience is not None and done - self.best_round >= self.patience
+
+    def _describe(self, train_loss: float, validation_loss: float) -> str:
+        text = f"loss {train_loss:.4f}"
+        if self.watch_validation:
+            text += f", validation {validation_loss:.4f}"
+        if self.score is not None:
+            watched = self.validation if self.watch_validation else self.train
+            text += f", score {watched[-1]:.4f}"
+        return text

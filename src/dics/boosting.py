@@ -1,0 +1,789 @@
+"""Gradient boosting (Algorithm 4 of the paper, FastC-GBM)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import _fit_context
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import train_test_split
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from dics import _core
+from dics._classifier import NO_LIMIT, TreesClassifier, as_feature_count
+from dics._progress import Progress
+from dics._rounds import CurrentModel, Rounds, probabilities
+from dics._threads import effective_n_threads
+from dics._validation import (
+    Array,
+    FloatArray,
+    Targets,
+    check_matrix,
+    check_targets,
+    check_weights,
+    combine_weights,
+    draw_seed,
+    unchanged_on_error,
+)
+from dics.candidates import BaseCandidates, TrainingData, fit_candidates
+from dics.dictionary import Dictionary, code_width, encode
+from dics.trees import NODE, Trees
+
+# Rows from which "auto" holds some out to know when to stop, as scikit-learn does.
+EARLY_STOPPING_ROWS = 10_000
+# Rows from which "auto" draws some of them for each round.
+SAMPLED_ROWS = 20_000
+# Features that "auto" draws for each round, at least.
+AUTO_FEATURES = 100
+# Probability that a class without any weight begins with.
+LEAST_PRIOR = 1e-9
+LANES = 8  # floats in a register: rows of scores are padded to whole ones
+
+
+class FastCGBMClassifier(TreesClassifier):
+    """Gradient boosting with one small tree a round, whatever the number of classes.
+
+    A drop-in for scikit-learn's HistGradientBoostingClassifier, LightGBM's and
+    XGBoost's classifiers. Splits come from a dictionary of a few thresholds per feature
+    (`CentroidCandidates`), the leaves of a tree hold a value for each class, and splits
+    are chosen from a part of the rows and of the features.
+
+    The paper's machine is ``FastCGBMClassifier(max_depth=3, max_leaf_nodes=None,
+    max_candidates=100, sampling="goss", leaf_values="sample", min_samples_leaf=1,
+    candidates=CentroidCandidates.paper())``.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of rounds, each of which adds one tree.
+    learning_rate : float, default=0.1
+        Factor eta of what each tree adds.
+    max_depth : int or None, default=None
+        Largest depth of a leaf; None for no limit. The paper uses 3.
+    max_leaf_nodes : int or None, default=31
+        Largest number of leaves: the leaf whose split gains most is split next. None
+        for no limit.
+    max_candidates : int or None, default=None
+        Number k of candidate splits drawn for each round from the thresholds of its
+        features. None looks at all of them; the paper uses 100.
+    max_features : "auto", int, float or None, default="auto"
+        Number of features drawn for each round; a float is a share of them, None means
+        all.
+    sampling : {"auto", "goss", "mvs"} or None, default="auto"
+        Rows that the splits of a round are chosen by. "goss" takes those with the
+        longest gradients and some of the others, which then weigh more (the paper).
+        "mvs" draws rows with a probability proportional to the length of their
+        gradient, and weighs them by its inverse. None takes all.
+    top_rate : float, default=0.2
+        Share a of the rows that "goss" takes by their gradients. "mvs" draws a share of
+        `top_rate` + `other_rate`.
+    other_rate : float, default=0.1
+        Share b of the rows that "goss" draws from the others.
+    leaf_values : {"all", "sample"}, default="all"
+        Whether the values of the leaves come from all rows, or only from those drawn by
+        `sampling`, as in the paper.
+    l2_regularization : float, default=1.0
+        The paper's lambda.
+    min_split_gain : float, default=0.0
+        The paper's gamma: what a split must gain.
+    min_samples_leaf : int, default=20
+        Rows, of those drawn, that each side of a split must have.
+    reuse_splits : bool, default=True
+        False takes line 15 of the paper's Algorithm 4 literally: the first split of a
+        round leaves the dictionary for all rounds that follow.
+    early_stopping : "auto" or bool, default="auto"
+        Whether to stop when the score on validation rows no longer gets better, and
+        keep the rounds up to the best. "auto" does so if validation rows are given to
+        `fit`, or if there are more than 10,000 rows.
+    validation_fraction : int, float or None, default=0.1
+        Number or share of the rows held out for early stopping, unless `fit` is given
+        some. None holds none out and looks at the training rows.
+    n_iter_no_change : int, default=10
+        Rounds without a better score after which to stop.
+    tol : float, default=1e-7
+        By how much a score must be better to count.
+    scoring : str, callable or None, default="loss"
+        What early stopping looks at: the loss, a scorer's name, a scorer, or None for
+        the accuracy.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+    candidates : CentroidCandidates, QuantileCandidates or None, default=None
+        Source of the thresholds, cloned before use; None means
+        ``CentroidCandidates()``. Its `n_jobs` gives way to this one's, and so does a
+        `random_state` of None.
+    warm_start : bool, default=False
+        Keep the rounds of the last fit and only add those that `n_estimators` asks for
+        in addition. On the same data, the result is that of one fit.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the clustering, of the rows, features and candidates drawn, and of the
+        validation rows.
+    n_jobs : int or None, default=None
+        Number of threads; None means all cores the process may use. The model is the
+        same for any number.
+    verbose : int, default=0
+        1 writes the progress, the loss and the time left to stderr.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Defined only when X had string column names.
+    n_iter_ : int
+        Number of rounds kept.
+    train_score_ : ndarray of shape (n_rounds + 1,)
+        Negative mean loss of the training rows before the first round and after each
+        (or the score, if it is what early stopping looks at).
+    validation_score_ : ndarray of shape (n_rounds + 1,)
+        Score of the validation rows; empty without any.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Total gain of the splits of each feature, normalised.
+    split_counts_ : ndarray of shape (n_features_in_,)
+        Number of splits of each feature.
+    candidates_ : BaseCandidates
+        The fitted source of thresholds.
+    trees_ : Trees
+        All trees as flat arrays.
+
+    Notes
+    -----
+    A step of Newton's can go too far where a class is rare in the model and common in a
+    leaf. What a leaf adds is limited to where an upper bound of the loss is least, so
+    that without row sampling no round raises the training loss.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import FastCGBMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = FastCGBMClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> model.predict(X[[0, 75, 149]])
+    array([0, 1, 2])
+    >>> model.n_iter_
+    20
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+        **TreesClassifier._parameter_constraints,
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "max_features": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            None,
+        ],
+        "sampling": [StrOptions({"auto", "goss", "mvs"}), None],
+        "top_rate": [Interval(Real, 0.0, 1.0, closed="both")],
+        "other_rate": [Interval(Real, 0.0, 1.0, closed="both")],
+        "leaf_values": [StrOptions({"all", "sample"})],
+        "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
+        "min_split_gain": [Interval(Real, 0.0, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "reuse_splits": ["boolean"],
+        "early_stopping": [StrOptions({"auto"}), "boolean"],
+        "validation_fraction": [
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "scoring": [StrOptions({"loss", *get_scorer_names()}), callable, None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        learning_rate: float = 0.1,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = 31,
+        max_candidates: int | None = None,
+        max_features: str | int | float | None = "auto",
+        sampling: str | None = "auto",
+        top_rate: float = 0.2,
+        other_rate: float = 0.1,
+        leaf_values: str = "all",
+        l2_regularization: float = 1.0,
+        min_split_gain: float = 0.0,
+        min_samples_leaf: int = 20,
+        reuse_splits: bool = True,
+        early_stopping: bool | str = "auto",
+        validation_fraction: int | float | None = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-7,
+        scoring: str | Callable[..., float] | None = "loss",
+        class_weight: Any = None,
+        candidates: BaseCandidates | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_candidates = max_candidates
+        self.max_features = max_features
+        self.sampling = sampling
+        self.top_rate = top_rate
+        self.other_rate = other_rate
+        self.leaf_values = leaf_values
+        self.l2_regularization = l2_regularization
+        self.min_split_gain = min_split_gain
+        self.min_samples_leaf = min_samples_leaf
+        self.reuse_splits = reuse_splits
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.scoring = scoring
+        self.class_weight = class_weight
+        self.candidates = candidates
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fit ---------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows. float32, float64 and uint8 arrays in any memory order are
+            read in place; other numbers are converted. NaN is a value of its own:
+            each split learns the side it takes. Infinities are ordinary values.
+        y : array-like of shape (n_samples,)
+            Class labels, of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; rows of weight zero are left out.
+        X_val : array-like of shape (n_validation, n_features), default=None
+            Validation rows for early stopping; by default some of X are held out.
+        y_val : array-like of shape (n_validation,), default=None
+            Their labels.
+
+        Returns
+        -------
+        self : FastCGBMClassifier
+        """
+        with unchanged_on_error(self):
+            self._fit(X, y, sample_weight, X_val, y_val)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> None:
+        goes_on = self.warm_start and hasattr(self, "trees_")
+        n_done = len(self.trees_) if goes_on else 0
+        self._check_options(n_done, X_val, y_val)
+        data, targets = self._check(X, y, sample_weight, goes_on)
+        given = self._check_validation(X_val, y_val, targets.classes)
+        if goes_on and self.n_estimators == n_done:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new "
+                "trees.",
+                stacklevel=4,
+            )
+            return
+        stops_early = self._stops_early(data, given)
+        parts = self._part(data, held_out=stops_early and given is None)
+        if not goes_on:
+            self.candidates_ = fit_candidates(self, data._replace(weights=parts.weights))
+            self.classes_ = targets.classes
+            self.n_classes_ = len(targets.classes)
+            self._seed = data.seed
+            self._start = self._start_scores(data, parts)
+            self._used_splits = np.empty(0, dtype=np.int64)
+            self._gains = np.empty(0, dtype=np.float32)
+            self.trees_ = no_trees(len(self._start))
+        self._boost(data, parts, given, stops_early)
+
+    def _check_options(self, n_done: int, X_val: Any, y_val: Any) -> None:
+        """Check what is asked for, before any work."""
+        if (X_val is None) != (y_val is None):
+            missing = "y_val" if y_val is None else "X_val"
+            raise ValueError(
+                f"X_val and y_val belong together, but {missing} is missing."
+            )
+        if self.n_estimators < n_done:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"n_iter_={n_done} when warm_start==True"
+            )
+        if self.sampling == "goss" and self.top_rate + self.other_rate > 1:
+            raise ValueError(
+                f"top_rate={self.top_rate} and other_rate={self.other_rate} sum to "
+                "more than 1; they are shares of the rows."
+            )
+        if self.sampling in ("goss", "mvs") and self.top_rate + self.other_rate == 0:
+            raise ValueError(
+                f"sampling={self.sampling!r} with top_rate=0 and other_rate=0 draws "
+                "no rows."
+            )
+
+    def _check(
+        self, X: Any, y: Any, sample_weight: Any, goes_on: bool
+    ) -> tuple[TrainingData, Targets]:
+        X = check_matrix(self, X, reset=not goes_on)
+        targets = check_targets(y, len(X))
+        if goes_on and not np.array_equal(targets.classes, self.classes_):
+            raise ValueError(
+                f"warm_start needs the classes of the first fit, {self.classes_}; "
+                f"y has {targets.classes}."
+            )
+        weights = combine_weights(
+            check_weights(sample_weight, len(X)), self.class_weight, targets
+        )
+        data = TrainingData(
+            X,
+            targets.labels,
+            len(targets.classes),
+            weights,
+            self._seed if goes_on else draw_seed(self.random_state),
+            effective_n_threads(self.n_jobs),
+        )
+        return data, targets
+
+    def _check_validation(
+        self, X_val: Any, y_val: Any, classes: Array
+    ) -> tuple[Array, npt.NDArray[np.uint32]] | None:
+        """Check validation rows that were given, and number their labels."""
+        if X_val is None:
+            return None
+        try:
+            X_val = check_matrix(self, X_val, reset=False)
+            targets = check_targets(y_val, len(X_val))
+        except ValueError as error:
+            raise ValueError(f"X_val, y_val: {error}") from error
+        unknown = np.setdiff1d(targets.classes, classes)
+        if len(unknown):
+            raise ValueError(f"y_val has classes that y has not: {unknown}.")
+        numbers = np.searchsorted(classes, targets.classes).astype(np.uint32)
+        return X_val, numbers[targets.labels]
+
+    def _stops_early(self, data: TrainingData, given: Any) -> bool:
+        if data.n_classes < 2:
+            return False
+        if self.early_stopping == "auto":
+            return given is not None or len(data.X) > EARLY_STOPPING_ROWS
+        return bool(self.early_stopping)
+
+    def _part(self, data: TrainingData, *, held_out: bool) -> Parts:
+        """Choose training and validation rows; rows without weight are neither."""
+        rows = None
+        if data.weights is not None and not data.weights.all():
+            rows = np.flatnonzero(data.weights)
+        if not held_out or self.validation_fraction is None:
+            return Parts(rows, None, data.weights)
+        if rows is None:
+            rows = np.arange(len(data.X))
+        training, validation = hold_out(
+            rows, data.labels, self.validation_fraction, data.seed
+        )
+        weights = np.ones(len(data.X)) if data.weights is None else data.weights.copy()
+        weights[validation] = 0
+        return Parts(training, validation, weights)
+
+    def _start_scores(
+        self, data: TrainingData, parts: Parts
+    ) -> npt.NDArray[np.float32]:
+        """F_0: the logarithms of the class shares, or their margin for two classes."""
+        shares = np.bincount(data.labels, parts.weights, minlength=data.n_classes)
+        logs = np.log(np.maximum(shares / shares.sum(), LEAST_PRIOR))
+        start = logs[1:] - logs[:1] if len(logs) == 2 else logs
+        return start.astype(np.float32)
+
+    def _boost(
+        self,
+        data: TrainingData,
+        parts: Parts,
+        given: tuple[Array, npt.NDArray[np.uint32]] | None,
+        stops_early: bool,
+    ) -> None:
+        if data.n_classes < 2:
+            self.n_iter_ = 0
+            self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
+            return
+        dictionary = self.candidates_._dictionary
+        n_done = len(self.trees_)
+        n_drawn = self._n_features_drawn(data)
+        n_features = data.X.shape[1]
+        width = 1 if n_drawn < n_features else code_width(n_features)
+        rows = self._rows_of(data, dictionary, width)
+        training = rows.take(parts.training, width)
+        validation = rows.take(
+            np.empty(0, np.intp) if parts.validation is None else parts.validation,
+            width,
+        )
+        del rows
+        X_watched = None
+        if given is not None:
+            given_data = data._replace(X=given[0], labels=given[1], weights=None)
+            validation = self._rows_of(given_data, dictionary, width)
+            X_watched = given[0]
+        n_rounds = self.n_estimators - n_done
+        watch_validation = len(validation.labels) > 0
+        watched = validation if watch_validation else training
+        score = None
+        if stops_early and self.scoring != "loss":
+            if X_watched is None:
+                which = parts.validation if watch_validation else parts.training
+                X_watched = data.X if which is None else data.X[which]
+            score = self._scorer_of(watched, X_watched)
+        progress = Progress(
+            type(self).__name__, n_rounds, "rounds", enabled=bool(self.verbose)
+        )
+        rounds = Rounds(
+            score=score,
+            watch_validation=watch_validation,
+            patience=self.n_iter_no_change if stops_early else None,
+            tol=self.tol,
+            progress=progress,
+        )
+        with progress:
+            arrays = _core.boost(
+                values=dictionary.values,
+                offsets=dictionary.offsets,
+                code_width=width,
+                codes=training.codes,
+                labels=training.labels,
+                weights=training.weights,
+                scores=training.scores,
+                validation_codes=validation.codes,
+                validation_labels=validation.labels,
+                validation_weights=validation.weights,
+                validation_scores=validation.scores,
+                used_splits=self._used_splits,
+                n_classes=data.n_classes,
+                learning_rate=self.learning_rate,
+                max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
+                max_leaf_nodes=min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
+                max_features=n_drawn,
+                max_candidates=min(self.max_candidates or 0, NO_LIMIT),
+                reuse_splits=self.reuse_splits,
+                sampling=self._row_sampling(len(training.labels)),
+                top_rate=self.top_rate,
+                other_rate=self.other_rate,
+                leaves_of_sample=self.leaf_values == "sample",
+                l2=self.l2_regularization,
+                min_gain=self.min_split_gain,
+                min_samples_leaf=min(self.min_samples_leaf, len(data.X) + 1),
+                seed=data.seed,
+                first_round=n_done,
+                n_rounds=n_rounds,
+                after_round=rounds.note,
+                n_threads=data.n_threads,
+            )
+        self._keep(arrays, rounds, stops_early)
+
+    def _n_features_drawn(self, data: TrainingData) -> int:
+        n_features = data.X.shape[1]
+        if self.max_features == "auto":
+            return auto_features(n_features)
+        return as_feature_count(self.max_features, n_features)
+
+    def _row_sampling(self, n_rows: int) -> str:
+        if self.sampling == "auto":
+            return "mvs" if n_rows >= SAMPLED_ROWS else "none"
+        return self.sampling or "none"
+
+    def _rows_of(
+        self, data: TrainingData, dictionary: Dictionary, width: int
+    ) -> CodedRows:
+        """Encode rows and find where the trees that are there have brought them."""
+        n_outputs = len(self._start)
+        scores = np.tile(self._start, (len(data.X), 1))
+        if len(self.trees_):
+            self.trees_.add_scores(data.X, scores, n_threads=data.n_threads)
+        stride = 1 if n_outputs == 1 else -(-n_outputs // LANES) * LANES
+        if stride > n_outputs:
+            padded = np.full((len(data.X), stride), -np.inf, dtype=np.float32)
+            padded[:, :n_outputs] = scores
+            scores = padded
+        assert data.labels is not None
+        return CodedRows(
+            encode(data.X, dictionary, width, data.n_threads),
+            data.labels,
+            as_single(data.weights),
+            scores,
+        )
+
+    def _scorer_of(self, rows: CodedRows, X: Array) -> Callable[[], float]:
+        model = CurrentModel(self.classes_, rows.scores[:, : len(self._start)])
+        scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
+        y = self.classes_[rows.labels]
+        return lambda: float(scorer(model, X, y))
+
+    def _keep(self, arrays: dict[str, Any], rounds: Rounds, stops_early: bool) -> None:
+        """Add the new trees, up to the best round if it was looked for."""
+        new = Trees.from_core(arrays["trees"])
+        gains = arrays["gains"]
+        if stops_early:
+            new = new.first(rounds.best_round)
+            gains = gains[: new.n_nodes]
+        first = 1 if len(self.trees_) else 0  # the start of the first fit is kept
+        train = np.array(rounds.train[first:])
+        validation = np.array(rounds.validation[first:])
+        if len(self.trees_):
+            train = np.concatenate([self.train_score_, train])
+            validation = np.concatenate([self.validation_score_, validation])
+        self.train_score_, self.validation_score_ = train, validation
+        self.trees_ = self.trees_.followed_by(new)
+        self._gains = np.concatenate([self._gains, gains])
+        self._used_splits = arrays["used_splits"]
+        self.n_iter_ = len(self.trees_)
+
+    # --- predict -----------------------------------------------------------
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float32]:
+        X = self._rows(X)
+        scores = np.tile(self._start, (len(X), 1))
+        n_threads = effective_n_threads(self.n_jobs)
+        self.trees_.add_scores(X, scores, n_threads=n_threads)
+        return scores
+
+    def _staged_scores(self, X: Any) -> Iterator[npt.NDArray[np.float32]]:
+        X = self._rows(X)
+        scores = np.tile(self._start, (len(X), 1))
+        n_threads = effective_n_threads(self.n_jobs)
+        for t in range(len(self.trees_)):
+            self.trees_[t].add_scores(X, scores, n_threads=n_threads)
+            yield scores
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Compute the score of each class, whose softmax is `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
+            For two classes, how far the second is ahead of the first.
+        """
+        return as_decision(self._scores(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        scores = self._scores(X)
+        return probabilities(scores)
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return self._classes_of(self._scores(X))
+
+    def _classes_of(self, scores: npt.NDArray[np.float32]) -> Array:
+        two = scores.shape[1] == 1 and len(self.classes_) == 2
+        best = (scores[:, 0] > 0).astype(int) if two else scores.argmax(axis=1)
+        predicted: Array = self.classes_[best]
+        return predicted
+
+    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+        """Yield what `decision_function` is after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Yields
+        ------
+        scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
+        """
+        for scores in self._staged_scores(X):
+            yield as_decision(scores)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
+        """Yield what `predict_proba` is after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Yields
+        ------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        for scores in self._staged_scores(X):
+            yield probabilities(scores)
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield what `predict` is after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+        """
+        for scores in self._staged_scores(X):
+            yield self._classes_of(scores)
+
+    def apply(self, X: Any) -> npt.NDArray[np.int64]:
+        """Find the leaf of each row in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_iter_)
+            Node indices, numbered from each root breadth first.
+        """
+        X = self._rows(X)
+        return self.trees_.apply(X, effective_n_threads(self.n_jobs))
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Total gain of the splits of each feature, normalised to sum to one."""
+        check_is_fitted(self, "trees_")
+        inner = self.trees_.inner
+        gains: FloatArray = np.bincount(
+            self.trees_.feature[inner],
+            self._gains[inner].astype(np.float64),
+            minlength=self.n_features_in_,
+        )
+        return gains / gains.sum() if gains.sum() > 0 else gains
+
+    @property
+    def split_counts_(self) -> npt.NDArray[np.intp]:
+        """Number of splits of each feature."""
+        check_is_fitted(self, "trees_")
+        features = self.trees_.feature[self.trees_.inner]
+        counts: npt.NDArray[np.intp] = np.bincount(
+            features, minlength=self.n_features_in_
+        )
+        return counts
+
+
+class Parts(NamedTuple):
+    """Which rows are for training and which for validation; None: all, or none."""
+
+    training: npt.NDArray[np.intp] | None
+    validation: npt.NDArray[np.intp] | None
+    weights: FloatArray | None  # zero for rows that aren't for training
+
+
+class CodedRows(NamedTuple):
+    """Rows as the core wants them."""
+
+    codes: npt.NDArray[np.uint8]
+    labels: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.float32] | None
+    scores: npt.NDArray[np.float32]
+
+    def take(self, rows: npt.NDArray[np.intp] | None, width: int) -> CodedRows:
+        """Return some of the rows, or (None) all."""
+        if rows is None:
+            return self
+        blocks = self.codes.reshape(-1, len(self.labels), width)
+        return CodedRows(
+            np.ascontiguousarray(blocks[:, rows]).ravel(),
+            self.labels[rows],
+            None if self.weights is None else self.weights[rows],
+            self.scores[rows],
+        )
+
+
+def auto_features(n_features: int) -> int:
+    """Features drawn for each round."""
+    return min(n_features, max(AUTO_FEATURES, n_features // 8))
+
+
+def hold_out(
+    rows: npt.NDArray[np.intp],
+    labels: npt.NDArray[np.uint32] | None,
+    size: int | float,
+    seed: int,
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Part rows into those kept and those held out, each class alike if it can be."""
+    assert labels is not None
+    some_rows = f"validation_fraction={size!r} of {len(rows)} rows"
+    n_held = size if isinstance(size, Integral) else int(np.ceil(size * len(rows)))
+    if n_held >= len(rows):
+        raise ValueError(f"{some_rows} leaves none for training.")
+    n_present = np.count_nonzero(np.bincount(labels[rows]))
+    alike = (
+        np.bincount(labels[rows], minlength=1)[np.unique(labels[rows])].min() > 1
+        and min(n_held, len(rows) - n_held) >= n_present
+    )
+    kept, held = train_test_split(
+        rows,
+        test_size=int(n_held),
+        random_state=seed % 2**32,
+        stratify=labels[rows] if alike else None,
+    )
+    return np.sort(kept), np.sort(held)
+
+
+def as_single(weights: FloatArray | None) -> npt.NDArray[np.float32] | None:
+    """Return the weights as float32, scaled by a power of two if they don't fit."""
+    if weights is None:
+        return None
+    exponent = int(np.frexp(weights.max())[1])
+    if abs(exponent) > 60:
+        weights = np.ldexp(weights, -exponent)
+    return weights.astype(np.float32)
+
+
+def as_decision(scores: npt.NDArray[np.float32]) -> FloatArray:
+    """Scores as scikit-learn gives them: one column of margins is a vector."""
+    wide: FloatArray = scores.astype(np.float64)
+    return wide[:, 0] if wide.shape[1] == 1 else wide
+
+
+def no_trees(n_outputs: int) -> Trees:
+    """Return Trees that holds none."""
+    start = np.zeros(1, dtype=np.int64)
+    return Trees(
+        nodes=np.empty(0, dtype=NODE),
+        missing_left=np.empty(0, dtype=np.uint8),
+        weight=np.empty(0, dtype=np.float32),
+        leaf_values=np.empty((0, n_outputs), dtype=np.float32),
+        node_starts=start,
+        leaf_starts=start,
+    )

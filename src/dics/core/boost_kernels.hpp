@@ -1,0 +1,107 @@
+// The vector kernels of stage `boost`; see kernels.hpp for how they are built.
+//
+// A model has one output a class, or a single one for two classes: the margin between
+// them. Rows of scores and gradients are padded to whole registers (Outputs::stride).
+#pragma once
+
+#include <cstdint>
+
+namespace dics {
+
+// Floats in a register.
+inline constexpr int kLanes = 8;
+
+struct Outputs {
+    int n;       // 1, or the number of classes
+    int stride;  // floats from one row of scores to the next
+    int cells;   // 32-bit counters of a histogram's bin: n gradients, n hessians, rows
+
+    explicit Outputs(int n_classes)
+        : n(n_classes == 2 ? 1 : n_classes),
+          stride(n == 1 ? 1 : (n + kLanes - 1) / kLanes * kLanes),
+          cells(n == 1 ? 4 : (2 * n + 1 + kLanes - 1) / kLanes * kLanes) {}
+};
+
+// scores += steps of the row's leaf; gradients = p - y.
+struct GradientArgs {
+    const float* steps;          // [leaf][stride]; null: nothing is added
+    const std::uint32_t* leaf;   // of each row
+    const std::uint32_t* label;  // of each row
+    const float* weight;         // null: ones
+    std::int64_t n_rows;
+    int n_outputs, stride;
+    float* scores;
+    float* gradients;  // null: only the loss is wanted
+    float* norms;      // weight times the length of the gradient
+};
+
+// Whole numbers of the drawn rows for the histograms: g and h times the row's factor.
+struct QuantizeArgs {
+    const float* gradients;
+    const std::uint32_t* rows;  // drawn
+    const float* factors;       // of each drawn row
+    std::int64_t n_rows;
+    int n_outputs, stride, cells;
+    std::int16_t* out;  // [drawn row][cells]
+};
+
+// Sums of the rows of each leaf.
+struct LeafSumArgs {
+    const float* gradients;
+    const std::uint32_t* leaf;
+    const float* weight;  // null: ones
+    std::int64_t n_rows;
+    int n_outputs, stride;
+    double* sums;  // [leaf][2][stride]: g and h
+};
+
+// Histograms of up to kFillFeatures features over the rows of a node.
+inline constexpr int kFillFeatures = 4;
+
+struct FillArgs {
+    const std::uint8_t* column[kFillFeatures];  // code of `row`: column[row * width]
+    std::int32_t* hist[kFillFeatures];          // [bin][cells]
+    int n_features;
+    std::int64_t width;
+    const std::uint32_t* places;  // of the node's rows among those drawn
+    const std::uint32_t* rows;    // drawn; null: all rows, each in its own place
+    const std::int16_t* values;   // [place][cells]
+    std::int64_t n_rows;
+    int cells;
+};
+
+// The best cut of one feature by its histogram.
+struct GainArgs {
+    const std::int32_t* hist;  // [n_thresholds + 2][cells]; the last bin is NaN's
+    const std::int32_t* total;  // [cells] of the node
+    int n_thresholds;
+    const std::int32_t* candidates;  // rising; null: all thresholds
+    int n_candidates;
+    int n_outputs, cells;
+    float l2;  // in the units of the histogram
+    std::int32_t min_rows;
+    float* scratch;  // 3 * (kMaxThresholds + 1 + kLanes) floats
+};
+
+// Thresholds lo..hi part the rows in the same place; see Cut in kernels.hpp.
+struct GainCut {
+    float score = -1;  // sum over both sides and the outputs of G^2 / (H + l2)
+    int lo = -2;
+    int hi = -2;
+    bool missing_left = false;
+    bool saw_missing = false;
+    std::int32_t n_left = 0;
+};
+
+struct BoostKernels {
+    // Returns the sum of weight times loss.
+    double (*update_gradients)(const GradientArgs&);
+    void (*quantize)(const QuantizeArgs&);
+    void (*add_leaf_sums)(const LeafSumArgs&);
+    void (*fill)(const FillArgs&);
+    GainCut (*best_cut)(const GainArgs&);
+};
+
+const BoostKernels& boost_kernels();
+
+}  // namespace dics

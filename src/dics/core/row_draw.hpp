@@ -1,0 +1,205 @@
+// Rows drawn for a round of boosting.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "random.hpp"
+
+namespace dics {
+
+enum class RowSampling { none, goss, mvs };
+
+struct RowDraw {
+    RowSampling sampling;
+    double top_rate, other_rate;
+};
+
+// Rows that were drawn, rising, and what each stands for.
+struct DrawnRows {
+    bool all = true;  // every row, once; the lists are empty
+    std::vector<std::uint32_t> rows;
+    std::vector<float> factors;
+
+    void clear(bool every) {
+        all = every;
+        rows.clear();
+        factors.clear();
+    }
+    void add(std::int64_t row, float factor) {
+        rows.push_back(static_cast<std::uint32_t>(row));
+        factors.push_back(factor);
+    }
+};
+
+// The k-th smallest of n 32-bit numbers (k from 1), and how many are smaller: two
+// passes over their halves.
+struct Rank {
+    std::uint32_t value;
+    std::int64_t n_smaller;
+};
+
+template <class KeyOf>
+Rank kth_smallest(std::int64_t n, std::int64_t k, KeyOf key_of) {
+    std::vector<std::uint32_t> counts(1 << 16);
+    std::uint32_t prefix = 0;
+    std::int64_t n_smaller = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        std::fill(counts.begin(), counts.end(), 0);
+        for (std::int64_t i = 0; i < n; ++i) {
+            const std::uint32_t key = key_of(i);
+            if (pass == 0) {
+                ++counts[key >> 16];
+            } else if (key >> 16 == prefix) {
+                ++counts[key & 0xFFFF];
+            }
+        }
+        std::uint32_t digit = 0;
+        while (n_smaller + counts[digit] < k)
+            n_smaller += counts[digit++];
+        prefix = pass == 0 ? digit : prefix << 16 | digit;
+    }
+    return {prefix, n_smaller};
+}
+
+class RowDrawer {
+  public:
+    RowDrawer(const RowDraw& draw, std::int64_t n_rows) : draw_(draw), n_rows_(n_rows) {}
+
+    // `norms` are the lengths of the rows' gradients, and 0 or more.
+    void draw(const float* norms, std::uint64_t key, DrawnRows& drawn) {
+        if (draw_.sampling == RowSampling::none) {
+            drawn.clear(true);
+        } else if (draw_.sampling == RowSampling::goss) {
+            draw_goss(norms, key, drawn);
+        } else {
+            draw_mvs(norms, key, drawn);
+        }
+    }
+
+  private:
+    static std::uint32_t random_of(std::uint64_t key, std::int64_t row) {
+        return static_cast<std::uint32_t>(mix(key + static_cast<std::uint64_t>(row)) >>
+                                          32);
+    }
+
+    // The longest a N, and b N of the others, each of which stands for (1 - a) / b.
+    // Equals go by the lower row.
+    void draw_goss(const float* norms, std::uint64_t key, DrawnRows& drawn) {
+        const auto n_top = static_cast<std::int64_t>(draw_.top_rate * n_rows_);
+        const auto n_other = static_cast<std::int64_t>(draw_.other_rate * n_rows_);
+        if (n_top + n_other == 0 || n_top + n_other >= n_rows_)
+            return drawn.clear(true);
+        // Lengths are not negative: their bits rise with them.
+        auto shortness = [&](std::int64_t i) {
+            return ~std::bit_cast<std::uint32_t>(norms[i]);
+        };
+        chosen_.assign(static_cast<std::size_t>(n_rows_), 0);
+        if (n_top > 0)
+            choose(n_top, shortness, 1);
+        rest_.clear();
+        for (std::int64_t i = 0; i < n_rows_; ++i) {
+            if (!chosen_[static_cast<std::size_t>(i)])
+                rest_.push_back(static_cast<std::uint32_t>(i));
+        }
+        keys_.resize(rest_.size());
+        for (std::size_t j = 0; j < rest_.size(); ++j)
+            keys_[j] = random_of(key, rest_[j]);
+        if (n_other > 0)
+            choose_of_rest(n_other);
+        drawn.clear(false);
+        const auto factor = n_other == 0 ? 1.0f
+                                         : static_cast<float>(
+                                               static_cast<double>(n_rows_ - n_top) /
+                                               static_cast<double>(n_other));
+        for (std::int64_t i = 0; i < n_rows_; ++i) {
+            const auto kind = chosen_[static_cast<std::size_t>(i)];
+            if (kind)
+                drawn.add(i, kind == 1 ? 1.0f : factor);
+        }
+    }
+
+    template <class KeyOf>
+    void choose(std::int64_t k, KeyOf key_of, std::uint8_t kind) {
+        const Rank rank = kth_smallest(n_rows_, k, key_of);
+        std::int64_t n_equal = k - rank.n_smaller;
+        for (std::int64_t i = 0; i < n_rows_; ++i) {
+            const std::uint32_t own = key_of(i);
+            if (own < rank.value || (own == rank.value && n_equal-- > 0))
+                chosen_[static_cast<std::size_t>(i)] = kind;
+        }
+    }
+
+    void choose_of_rest(std::int64_t k) {
+        auto key_of = [&](std::int64_t j) { return keys_[static_cast<std::size_t>(j)]; };
+        const auto n = static_cast<std::int64_t>(rest_.size());
+        const Rank rank = kth_smallest(n, k, key_of);
+        std::int64_t n_equal = k - rank.n_smaller;
+        for (std::int64_t j = 0; j < n; ++j) {
+            if (key_of(j) < rank.value || (key_of(j) == rank.value && n_equal-- > 0))
+                chosen_[rest_[static_cast<std::size_t>(j)]] = 2;
+        }
+    }
+
+    // Each row with probability min(1, norm / m), and stands for the inverse of it; m is
+    // such that (a + b) N are drawn in the mean.
+    void draw_mvs(const float* norms, std::uint64_t key, DrawnRows& drawn) {
+        const double n_wanted = (draw_.top_rate + draw_.other_rate) * n_rows_;
+        if (n_wanted >= n_rows_)
+            return drawn.clear(true);
+        const float limit = certain_norm(norms, n_wanted);
+        drawn.clear(false);
+        if (!(limit > 0))
+            return drawn.clear(true);
+        // 2^32 times the probability, compared with 32 random bits.
+        const float scale = 4294967296.0f / limit;
+        for (std::int64_t i = 0; i < n_rows_; ++i) {
+            if (norms[i] >= limit) {
+                drawn.add(i, 1.0f);
+            } else if (static_cast<float>(random_of(key, i)) < norms[i] * scale) {
+                drawn.add(i, limit / norms[i]);
+            }
+        }
+        if (drawn.rows.empty())
+            drawn.clear(true);
+    }
+
+    // The norm from which on rows are certain to be drawn, from the counts of norms by
+    // the upper half of their bits: within 1 %.
+    float certain_norm(const float* norms, double n_wanted) {
+        counts_.assign(1 << 15, 0);
+        for (std::int64_t i = 0; i < n_rows_; ++i)
+            ++counts_[std::bit_cast<std::uint32_t>(norms[i]) >> 16];
+        auto middle = [](std::size_t bin) {
+            return static_cast<double>(
+                std::bit_cast<float>(static_cast<std::uint32_t>(bin << 16 | 0x8000)));
+        };
+        double below = 0;  // sum of the norms in the bins that aren't certain
+        for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
+            if (counts_[bin])
+                below += counts_[bin] * middle(bin);
+        }
+        double n_certain = 0;
+        for (std::size_t bin = counts_.size(); bin-- > 0;) {
+            if (counts_[bin] == 0)
+                continue;
+            // With no bin from here on certain, is the limit above this one?
+            const double limit = below / (n_wanted - n_certain);
+            if (limit >= middle(bin) || n_certain + counts_[bin] >= n_wanted)
+                return static_cast<float>(std::max(limit, middle(bin)));
+            below -= counts_[bin] * middle(bin);
+            n_certain += counts_[bin];
+        }
+        return 0;
+    }
+
+    RowDraw draw_;
+    std::int64_t n_rows_;
+    std::vector<std::uint8_t> chosen_;
+    std::vector<std::uint32_t> rest_, keys_, counts_;
+};
+
+}  // namespace dics
