@@ -378,6 +378,7 @@ class Booster {
         return std::clamp(step, -kMaxStep, kMaxStep);
     }
 
+    // Sums over the rows of each leaf, in parts that don't depend on the threads.
     void leaf_sums(std::size_t n_leaves) {
         const bool sampled = settings_.leaves_of_sample && !drawn_.all;
         const std::int64_t n_rows = sampled ? static_cast<std::int64_t>(drawn_.rows.size())
@@ -389,29 +390,17 @@ class Booster {
         const auto n_chunks = static_cast<std::size_t>(chunks.count());
         sums_.assign(size * n_chunks, 0.0);
         label_sums_.assign(n_labels * n_chunks, 0.0);
-        row_counts_.assign(n_leaves, 0);
         team_.run(chunks.count(), many(n_rows), [&](std::int64_t task, int) {
-            const std::int64_t begin = chunks.begin(task);
             double* sums = sums_.data() + size * static_cast<std::size_t>(task);
             double* labels = label_sums_.data() + n_labels * static_cast<std::size_t>(task);
-            if (sampled) {
-                add_drawn(begin, chunks.length(task), sums, labels);
-                return;
-            }
-            LeafSumArgs args{};
-            args.gradients = gradients_.data() + begin * outputs_.stride;
-            args.leaf = leaf_.data() + begin;
-            args.weight = training_.weights ? training_.weights + begin : nullptr;
-            args.n_rows = chunks.length(task);
-            args.n_outputs = outputs_.n;
-            args.stride = outputs_.stride;
-            args.sums = sums;
-            boost_kernels().add_leaf_sums(args);
-            for (std::int64_t i = begin; i < begin + args.n_rows; ++i) {
-                labels[leaf_[static_cast<std::size_t>(i)] *
-                           static_cast<std::size_t>(settings_.n_classes) +
-                       training_.labels[i]] +=
-                    training_.weights ? static_cast<double>(training_.weights[i]) : 1.0;
+            const Chunks blocks{chunks.length(task), kTaskRows};
+            std::vector<float> block_sums(size), weights;
+            for (std::int64_t i = 0; i < blocks.count(); ++i) {
+                std::fill(block_sums.begin(), block_sums.end(), 0.0f);
+                add_rows(sampled, chunks.begin(task) + blocks.begin(i), blocks.length(i),
+                         weights, block_sums.data(), labels);
+                for (std::size_t j = 0; j < size; ++j)
+                    sums[j] += static_cast<double>(block_sums[j]);
             }
         });
         for (std::size_t chunk = 1; chunk < n_chunks; ++chunk) {
@@ -420,41 +409,51 @@ class Booster {
             for (std::size_t i = 0; i < n_labels; ++i)
                 label_sums_[i] += label_sums_[chunk * n_labels + i];
         }
-        for (const std::uint32_t leaf : leaf_)
-            ++row_counts_[leaf];
     }
 
-    // The same for some of the rows drawn, one at a time.
-    void add_drawn(std::int64_t begin, std::int64_t n, double* sums, double* labels) {
-        for (std::int64_t i = begin; i < begin + n; ++i) {
-            const auto row = std::int64_t{drawn_.rows[static_cast<std::size_t>(i)]};
-            float weight = drawn_.factors[static_cast<std::size_t>(i)];
-            if (training_.weights)
-                weight *= training_.weights[row];
-            LeafSumArgs args{};
-            args.gradients = gradients_.data() + row * outputs_.stride;
-            args.leaf = leaf_.data() + row;
-            args.weight = &weight;
-            args.n_rows = 1;
-            args.n_outputs = outputs_.n;
-            args.stride = outputs_.stride;
-            args.sums = sums;
-            boost_kernels().add_leaf_sums(args);
-            labels[leaf_[static_cast<std::size_t>(row)] *
-                       static_cast<std::size_t>(settings_.n_classes) +
-                   training_.labels[row]] += static_cast<double>(weight);
+    // A few of all rows, or of those drawn.
+    void add_rows(bool sampled, std::int64_t begin, std::int64_t n,
+                  std::vector<float>& weights, float* sums, double* labels) const {
+        LeafSumArgs args{};
+        args.n_rows = n;
+        args.n_outputs = outputs_.n;
+        args.stride = outputs_.stride;
+        args.sums = sums;
+        if (sampled) {
+            args.gradients = gradients_.data();
+            args.leaf = leaf_.data();
+            args.rows = drawn_.rows.data() + begin;
+            weights.assign(drawn_.factors.begin() + begin,
+                           drawn_.factors.begin() + begin + n);
+            for (std::int64_t i = 0; training_.weights && i < n; ++i)
+                weights[static_cast<std::size_t>(i)] *= training_.weights[args.rows[i]];
+            args.weight = weights.data();
+        } else {
+            args.gradients = gradients_.data() + begin * outputs_.stride;
+            args.leaf = leaf_.data() + begin;
+            args.weight = training_.weights ? training_.weights + begin : nullptr;
+        }
+        boost_kernels().add_leaf_sums(args);
+        const std::uint32_t* label = sampled ? training_.labels : training_.labels + begin;
+        for (std::int64_t i = 0; i < n; ++i) {
+            const std::int64_t row = args.rows ? std::int64_t{args.rows[i]} : i;
+            labels[static_cast<std::int64_t>(args.leaf[row]) * settings_.n_classes +
+                   label[row]] += args.weight ? static_cast<double>(args.weight[i]) : 1.0;
         }
     }
 
     void keep_tree(std::size_t n_leaves) {
         const auto n_classes = static_cast<std::size_t>(settings_.n_classes);
         const double unit = total_weight_ / static_cast<double>(training_.codes.n_rows);
+        std::vector<std::int32_t> row_counts(n_leaves);
+        for (const std::uint32_t leaf : leaf_)
+            ++row_counts[leaf];
         std::vector<double> weights(flat_.size());
         for (std::size_t i = flat_.size(); i-- > 0;) {
             Node& node = flat_[i];
             const auto left = static_cast<std::size_t>(node.left);
             if (node.feature < 0) {
-                node.n_samples = row_counts_[left];
+                node.n_samples = row_counts[left];
                 for (std::size_t c = 0; c < n_classes; ++c)
                     weights[i] += label_sums_[left * n_classes + c];
             } else {
@@ -502,7 +501,6 @@ class Booster {
     std::vector<Node> flat_;
     std::int32_t n_leaves_ = 0, depth_ = 0;
     std::vector<double> sums_, label_sums_;
-    std::vector<std::int32_t> row_counts_;
     std::vector<float> steps_;  // [leaf][stride]
 
     BoostedTrees result_;

@@ -1,6 +1,10 @@
 // Compiled once per instruction set with DICS_ISA = baseline or avx2; see kernels.hpp.
 #include "boost_kernels.hpp"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include <cmath>
 #include <cstring>
 
@@ -14,7 +18,6 @@ namespace {
 typedef float Floats __attribute__((vector_size(32), aligned(4)));
 typedef std::int32_t Ints __attribute__((vector_size(32), aligned(4)));
 typedef std::int16_t Shorts __attribute__((vector_size(16), aligned(2)));
-typedef double Doubles __attribute__((vector_size(64), aligned(8)));
 typedef std::int32_t FourInts __attribute__((vector_size(16), aligned(4)));
 typedef std::int16_t FourShorts __attribute__((vector_size(8), aligned(2)));
 
@@ -22,6 +25,16 @@ inline Floats load(const float* x) { return *reinterpret_cast<const Floats*>(x);
 inline Ints load(const std::int32_t* x) { return *reinterpret_cast<const Ints*>(x); }
 inline void store(float* to, Floats v) { *reinterpret_cast<Floats*>(to) = v; }
 inline void store(std::int32_t* to, Ints v) { *reinterpret_cast<Ints*>(to) = v; }
+
+// Eight numbers from 16 to 32 bits. GCC makes two halves of the generic form.
+inline Ints widened(const std::int16_t* x) {
+#ifdef __AVX2__
+    return reinterpret_cast<Ints>(
+        _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
+#else
+    return __builtin_convertvector(*reinterpret_cast<const Shorts*>(x), Ints);
+#endif
+}
 
 // The lanes are always added in this order.
 inline float lane_sum(Floats v) {
@@ -224,7 +237,7 @@ void quantize_margins(const QuantizeArgs& a) {
         const float g = a.gradients[a.rows ? a.rows[i] : i];
         const float size = std::fabs(g);
         const Floats pair = {g, size * (1.0f - size)};
-        const Ints q = rounded(pair * a.factors[a.rows ? i : i]);
+        const Ints q = rounded(pair * a.factors[i]);
         std::int16_t* out = a.out + i * 4;
         out[0] = static_cast<std::int16_t>(q[0]);
         out[1] = static_cast<std::int16_t>(q[1]);
@@ -266,54 +279,63 @@ void quantize(const QuantizeArgs& a) {
 void add_leaf_sums(const LeafSumArgs& a) {
     if (a.n_outputs == 1) {
         for (std::int64_t i = 0; i < a.n_rows; ++i) {
-            const double weight = a.weight ? static_cast<double>(a.weight[i]) : 1.0;
-            const float g = a.gradients[i];
+            const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
+            const float weight = a.weight ? a.weight[i] : 1.0f;
+            const float g = a.gradients[row];
             const float size = std::fabs(g);
-            double* sums = a.sums + 2 * static_cast<std::int64_t>(a.leaf[i]);
-            sums[0] += weight * static_cast<double>(g);
-            sums[1] += weight * static_cast<double>(size * (1.0f - size));
+            float* sums = a.sums + 2 * static_cast<std::int64_t>(a.leaf[row]);
+            sums[0] += weight * g;
+            sums[1] += weight * (size * (1.0f - size));
         }
         return;
     }
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
-        const double weight = a.weight ? static_cast<double>(a.weight[i]) : 1.0;
-        const float* gradients = a.gradients + i * a.stride;
-        double* g_sums = a.sums + 2 * a.stride * static_cast<std::int64_t>(a.leaf[i]);
-        double* h_sums = g_sums + a.stride;
+        const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
+        const float weight = a.weight ? a.weight[i] : 1.0f;
+        const float* gradients = a.gradients + row * a.stride;
+        float* g_sums = a.sums + 2 * a.stride * static_cast<std::int64_t>(a.leaf[row]);
+        float* h_sums = g_sums + a.stride;
         for (int c = 0; c < a.stride; c += kLanes) {
             const Floats g = load(gradients + c);
-            auto* to_g = reinterpret_cast<Doubles*>(g_sums + c);
-            auto* to_h = reinterpret_cast<Doubles*>(h_sums + c);
-            *to_g += weight * __builtin_convertvector(g, Doubles);
-            *to_h += weight * __builtin_convertvector(hessian(g), Doubles);
+            store(g_sums + c, load(g_sums + c) + weight * g);
+            store(h_sums + c, load(h_sums + c) + weight * hessian(g));
         }
     }
 }
 
 // --- histograms ---------------------------------------------------------------------
 
-// Cells [first, first + 8 R) of all bins of F features.
-template <int R, int F>
-void fill_cells(const FillArgs& a, int first, int feature) {
+// Features that are filled at once: their chains of additions to a bin run side by
+// side.
+constexpr int kAtOnce = 4;
+// Rows whose values stay in the cache while all features take them.
+constexpr std::int64_t kBlockValues = 1 << 15;
+
+// Cells [first, first + 8 R) of all bins of F features. Whole: there are no others.
+template <int R, int F, bool kWhole>
+void fill_cells(const FillArgs& a, std::int64_t begin, std::int64_t end, int first,
+                int feature) {
+    // Copies, since the compiler must assume that a histogram may be anywhere.
+    const std::int64_t cells = kWhole ? R * kLanes : a.cells;
+    const std::int64_t width = a.width;
+    const std::uint32_t* places = a.places;
+    const std::uint32_t* rows = a.rows;
+    const std::int16_t* values = a.values + first;
     const std::uint8_t* column[F];
     std::int32_t* hist[F];
     for (int j = 0; j < F; ++j) {
         column[j] = a.column[feature + j];
         hist[j] = a.hist[feature + j] + first;
     }
-    const std::int16_t* values = a.values + first;
-    for (std::int64_t i = 0; i < a.n_rows; ++i) {
-        const std::int64_t place = a.places[i];
-        const std::int64_t row =
-            (a.rows ? std::int64_t{a.rows[place]} : place) * a.width;
-        const std::int16_t* from = values + place * a.cells;
+    for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t place = places[i];
+        const std::int64_t row = (rows ? std::int64_t{rows[place]} : place) * width;
+        const std::int16_t* from = values + place * cells;
         Ints v[R];
-        for (int r = 0; r < R; ++r) {
-            v[r] = __builtin_convertvector(
-                *reinterpret_cast<const Shorts*>(from + r * kLanes), Ints);
-        }
+        for (int r = 0; r < R; ++r)
+            v[r] = widened(from + r * kLanes);
         for (int j = 0; j < F; ++j) {
-            std::int32_t* bin = hist[j] + column[j][row] * a.cells;
+            std::int32_t* bin = hist[j] + column[j][row] * cells;
             for (int r = 0; r < R; ++r)
                 store(bin + r * kLanes, load(bin + r * kLanes) + v[r]);
         }
@@ -321,51 +343,70 @@ void fill_cells(const FillArgs& a, int first, int feature) {
 }
 
 template <int F>
-void fill_margins(const FillArgs& a, int feature) {
+void fill_margins(const FillArgs& a, std::int64_t begin, std::int64_t end,
+                  int feature) {
+    const std::int64_t width = a.width;
+    const std::uint32_t* places = a.places;
+    const std::uint32_t* rows = a.rows;
+    const std::int16_t* values = a.values;
     const std::uint8_t* column[F];
     FourInts* hist[F];
     for (int j = 0; j < F; ++j) {
         column[j] = a.column[feature + j];
         hist[j] = reinterpret_cast<FourInts*>(a.hist[feature + j]);
     }
-    for (std::int64_t i = 0; i < a.n_rows; ++i) {
-        const std::int64_t place = a.places[i];
-        const std::int64_t row =
-            (a.rows ? std::int64_t{a.rows[place]} : place) * a.width;
+    for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t place = places[i];
+        const std::int64_t row = (rows ? std::int64_t{rows[place]} : place) * width;
         const FourInts v = __builtin_convertvector(
-            *reinterpret_cast<const FourShorts*>(a.values + place * 4), FourInts);
+            *reinterpret_cast<const FourShorts*>(values + place * 4), FourInts);
         for (int j = 0; j < F; ++j)
             hist[j][column[j][row]] += v;
     }
 }
 
 template <int F>
-void fill_features(const FillArgs& a, int feature) {
+void fill_features(const FillArgs& a, std::int64_t begin, std::int64_t end,
+                   int feature) {
     if (a.cells == 4)
-        return fill_margins<F>(a, feature);
+        return fill_margins<F>(a, begin, end, feature);
+    switch (a.cells / kLanes) {
+    case 1:
+        return fill_cells<1, F, true>(a, begin, end, 0, feature);
+    case 2:
+        return fill_cells<2, F, true>(a, begin, end, 0, feature);
+    case 3:
+        return fill_cells<3, F, true>(a, begin, end, 0, feature);
+    case 4:
+        return fill_cells<4, F, true>(a, begin, end, 0, feature);
+    }
     for (int first = 0; first < a.cells; first += 4 * kLanes) {
         switch ((a.cells - first) / kLanes) {
         case 1:
-            fill_cells<1, F>(a, first, feature);
+            fill_cells<1, F, false>(a, begin, end, first, feature);
             break;
         case 2:
-            fill_cells<2, F>(a, first, feature);
+            fill_cells<2, F, false>(a, begin, end, first, feature);
             break;
         case 3:
-            fill_cells<3, F>(a, first, feature);
+            fill_cells<3, F, false>(a, begin, end, first, feature);
             break;
         default:
-            fill_cells<4, F>(a, first, feature);
+            fill_cells<4, F, false>(a, begin, end, first, feature);
         }
     }
 }
 
 void fill(const FillArgs& a) {
-    int feature = 0;
-    for (; feature + kFillFeatures <= a.n_features; feature += kFillFeatures)
-        fill_features<kFillFeatures>(a, feature);
-    for (; feature < a.n_features; ++feature)
-        fill_features<1>(a, feature);
+    const std::int64_t n_block = kBlockValues / a.cells + 1;
+    for (std::int64_t begin = 0; begin < a.n_rows; begin += n_block) {
+        const std::int64_t end = begin + n_block < a.n_rows ? begin + n_block : a.n_rows;
+        int feature = 0;
+        for (; feature + kAtOnce <= a.n_features; feature += kAtOnce)
+            fill_features<kAtOnce>(a, begin, end, feature);
+        for (; feature < a.n_features; ++feature)
+            fill_features<1>(a, begin, end, feature);
+    }
 }
 
 // --- gains --------------------------------------------------------------------------

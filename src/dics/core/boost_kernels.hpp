@@ -45,18 +45,19 @@ struct QuantizeArgs {
     std::int16_t* out;  // [drawn row][cells]
 };
 
-// Sums of the rows of each leaf.
+// Sums of the rows of each leaf, few enough for single precision.
 struct LeafSumArgs {
     const float* gradients;
     const std::uint32_t* leaf;
-    const float* weight;  // null: ones
+    const std::uint32_t* rows;  // null: one after the other
+    const float* weight;        // of each of them; null: ones
     std::int64_t n_rows;
     int n_outputs, stride;
-    double* sums;  // [leaf][2][stride]: g and h
+    float* sums;  // [leaf][2][stride]: g and h
 };
 
 // Histograms of up to kFillFeatures features over the rows of a node.
-inline constexpr int kFillFeatures = 4;
+inline constexpr int kFillFeatures = 32;
 
 struct FillArgs {
     const std::uint8_t* column[kFillFeatures];  // code of `row`: column[row * width]

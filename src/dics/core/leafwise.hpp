@@ -179,9 +179,9 @@ class LeafwiseGrower {
         int slot_b = parent_slot;
         if (want_b && slot_b < 0)
             slot_b = acquire();
-        const std::int64_t n_tasks =
-            (static_cast<std::int64_t>(splits_->size()) + kFillFeatures - 1) /
-            kFillFeatures;
+        const std::size_t per_task = features_per_task();
+        const auto n_tasks =
+            static_cast<std::int64_t>((splits_->size() + per_task - 1) / per_task);
         found_a_.assign(static_cast<std::size_t>(n_tasks), {});
         found_b_.assign(static_cast<std::size_t>(n_tasks), {});
         std::int64_t n_filled = slot_a >= 0 ? nodes_[static_cast<std::size_t>(a)].size() : 0;
@@ -191,8 +191,8 @@ class LeafwiseGrower {
             (n_filled * static_cast<std::int64_t>(splits_->size()) * outputs_.cells +
              offsets_.back());
         team_.run(n_tasks, work >= kParallelCells, [&](std::int64_t task, int thread) {
-            const std::size_t first = static_cast<std::size_t>(task) * kFillFeatures;
-            const std::size_t last = std::min(first + kFillFeatures, splits_->size());
+            const std::size_t first = static_cast<std::size_t>(task) * per_task;
+            const std::size_t last = std::min(first + per_task, splits_->size());
             if (slot_a >= 0)
                 fill(nodes_[static_cast<std::size_t>(a)], slot_a, first, last);
             if (subtract) {
@@ -218,6 +218,14 @@ class LeafwiseGrower {
         } else if (slot_b >= 0) {
             free_.push_back(slot_b);
         }
+    }
+
+    // Sums are exact, so the tasks may depend on the number of threads: two for each,
+    // in groups of four features, which is what the kernel likes.
+    std::size_t features_per_task() const {
+        const auto n_tasks = static_cast<std::size_t>(2 * team_.size());
+        const std::size_t even = (splits_->size() + n_tasks - 1) / n_tasks;
+        return std::min<std::size_t>((even + 3) / 4 * 4, kFillFeatures);
     }
 
     void fill(const LeafwiseNode& node, int slot, std::size_t first, std::size_t last) {
