@@ -32,7 +32,7 @@ from dics._validation import (
     unchanged_on_error,
 )
 from dics.candidates import BaseCandidates, TrainingData, fit_candidates
-from dics.dictionary import Dictionary, code_width, encode
+from dics.dictionary import Dictionary, encode
 from dics.trees import NODE, Trees
 
 # Rows from which "auto" holds some out to know when to stop, as scikit-learn does.
@@ -430,19 +430,16 @@ class FastCGBMClassifier(TreesClassifier):
         dictionary = self.candidates_._dictionary
         n_done = len(self.trees_)
         n_drawn = self._n_features_drawn(data)
-        n_features = data.X.shape[1]
-        width = 1 if n_drawn < n_features else code_width(n_features)
-        rows = self._rows_of(data, dictionary, width)
-        training = rows.take(parts.training, width)
+        rows = self._rows_of(data, dictionary)
+        training = rows.take(parts.training)
         validation = rows.take(
-            np.empty(0, np.intp) if parts.validation is None else parts.validation,
-            width,
+            np.empty(0, np.intp) if parts.validation is None else parts.validation
         )
         del rows
         X_watched = None
         if given is not None:
             given_data = data._replace(X=given[0], labels=given[1], weights=None)
-            validation = self._rows_of(given_data, dictionary, width)
+            validation = self._rows_of(given_data, dictionary)
             X_watched = given[0]
         n_rounds = self.n_estimators - n_done
         watch_validation = len(validation.labels) > 0
@@ -467,7 +464,6 @@ class FastCGBMClassifier(TreesClassifier):
             arrays = _core.boost(
                 values=dictionary.values,
                 offsets=dictionary.offsets,
-                code_width=width,
                 codes=training.codes,
                 labels=training.labels,
                 weights=training.weights,
@@ -510,9 +506,7 @@ class FastCGBMClassifier(TreesClassifier):
             return "mvs" if n_rows >= SAMPLED_ROWS else "none"
         return self.sampling or "none"
 
-    def _rows_of(
-        self, data: TrainingData, dictionary: Dictionary, width: int
-    ) -> CodedRows:
+    def _rows_of(self, data: TrainingData, dictionary: Dictionary) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""
         n_outputs = len(self._start)
         scores = np.tile(self._start, (len(data.X), 1))
@@ -525,7 +519,7 @@ class FastCGBMClassifier(TreesClassifier):
             scores = padded
         assert data.labels is not None
         return CodedRows(
-            encode(data.X, dictionary, width, data.n_threads),
+            encode(data.X, dictionary, 1, data.n_threads),
             data.labels,
             as_single(data.weights),
             scores,
@@ -716,13 +710,13 @@ class CodedRows(NamedTuple):
     weights: npt.NDArray[np.float32] | None
     scores: npt.NDArray[np.float32]
 
-    def take(self, rows: npt.NDArray[np.intp] | None, width: int) -> CodedRows:
+    def take(self, rows: npt.NDArray[np.intp] | None) -> CodedRows:
         """Return some of the rows, or (None) all."""
         if rows is None:
             return self
-        blocks = self.codes.reshape(-1, len(self.labels), width)
+        columns = self.codes.reshape(-1, len(self.labels))
         return CodedRows(
-            np.ascontiguousarray(blocks[:, rows]).ravel(),
+            np.ascontiguousarray(columns[:, rows]).ravel(),
             self.labels[rows],
             None if self.weights is None else self.weights[rows],
             self.scores[rows],

@@ -332,17 +332,15 @@ RowSampling as_row_sampling(const std::string& name) {
     return name == "mvs" ? RowSampling::mvs : RowSampling::none;
 }
 
-BoostRows as_boost_rows(const Array<std::uint8_t>& codes, int code_width,
-                        std::int64_t n_features, const Array<std::uint32_t>& labels,
+BoostRows as_boost_rows(const Array<std::uint8_t>& codes, std::int64_t n_features,
+                        const Array<std::uint32_t>& labels,
                         const Optional<float>& weights,
                         const OutputTable<float>& scores, const Outputs& outputs) {
     const auto n = static_cast<std::int64_t>(labels.shape(0));
-    if (static_cast<std::int64_t>(codes.shape(0)) !=
-        codes_size(n, n_features, code_width)) {
+    if (static_cast<std::int64_t>(codes.shape(0)) != n * n_features)
         throw nb::value_error("codes has the wrong size");
-    }
     check_shape(scores, n, outputs.stride);
-    return {{codes.data(), n, n_features, code_width},
+    return {{codes.data(), n, n_features, 1},
             labels.data(),
             data_or_null(weights),
             scores.data()};
@@ -350,7 +348,7 @@ BoostRows as_boost_rows(const Array<std::uint8_t>& codes, int code_width,
 
 // Scores are updated in place. `after_round(loss, validation loss)` returns True to end.
 nb::dict boost_arrays(
-    const Array<float>& values, const Array<std::int64_t>& offsets, int code_width,
+    const Array<float>& values, const Array<std::int64_t>& offsets,
     const Array<std::uint8_t>& codes, const Array<std::uint32_t>& labels,
     const Optional<float>& weights, OutputTable<float> scores,
     const Array<std::uint8_t>& validation_codes,
@@ -366,10 +364,10 @@ nb::dict boost_arrays(
     const Dictionary dictionary = as_dictionary(values, offsets);
     const Outputs outputs(n_classes);
     const std::int64_t n_features = dictionary.n_features;
-    const BoostRows training = as_boost_rows(codes, code_width, n_features, labels,
+    const BoostRows training = as_boost_rows(codes, n_features, labels,
                                              weights, scores, outputs);
     const BoostRows validation =
-        as_boost_rows(validation_codes, code_width, n_features, validation_labels,
+        as_boost_rows(validation_codes, n_features, validation_labels,
                       validation_weights, validation_scores, outputs);
     const BoostSettings settings{
         n_classes,
@@ -512,7 +510,7 @@ NB_MODULE(_core, m) {
           "n_trees"_a, "sampling"_a, "max_features"_a, "n_draws"_a,
           "balance_each_tree"_a, "progress"_a.none(), "n_threads"_a,
           "Grow trees side by side; returns their flat arrays.");
-    m.def("boost", &boost_arrays, "values"_a, "offsets"_a, "code_width"_a, "codes"_a,
+    m.def("boost", &boost_arrays, "values"_a, "offsets"_a, "codes"_a,
           "labels"_a, "weights"_a.none(), "scores"_a.noconvert(), "validation_codes"_a,
           "validation_labels"_a, "validation_weights"_a.none(),
           "validation_scores"_a.noconvert(), "used_splits"_a, "n_classes"_a,

@@ -17,14 +17,19 @@ constexpr std::int64_t kTaskRows = 1024;
 constexpr std::int64_t kMaxLeafSumTasks = 64;
 // Numbers (rows times outputs) below which no thread is woken.
 constexpr std::int64_t kParallelNumbers = 1 << 14;
+constexpr std::int64_t kParallelRows = 1 << 14;
 // What a leaf adds to a score is bounded, so that scores stay finite.
 constexpr double kMaxStep = 10;
 // Sums of this many bits can't overflow a counter.
 constexpr double kMaxSum = 2147480000.0;
 constexpr double kMaxValue = 32767;
 
-// A node of the tree as codes see it: all rows of a block take a step at once, and a
-// leaf leads to itself.
+// Codes that go left: up to the threshold, and the other one. Of a leaf: all.
+struct CodedTest {
+    std::int16_t threshold, missing;
+};
+
+// A node of the tree as codes see it; a leaf leads to itself.
 struct CodedNode {
     const std::uint8_t* column;
     std::int32_t left;  // the right child follows
@@ -272,19 +277,19 @@ class Booster {
         while (!queue.empty()) {
             const LeafwiseNode& node = nodes[static_cast<std::size_t>(queue.front())];
             queue.pop_front();
-            const auto self = static_cast<std::int32_t>(flat_.size());
             depth_ = std::max(depth_, node.depth);
             if (node.left < 0) {
-                coded_.push_back({training_.codes.data, self, 255, 256});
+                coded_.push_back({255, 255});
                 flat_.push_back({-1, NAN, n_leaves_++, 0});
                 result_.gains.push_back(0);
                 result_.trees.missing_left.push_back(0);
                 continue;
             }
-            const auto missing = static_cast<std::int16_t>(
-                node.missing_left ? dictionary_.count(node.feature) + 1 : 256);
-            coded_.push_back({training_.codes.column(node.feature), next,
-                              static_cast<std::int16_t>(node.threshold), missing});
+            // Where NaN goes right, the threshold itself stands in for its code.
+            const int missing = node.missing_left ? dictionary_.count(node.feature) + 1
+                                                  : node.threshold;
+            coded_.push_back({static_cast<std::int16_t>(node.threshold),
+                              static_cast<std::int16_t>(missing)});
             const float threshold =
                 node.threshold < 0
                     ? -INFINITY
@@ -296,40 +301,77 @@ class Booster {
             queue.push_back(node.left + 1);
             next += 2;
         }
+        tests_.clear();
+        leaf_numbers_.clear();
+        if (n_leaves_ <= kMaxMaskLeaves)
+            list_tests(0);
     }
 
     // leaf[i] = the number of the leaf of row i.
     void find_leaves(const Codes& codes, std::uint32_t* leaf) {
         const Chunks chunks{codes.n_rows, kTaskRows};
-        // The codes of other rows stand elsewhere.
-        const std::int64_t shift_rows = codes.n_rows;
-        std::vector<CodedNode> tree = coded_;
-        if (codes.data != training_.codes.data) {
-            for (std::size_t i = 0; i < tree.size(); ++i)
-                tree[i].column =
-                    flat_[i].feature < 0 ? codes.data : codes.column(flat_[i].feature);
-        }
-        team_.run(chunks.count(), shift_rows >= kParallelNumbers,
+        team_.run(chunks.count(), codes.n_rows >= kParallelRows,
                   [&](std::int64_t task, int) {
                       const std::int64_t begin = chunks.begin(task);
-                      walk(tree, codes.width, begin, chunks.length(task), leaf + begin);
+                      if (n_leaves_ <= kMaxMaskLeaves) {
+                          find_by_masks(codes, begin, chunks.length(task), leaf + begin);
+                      } else {
+                          walk(codes, begin, chunks.length(task), leaf + begin);
+                      }
                   });
     }
 
-    void walk(const std::vector<CodedNode>& tree, std::int64_t width, std::int64_t begin,
-              std::int64_t n, std::uint32_t* leaf) const {
-        const CodedNode* nodes = tree.data();
+    void find_by_masks(const Codes& codes, std::int64_t begin, std::int64_t n,
+                       std::uint32_t* leaf) const {
+        std::vector<const std::uint8_t*> columns;
+        for (const NodeTest& test : tests_)
+            columns.push_back(codes.column(test.feature) + begin);
+        FindLeavesArgs args{};
+        args.column = columns.data();
+        args.tests = tests_.data();
+        args.n_tests = static_cast<int>(tests_.size());
+        args.n_leaves = n_leaves_;
+        args.number = leaf_numbers_.data();
+        args.n_rows = n;
+        args.leaf = leaf;
+        boost_kernels().find_leaves(args);
+    }
+
+    // Trees of many leaves: step by step, all rows of a block at once.
+    void walk(const Codes& codes, std::int64_t begin, std::int64_t n,
+              std::uint32_t* leaf) const {
+        std::vector<CodedNode> nodes;
+        for (std::size_t i = 0; i < flat_.size(); ++i) {
+            const bool inner = flat_[i].feature >= 0;
+            nodes.push_back({inner ? codes.column(flat_[i].feature) : codes.data,
+                             inner ? flat_[i].left : static_cast<std::int32_t>(i),
+                             coded_[i].threshold, coded_[i].missing});
+        }
         std::fill(leaf, leaf + n, 0u);
         for (std::int32_t step = 0; step < depth_; ++step) {
             for (std::int64_t i = 0; i < n; ++i) {
                 const CodedNode& node = nodes[leaf[i]];
-                const int code = node.column[(begin + i) * width];
+                const int code = node.column[begin + i];
                 const bool right = code > node.threshold && code != node.missing;
                 leaf[i] = static_cast<std::uint32_t>(node.left + right);
             }
         }
         for (std::int64_t i = 0; i < n; ++i)
             leaf[i] = static_cast<std::uint32_t>(flat_[leaf[i]].left);
+    }
+
+    // Numbers the leaves from left to right, and says which of them a test takes away.
+    std::uint64_t list_tests(std::size_t i) {
+        const Node& node = flat_[i];
+        if (node.feature < 0) {
+            leaf_numbers_.push_back(static_cast<std::uint32_t>(node.left));
+            return std::uint64_t{1} << (leaf_numbers_.size() - 1);
+        }
+        const std::size_t place = tests_.size();
+        tests_.push_back({node.feature, coded_[i].threshold, coded_[i].missing, 0});
+        const std::uint64_t left = list_tests(static_cast<std::size_t>(node.left));
+        tests_[place].right = ~left;
+        return left | list_tests(static_cast<std::size_t>(node.left) + 1);
     }
 
     // Leaf values, from all rows or from those drawn.
@@ -497,7 +539,9 @@ class Booster {
     DrawnRows drawn_;
     std::vector<float> factors_;
     std::vector<std::int16_t> values_;
-    std::vector<CodedNode> coded_;
+    std::vector<CodedTest> coded_;
+    std::vector<NodeTest> tests_;
+    std::vector<std::uint32_t> leaf_numbers_;  // from left to right
     std::vector<Node> flat_;
     std::int32_t n_leaves_ = 0, depth_ = 0;
     std::vector<double> sums_, label_sums_;

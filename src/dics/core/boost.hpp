@@ -31,7 +31,8 @@ struct BoostSettings {
     std::int64_t n_rounds;
 };
 
-// Rows with codes. `scores` are [n][Outputs::stride], -inf in the padding, and are kept
+// Rows with codes, column by column: a round looks at some of the features, and its
+// tree is applied to a block of rows column by column. `scores` are [n][Outputs::stride], -inf in the padding, and are kept
 // up to date.
 struct BoostRows {
     Codes codes;

@@ -303,6 +303,48 @@ void add_leaf_sums(const LeafSumArgs& a) {
     }
 }
 
+// --- leaves -------------------------------------------------------------------------
+
+template <class Mask>
+void find_leaves_by_mask(const FindLeavesArgs& a) {
+    constexpr std::int64_t kBlock = 256;
+    Mask masks[kBlock];
+    for (std::int64_t begin = 0; begin < a.n_rows; begin += kBlock) {
+        const std::int64_t n = a.n_rows - begin < kBlock ? a.n_rows - begin : kBlock;
+        for (std::int64_t i = 0; i < kBlock; ++i)
+            masks[i] = static_cast<Mask>(~Mask{0});
+        for (int t = 0; t < a.n_tests; ++t) {
+            const std::uint8_t* code = a.column[t] + begin;
+            const NodeTest& test = a.tests[t];
+            const auto right = static_cast<Mask>(test.right);
+            const auto missing = static_cast<std::uint8_t>(test.missing);
+            if (test.threshold < 0) {
+                for (std::int64_t i = 0; i < n; ++i)
+                    masks[i] &= code[i] != missing ? right : static_cast<Mask>(~Mask{0});
+                continue;
+            }
+            const auto threshold = static_cast<std::uint8_t>(test.threshold);
+            for (std::int64_t i = 0; i < n; ++i) {
+                const bool goes_right = (code[i] > threshold) & (code[i] != missing);
+                masks[i] &= goes_right ? right : static_cast<Mask>(~Mask{0});
+            }
+        }
+        for (std::int64_t i = 0; i < n; ++i)
+            a.leaf[begin + i] =
+                a.number[__builtin_ctzll(static_cast<unsigned long long>(masks[i]))];
+    }
+}
+
+void find_leaves(const FindLeavesArgs& a) {
+    if (a.n_leaves <= 8) {
+        find_leaves_by_mask<std::uint8_t>(a);
+    } else if (a.n_leaves <= 32) {
+        find_leaves_by_mask<std::uint32_t>(a);
+    } else {
+        find_leaves_by_mask<std::uint64_t>(a);
+    }
+}
+
 // --- histograms ---------------------------------------------------------------------
 
 // Features that are filled at once: their chains of additions to a bin run side by
@@ -317,7 +359,6 @@ void fill_cells(const FillArgs& a, std::int64_t begin, std::int64_t end, int fir
                 int feature) {
     // Copies, since the compiler must assume that a histogram may be anywhere.
     const std::int64_t cells = kWhole ? R * kLanes : a.cells;
-    const std::int64_t width = a.width;
     const std::uint32_t* places = a.places;
     const std::uint32_t* rows = a.rows;
     const std::int16_t* values = a.values + first;
@@ -329,7 +370,7 @@ void fill_cells(const FillArgs& a, std::int64_t begin, std::int64_t end, int fir
     }
     for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t place = places[i];
-        const std::int64_t row = (rows ? std::int64_t{rows[place]} : place) * width;
+        const std::int64_t row = rows ? std::int64_t{rows[place]} : place;
         const std::int16_t* from = values + place * cells;
         Ints v[R];
         for (int r = 0; r < R; ++r)
@@ -345,7 +386,6 @@ void fill_cells(const FillArgs& a, std::int64_t begin, std::int64_t end, int fir
 template <int F>
 void fill_margins(const FillArgs& a, std::int64_t begin, std::int64_t end,
                   int feature) {
-    const std::int64_t width = a.width;
     const std::uint32_t* places = a.places;
     const std::uint32_t* rows = a.rows;
     const std::int16_t* values = a.values;
@@ -357,7 +397,7 @@ void fill_margins(const FillArgs& a, std::int64_t begin, std::int64_t end,
     }
     for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t place = places[i];
-        const std::int64_t row = (rows ? std::int64_t{rows[place]} : place) * width;
+        const std::int64_t row = rows ? std::int64_t{rows[place]} : place;
         const FourInts v = __builtin_convertvector(
             *reinterpret_cast<const FourShorts*>(values + place * 4), FourInts);
         for (int j = 0; j < F; ++j)
@@ -588,7 +628,7 @@ GainCut best_cut(const GainArgs& a) {
 }  // namespace
 
 extern const BoostKernels boost_table;
-const BoostKernels boost_table = {&update_gradients, &quantize, &add_leaf_sums, &fill,
-                                  &best_cut};
+const BoostKernels boost_table = {&update_gradients, &quantize, &add_leaf_sums,
+                                  &find_leaves, &fill, &best_cut};
 
 }  // namespace dics::DICS_ISA

@@ -60,10 +60,9 @@ struct LeafSumArgs {
 inline constexpr int kFillFeatures = 32;
 
 struct FillArgs {
-    const std::uint8_t* column[kFillFeatures];  // code of `row`: column[row * width]
+    const std::uint8_t* column[kFillFeatures];  // codes of all rows
     std::int32_t* hist[kFillFeatures];          // [bin][cells]
     int n_features;
-    std::int64_t width;
     const std::uint32_t* places;  // of the node's rows among those drawn
     const std::uint32_t* rows;    // drawn; null: all rows, each in its own place
     const std::int16_t* values;   // [place][cells]
@@ -94,11 +93,33 @@ struct GainCut {
     std::int32_t n_left = 0;
 };
 
+// Which rows a node keeps from its left leaves. Leaves are bits, from left to right; a
+// row's leaf is the lowest bit that no node on the way took (QuickScorer, Lucchese et
+// al. 2015): no row waits for where it is.
+struct NodeTest {
+    std::int32_t feature;
+    std::int16_t threshold, missing;  // codes up to it, and the other one, go left
+    std::uint64_t right;              // leaves left to a row that goes right
+};
+
+inline constexpr int kMaxMaskLeaves = 64;
+
+struct FindLeavesArgs {
+    const std::uint8_t* const* column;  // of each test, at the first row
+    const NodeTest* tests;
+    int n_tests;
+    int n_leaves;
+    const std::uint32_t* number;  // of each leaf from left to right
+    std::int64_t n_rows;
+    std::uint32_t* leaf;
+};
+
 struct BoostKernels {
     // Returns the sum of weight times loss.
     double (*update_gradients)(const GradientArgs&);
     void (*quantize)(const QuantizeArgs&);
     void (*add_leaf_sums)(const LeafSumArgs&);
+    void (*find_leaves)(const FindLeavesArgs&);
     void (*fill)(const FillArgs&);
     GainCut (*best_cut)(const GainArgs&);
 };

@@ -239,7 +239,6 @@ class LeafwiseGrower {
             args.column[j - first] = codes_.column(splits_->features[j]);
             args.hist[j - first] = hist + offsets_[j];
         }
-        args.width = codes_.width;
         args.places = places_.data() + node.begin;
         args.rows = rows_;
         args.values = values_;
@@ -361,7 +360,7 @@ class LeafwiseGrower {
         for (std::int64_t i = node.begin; i < node.end; ++i) {
             const std::uint32_t place = places[i];
             const std::int64_t row = rows_ ? rows_[place] : place;
-            const int code = column[row * codes_.width];
+            const int code = column[row];
             const bool goes_left = code <= node.threshold || code == missing;
             places[n_left] = place;
             spare[n_right] = place;
