@@ -1,4 +1,4 @@
-"""Classification trees, forests and boosting from a small dictionary of data-informed splits."""
+"""Trees, forests and boosting from a small dictionary of data-informed splits."""
 
 from dics.boosting import FastCGBMClassifier
 from dics.candidates import CentroidCandidates, QuantileCandidates

@@ -46,6 +46,7 @@ class Progress:
         self.enabled = enabled and self.stream is not None  # None under pythonw
         self.on_terminal = self.enabled and self.stream.isatty()
         self.done = 0
+        self.stopped_at: int | None = None  # of work that may end early
         self.written = 0
         self.width = 0
         self.start = time.monotonic()
@@ -62,7 +63,8 @@ class Progress:
         if not self.enabled:
             return
         if kind is None:
-            self._write(f"{self.total} {self.unit} in {as_time(self._elapsed())}")
+            done = self.total if self.stopped_at is None else self.stopped_at
+            self._write(f"{done} {self.unit} in {as_time(self._elapsed())}")
         else:
             self._write(f"stopped after {self.done} of {self.total} {self.unit}")
         if self.on_terminal:

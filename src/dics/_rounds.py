@@ -35,11 +35,11 @@ class CurrentModel(ClassifierMixin, BaseEstimator):
     def classes_(self) -> Array:
         return self.classes
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any) -> FloatArray:  # noqa: ARG002
         scores: FloatArray = self.scores.astype(np.float64)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: ARG002
         return probabilities(self.scores)
 
     def predict(self, X: Any) -> Array:

@@ -10,8 +10,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
-from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,8 +29,14 @@ from dics._validation import (
     draw_seed,
     unchanged_on_error,
 )
-from dics.candidates import BaseCandidates, TrainingData, fit_candidates
-from dics.dictionary import Dictionary, encode
+from dics.candidates import (
+    BaseCandidates,
+    CentroidCandidates,
+    TrainingData,
+    auto_budget,
+    fit_candidates,
+)
+from dics.dictionary import encode
 from dics.trees import NODE, Trees
 
 # Rows from which "auto" holds some out to know when to stop, as scikit-learn does.
@@ -41,6 +45,9 @@ EARLY_STOPPING_ROWS = 10_000
 SAMPLED_ROWS = 20_000
 # Features that "auto" draws for each round, at least.
 AUTO_FEATURES = 100
+# Thresholds of each feature times classes, and at least how many.
+THRESHOLDS_BY_CLASSES = 8192
+LEAST_THRESHOLDS = 32
 # Probability that a class without any weight begins with.
 LEAST_PRIOR = 1e-9
 LANES = 8  # floats in a register: rows of scores are padded to whole ones
@@ -197,7 +204,7 @@ class FastCGBMClassifier(TreesClassifier):
         ],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
-        "scoring": [StrOptions({"loss", *get_scorer_names()}), callable, None],
+        "scoring": [str, callable, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
@@ -311,7 +318,11 @@ class FastCGBMClassifier(TreesClassifier):
         stops_early = self._stops_early(data, given)
         parts = self._part(data, held_out=stops_early and given is None)
         if not goes_on:
-            self.candidates_ = fit_candidates(self, data._replace(weights=parts.weights))
+            self.candidates_ = fit_candidates(
+                self,
+                data._replace(weights=parts.weights),
+                CentroidCandidates(max_thresholds=auto_thresholds(data)),
+            )
             self.classes_ = targets.classes
             self.n_classes_ = len(targets.classes)
             self._seed = data.seed
@@ -319,7 +330,11 @@ class FastCGBMClassifier(TreesClassifier):
             self._used_splits = np.empty(0, dtype=np.int64)
             self._gains = np.empty(0, dtype=np.float32)
             self.trees_ = no_trees(len(self._start))
-        self._boost(data, parts, given, stops_early)
+        if data.n_classes > 1:
+            self._boost(data, parts, given, stops_early)
+        else:
+            self.n_iter_ = 0
+            self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
 
     def _check_options(self, n_done: int, X_val: Any, y_val: Any) -> None:
         """Check what is asked for, before any work."""
@@ -328,6 +343,8 @@ class FastCGBMClassifier(TreesClassifier):
             raise ValueError(
                 f"X_val and y_val belong together, but {missing} is missing."
             )
+        if self.scoring != "loss":
+            self._scorer()
         if self.n_estimators < n_done:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
@@ -369,7 +386,7 @@ class FastCGBMClassifier(TreesClassifier):
 
     def _check_validation(
         self, X_val: Any, y_val: Any, classes: Array
-    ) -> tuple[Array, npt.NDArray[np.uint32]] | None:
+    ) -> Validation | None:
         """Check validation rows that were given, and number their labels."""
         if X_val is None:
             return None
@@ -382,7 +399,7 @@ class FastCGBMClassifier(TreesClassifier):
         if len(unknown):
             raise ValueError(f"y_val has classes that y has not: {unknown}.")
         numbers = np.searchsorted(classes, targets.classes).astype(np.uint32)
-        return X_val, numbers[targets.labels]
+        return Validation(X_val, numbers[targets.labels])
 
     def _stops_early(self, data: TrainingData, given: Any) -> bool:
         if data.n_classes < 2:
@@ -411,92 +428,84 @@ class FastCGBMClassifier(TreesClassifier):
         self, data: TrainingData, parts: Parts
     ) -> npt.NDArray[np.float32]:
         """F_0: the logarithms of the class shares, or their margin for two classes."""
+        assert data.labels is not None
         shares = np.bincount(data.labels, parts.weights, minlength=data.n_classes)
         logs = np.log(np.maximum(shares / shares.sum(), LEAST_PRIOR))
         start = logs[1:] - logs[:1] if len(logs) == 2 else logs
-        return start.astype(np.float32)
+        return np.asarray(start, dtype=np.float32)
 
     def _boost(
         self,
         data: TrainingData,
         parts: Parts,
-        given: tuple[Array, npt.NDArray[np.uint32]] | None,
+        given: Validation | None,
         stops_early: bool,
     ) -> None:
-        if data.n_classes < 2:
-            self.n_iter_ = 0
-            self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
-            return
-        dictionary = self.candidates_._dictionary
-        n_done = len(self.trees_)
-        n_drawn = self._n_features_drawn(data)
-        rows = self._rows_of(data, dictionary)
+        rows = self._coded(data)
         training = rows.take(parts.training)
-        validation = rows.take(
-            np.empty(0, np.intp) if parts.validation is None else parts.validation
-        )
+        if given is None:
+            none = np.empty(0, dtype=np.intp)
+            held = none if parts.validation is None else parts.validation
+            validation = rows.take(held)
+        else:
+            validation = self._coded(data._replace(weights=None, **given._asdict()))
         del rows
-        X_watched = None
-        if given is not None:
-            given_data = data._replace(X=given[0], labels=given[1], weights=None)
-            validation = self._rows_of(given_data, dictionary)
-            X_watched = given[0]
-        n_rounds = self.n_estimators - n_done
-        watch_validation = len(validation.labels) > 0
-        watched = validation if watch_validation else training
         score = None
         if stops_early and self.scoring != "loss":
-            if X_watched is None:
-                which = parts.validation if watch_validation else parts.training
-                X_watched = data.X if which is None else data.X[which]
-            score = self._scorer_of(watched, X_watched)
+            score = self._score_of(data, parts, given, training, validation)
+        n_rounds = self.n_estimators - len(self.trees_)
         progress = Progress(
             type(self).__name__, n_rounds, "rounds", enabled=bool(self.verbose)
         )
         rounds = Rounds(
             score=score,
-            watch_validation=watch_validation,
+            watch_validation=len(validation.labels) > 0,
             patience=self.n_iter_no_change if stops_early else None,
             tol=self.tol,
             progress=progress,
         )
         with progress:
-            arrays = _core.boost(
-                values=dictionary.values,
-                offsets=dictionary.offsets,
-                codes=training.codes,
-                labels=training.labels,
-                weights=training.weights,
-                scores=training.scores,
-                validation_codes=validation.codes,
-                validation_labels=validation.labels,
-                validation_weights=validation.weights,
-                validation_scores=validation.scores,
-                used_splits=self._used_splits,
-                n_classes=data.n_classes,
-                learning_rate=self.learning_rate,
-                max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
-                max_leaf_nodes=min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
-                max_features=n_drawn,
-                max_candidates=min(self.max_candidates or 0, NO_LIMIT),
-                reuse_splits=self.reuse_splits,
-                sampling=self._row_sampling(len(training.labels)),
-                top_rate=self.top_rate,
-                other_rate=self.other_rate,
-                leaves_of_sample=self.leaf_values == "sample",
-                l2=self.l2_regularization,
-                min_gain=self.min_split_gain,
-                min_samples_leaf=min(self.min_samples_leaf, len(data.X) + 1),
-                seed=data.seed,
-                first_round=n_done,
-                n_rounds=n_rounds,
-                after_round=rounds.note,
-                n_threads=data.n_threads,
-            )
+            arrays = self._run_rounds(data, training, validation, rounds)
+            progress.stopped_at = len(rounds.train) - 1
         self._keep(arrays, rounds, stops_early)
 
-    def _n_features_drawn(self, data: TrainingData) -> int:
-        n_features = data.X.shape[1]
+    def _run_rounds(
+        self,
+        data: TrainingData,
+        training: CodedRows,
+        validation: CodedRows,
+        rounds: Rounds,
+    ) -> dict[str, Any]:
+        dictionary = self.candidates_._dictionary
+        n_done = len(self.trees_)
+        return _core.boost(
+            values=dictionary.values,
+            offsets=dictionary.offsets,
+            **training._asdict(),
+            **{f"validation_{name}": a for name, a in validation._asdict().items()},
+            used_splits=self._used_splits,
+            n_classes=data.n_classes,
+            learning_rate=self.learning_rate,
+            max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
+            max_leaf_nodes=min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
+            max_features=self._n_features_drawn(data.X.shape[1]),
+            max_candidates=min(self.max_candidates or 0, NO_LIMIT),
+            reuse_splits=self.reuse_splits,
+            sampling=self._row_sampling(len(training.labels)),
+            top_rate=self.top_rate,
+            other_rate=self.other_rate,
+            leaves_of_sample=self.leaf_values == "sample",
+            l2=self.l2_regularization,
+            min_gain=self.min_split_gain,
+            min_samples_leaf=min(self.min_samples_leaf, len(data.X) + 1),
+            seed=data.seed,
+            first_round=n_done,
+            n_rounds=self.n_estimators - n_done,
+            after_round=rounds.note,
+            n_threads=data.n_threads,
+        )
+
+    def _n_features_drawn(self, n_features: int) -> int:
         if self.max_features == "auto":
             return auto_features(n_features)
         return as_feature_count(self.max_features, n_features)
@@ -506,8 +515,9 @@ class FastCGBMClassifier(TreesClassifier):
             return "mvs" if n_rows >= SAMPLED_ROWS else "none"
         return self.sampling or "none"
 
-    def _rows_of(self, data: TrainingData, dictionary: Dictionary) -> CodedRows:
+    def _coded(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""
+        assert data.labels is not None
         n_outputs = len(self._start)
         scores = np.tile(self._start, (len(data.X), 1))
         if len(self.trees_):
@@ -517,18 +527,35 @@ class FastCGBMClassifier(TreesClassifier):
             padded = np.full((len(data.X), stride), -np.inf, dtype=np.float32)
             padded[:, :n_outputs] = scores
             scores = padded
-        assert data.labels is not None
-        return CodedRows(
-            encode(data.X, dictionary, 1, data.n_threads),
-            data.labels,
-            as_single(data.weights),
-            scores,
-        )
+        # Column by column: a round looks at some of the features.
+        codes = encode(data.X, self.candidates_._dictionary, 1, data.n_threads)
+        return CodedRows(codes, data.labels, as_single(data.weights), scores)
 
-    def _scorer_of(self, rows: CodedRows, X: Array) -> Callable[[], float]:
-        model = CurrentModel(self.classes_, rows.scores[:, : len(self._start)])
-        scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
-        y = self.classes_[rows.labels]
+    def _scorer(self) -> Callable[..., float]:
+        from sklearn.metrics import get_scorer
+
+        name = "accuracy" if self.scoring is None else self.scoring
+        scorer: Callable[..., float] = get_scorer(name)
+        return scorer
+
+    def _score_of(
+        self,
+        data: TrainingData,
+        parts: Parts,
+        given: Validation | None,
+        training: CodedRows,
+        validation: CodedRows,
+    ) -> Callable[[], float]:
+        """Return what scores the rows that early stopping watches, as they are."""
+        watched, which = validation, parts.validation
+        if len(validation.labels) == 0:
+            watched, which = training, parts.training
+        X = data.X if given is None else given.X
+        if given is None and which is not None:
+            X = X[which]
+        model = CurrentModel(self.classes_, watched.scores[:, : len(self._start)])
+        scorer = self._scorer()
+        y = self.classes_[watched.labels]
         return lambda: float(scorer(model, X, y))
 
     def _keep(self, arrays: dict[str, Any], rounds: Rounds, stops_early: bool) -> None:
@@ -592,7 +619,11 @@ class FastCGBMClassifier(TreesClassifier):
         -------
         p : ndarray of shape (n_samples, n_classes)
         """
-        scores = self._scores(X)
+        return self._probabilities(self._scores(X))
+
+    def _probabilities(self, scores: npt.NDArray[np.float32]) -> FloatArray:
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
         return probabilities(scores)
 
     def predict(self, X: Any) -> Array:
@@ -640,7 +671,7 @@ class FastCGBMClassifier(TreesClassifier):
         p : ndarray of shape (n_samples, n_classes)
         """
         for scores in self._staged_scores(X):
-            yield probabilities(scores)
+            yield self._probabilities(scores)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield what `predict` is after each round.
@@ -676,11 +707,8 @@ class FastCGBMClassifier(TreesClassifier):
         """Total gain of the splits of each feature, normalised to sum to one."""
         check_is_fitted(self, "trees_")
         inner = self.trees_.inner
-        gains: FloatArray = np.bincount(
-            self.trees_.feature[inner],
-            self._gains[inner].astype(np.float64),
-            minlength=self.n_features_in_,
-        )
+        gains: FloatArray = np.zeros(self.n_features_in_)
+        np.add.at(gains, self.trees_.feature[inner], self._gains[inner])
         return gains / gains.sum() if gains.sum() > 0 else gains
 
     @property
@@ -692,6 +720,13 @@ class FastCGBMClassifier(TreesClassifier):
             features, minlength=self.n_features_in_
         )
         return counts
+
+
+class Validation(NamedTuple):
+    """Validation rows that were given, with the numbers of their classes."""
+
+    X: Array
+    labels: npt.NDArray[np.uint32]
 
 
 class Parts(NamedTuple):
@@ -728,26 +763,38 @@ def auto_features(n_features: int) -> int:
     return min(n_features, max(AUTO_FEATURES, n_features // 8))
 
 
+def auto_thresholds(data: TrainingData) -> int | str:
+    """Thresholds of each feature; fewer for many classes, whose histograms are wide.
+
+    helena_part (100 classes), 100 rounds: accuracy and log-loss 0.343 and 2.793 with
+    254 thresholds, 0.345 and 2.783 with 81, in half the time (2026-11).
+    """
+    most = max(LEAST_THRESHOLDS, THRESHOLDS_BY_CLASSES // data.n_classes)
+    return most if most < auto_budget(data.X.shape[1]) else "auto"
+
+
 def hold_out(
     rows: npt.NDArray[np.intp],
     labels: npt.NDArray[np.uint32] | None,
-    size: int | float,
+    size: Any,
     seed: int,
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Part rows into those kept and those held out, each class alike if it can be."""
+    # Not at the top: slow to import, and few need it.
+    from sklearn.model_selection import train_test_split
+
     assert labels is not None
-    some_rows = f"validation_fraction={size!r} of {len(rows)} rows"
-    n_held = size if isinstance(size, Integral) else int(np.ceil(size * len(rows)))
+    n_held = int(size if isinstance(size, Integral) else np.ceil(size * len(rows)))
     if n_held >= len(rows):
-        raise ValueError(f"{some_rows} leaves none for training.")
-    n_present = np.count_nonzero(np.bincount(labels[rows]))
-    alike = (
-        np.bincount(labels[rows], minlength=1)[np.unique(labels[rows])].min() > 1
-        and min(n_held, len(rows) - n_held) >= n_present
-    )
+        raise ValueError(
+            f"validation_fraction={size!r} of {len(rows)} rows leaves none for "
+            "training."
+        )
+    counts = np.unique(labels[rows], return_counts=True)[1]
+    alike = counts.min() > 1 and min(n_held, len(rows) - n_held) >= len(counts)
     kept, held = train_test_split(
         rows,
-        test_size=int(n_held),
+        test_size=n_held,
         random_state=seed % 2**32,
         stratify=labels[rows] if alike else None,
     )

@@ -525,10 +525,12 @@ def filled_dictionary(
     return Dictionary(values, offsets, renewable)
 
 
-def fit_candidates(estimator: Any, data: TrainingData) -> BaseCandidates:
+def fit_candidates(
+    estimator: Any, data: TrainingData, default: BaseCandidates | None = None
+) -> BaseCandidates:
     """Fit the source of thresholds that an estimator was given, or the default one."""
     if estimator.candidates is None:
-        candidates: BaseCandidates = CentroidCandidates()
+        candidates = CentroidCandidates() if default is None else default
     else:
         candidates = clone(estimator.candidates)
         candidates._validate_params()

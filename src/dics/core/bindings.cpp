@@ -346,7 +346,8 @@ BoostRows as_boost_rows(const Array<std::uint8_t>& codes, std::int64_t n_feature
             scores.data()};
 }
 
-// Scores are updated in place. `after_round(loss, validation loss)` returns True to end.
+// Scores are updated in place. `after_round(loss, validation loss)` returns True to
+// end.
 nb::dict boost_arrays(
     const Array<float>& values, const Array<std::int64_t>& offsets,
     const Array<std::uint8_t>& codes, const Array<std::uint32_t>& labels,
@@ -364,27 +365,26 @@ nb::dict boost_arrays(
     const Dictionary dictionary = as_dictionary(values, offsets);
     const Outputs outputs(n_classes);
     const std::int64_t n_features = dictionary.n_features;
-    const BoostRows training = as_boost_rows(codes, n_features, labels,
-                                             weights, scores, outputs);
+    const BoostRows training =
+        as_boost_rows(codes, n_features, labels, weights, scores, outputs);
     const BoostRows validation =
         as_boost_rows(validation_codes, n_features, validation_labels,
                       validation_weights, validation_scores, outputs);
-    const BoostSettings settings{
-        n_classes,
-        learning_rate,
-        max_depth,
-        max_leaf_nodes,
-        max_features,
-        max_candidates,
-        reuse_splits,
-        {as_row_sampling(sampling), top_rate, other_rate},
-        leaves_of_sample,
-        l2,
-        min_gain,
-        min_samples_leaf,
-        seed,
-        first_round,
-        n_rounds};
+    const BoostSettings settings{n_classes,
+                                 learning_rate,
+                                 max_depth,
+                                 max_leaf_nodes,
+                                 max_features,
+                                 max_candidates,
+                                 reuse_splits,
+                                 {as_row_sampling(sampling), top_rate, other_rate},
+                                 leaves_of_sample,
+                                 l2,
+                                 min_gain,
+                                 min_samples_leaf,
+                                 seed,
+                                 first_round,
+                                 n_rounds};
     std::vector<std::int64_t> used(used_splits.data(),
                                    used_splits.data() + used_splits.shape(0));
     auto tell = [&](double loss, double validation_loss) {
@@ -510,8 +510,8 @@ NB_MODULE(_core, m) {
           "n_trees"_a, "sampling"_a, "max_features"_a, "n_draws"_a,
           "balance_each_tree"_a, "progress"_a.none(), "n_threads"_a,
           "Grow trees side by side; returns their flat arrays.");
-    m.def("boost", &boost_arrays, "values"_a, "offsets"_a, "codes"_a,
-          "labels"_a, "weights"_a.none(), "scores"_a.noconvert(), "validation_codes"_a,
+    m.def("boost", &boost_arrays, "values"_a, "offsets"_a, "codes"_a, "labels"_a,
+          "weights"_a.none(), "scores"_a.noconvert(), "validation_codes"_a,
           "validation_labels"_a, "validation_weights"_a.none(),
           "validation_scores"_a.noconvert(), "used_splits"_a, "n_classes"_a,
           "learning_rate"_a, "max_depth"_a, "max_leaf_nodes"_a, "max_features"_a,

@@ -41,7 +41,9 @@ struct Chunks {
     std::int64_t n_rows, size;
     std::int64_t count() const { return (n_rows + size - 1) / size; }
     std::int64_t begin(std::int64_t i) const { return i * size; }
-    std::int64_t length(std::int64_t i) const { return std::min(size, n_rows - begin(i)); }
+    std::int64_t length(std::int64_t i) const {
+        return std::min(size, n_rows - begin(i));
+    }
 };
 
 class Booster {
@@ -49,8 +51,13 @@ class Booster {
     Booster(const Dictionary& dictionary, const BoostRows& training,
             const BoostRows& validation, const BoostSettings& settings,
             std::vector<std::int64_t>& used, Team& team)
-        : dictionary_(dictionary), training_(training), validation_(validation),
-          settings_(settings), used_(used), team_(team), outputs_(settings.n_classes),
+        : dictionary_(dictionary),
+          training_(training),
+          validation_(validation),
+          settings_(settings),
+          used_(used),
+          team_(team),
+          outputs_(settings.n_classes),
           drawer_(settings.rows, training.codes.n_rows),
           grower_(training.codes, dictionary, outputs_, team) {
         const auto n = static_cast<std::size_t>(training.codes.n_rows);
@@ -108,8 +115,8 @@ class Booster {
     }
 
     // Adds steps to the scores of some rows; returns their loss.
-    double add_steps(const BoostRows& rows, const std::uint32_t* leaf, const float* steps,
-                     float* gradients, float* norms) {
+    double add_steps(const BoostRows& rows, const std::uint32_t* leaf,
+                     const float* steps, float* gradients, float* norms) {
         const Chunks chunks{rows.codes.n_rows, kTaskRows};
         losses_.assign(static_cast<std::size_t>(chunks.count()), 0.0);
         team_.run(chunks.count(), many(rows.codes.n_rows), [&](std::int64_t task, int) {
@@ -149,9 +156,9 @@ class Booster {
         draw_splits(key);
         drawer_.draw(norms_.data(), combine(key, 1), drawn_);
         const double scale = quantize();
-        const std::int64_t n_drawn = drawn_.all
-                                         ? training_.codes.n_rows
-                                         : static_cast<std::int64_t>(drawn_.rows.size());
+        const std::int64_t n_drawn =
+            drawn_.all ? training_.codes.n_rows
+                       : static_cast<std::int64_t>(drawn_.rows.size());
         // A single output stands for two, whose gains are alike.
         const double gain_unit = (outputs_.n == 1 ? 1.0 : 0.5) / scale;
         const LeafwiseSettings limits{
@@ -193,8 +200,8 @@ class Booster {
     void draw_candidates(std::uint64_t key) {
         offered_.clear();
         for (const std::int32_t f : splits_.features) {
-            for (std::int64_t id = dictionary_.offsets[f]; id < dictionary_.offsets[f + 1];
-                 ++id) {
+            for (std::int64_t id = dictionary_.offsets[f];
+                 id < dictionary_.offsets[f + 1]; ++id) {
                 if (!removed_[static_cast<std::size_t>(id)])
                     offered_.push_back(id);
             }
@@ -225,13 +232,16 @@ class Booster {
     // Gradients of the drawn rows as whole numbers, exact to add and subtract. Returns
     // how many of them make one.
     double quantize() {
-        const std::int64_t n = drawn_.all ? training_.codes.n_rows
-                                          : static_cast<std::int64_t>(drawn_.rows.size());
+        const std::int64_t n = drawn_.all
+                                   ? training_.codes.n_rows
+                                   : static_cast<std::int64_t>(drawn_.rows.size());
         factors_.resize(static_cast<std::size_t>(n));
         double largest = 0, sum = 0;
         for (std::int64_t i = 0; i < n; ++i) {
-            const std::int64_t row = drawn_.all ? i : drawn_.rows[static_cast<std::size_t>(i)];
-            const float factor = drawn_.all ? 1.0f : drawn_.factors[static_cast<std::size_t>(i)];
+            const std::int64_t row =
+                drawn_.all ? i : drawn_.rows[static_cast<std::size_t>(i)];
+            const float factor =
+                drawn_.all ? 1.0f : drawn_.factors[static_cast<std::size_t>(i)];
             const float size = norms_[static_cast<std::size_t>(row)] * factor;
             largest = std::max(largest, static_cast<double>(size));
             sum += static_cast<double>(size);
@@ -310,15 +320,15 @@ class Booster {
     // leaf[i] = the number of the leaf of row i.
     void find_leaves(const Codes& codes, std::uint32_t* leaf) {
         const Chunks chunks{codes.n_rows, kTaskRows};
-        team_.run(chunks.count(), codes.n_rows >= kParallelRows,
-                  [&](std::int64_t task, int) {
-                      const std::int64_t begin = chunks.begin(task);
-                      if (n_leaves_ <= kMaxMaskLeaves) {
-                          find_by_masks(codes, begin, chunks.length(task), leaf + begin);
-                      } else {
-                          walk(codes, begin, chunks.length(task), leaf + begin);
-                      }
-                  });
+        team_.run(
+            chunks.count(), codes.n_rows >= kParallelRows, [&](std::int64_t task, int) {
+                const std::int64_t begin = chunks.begin(task);
+                if (n_leaves_ <= kMaxMaskLeaves) {
+                    find_by_masks(codes, begin, chunks.length(task), leaf + begin);
+                } else {
+                    walk(codes, begin, chunks.length(task), leaf + begin);
+                }
+            });
     }
 
     void find_by_masks(const Codes& codes, std::int64_t begin, std::int64_t n,
@@ -396,7 +406,8 @@ class Booster {
                 steps_[leaf] = static_cast<float>(2 * std::copysign(size, up));
             } else {
                 for (std::size_t c = 0; c < n_classes; ++c)
-                    steps_[leaf * stride + c] = static_cast<float>(step_of(g[c], h[c], n[c]));
+                    steps_[leaf * stride + c] =
+                        static_cast<float>(step_of(g[c], h[c], n[c]));
             }
         }
         keep_tree(n_leaves);
@@ -423,24 +434,29 @@ class Booster {
     // Sums over the rows of each leaf, in parts that don't depend on the threads.
     void leaf_sums(std::size_t n_leaves) {
         const bool sampled = settings_.leaves_of_sample && !drawn_.all;
-        const std::int64_t n_rows = sampled ? static_cast<std::int64_t>(drawn_.rows.size())
-                                            : training_.codes.n_rows;
-        const std::size_t size = 2 * n_leaves * static_cast<std::size_t>(outputs_.stride);
-        const std::size_t n_labels = n_leaves * static_cast<std::size_t>(settings_.n_classes);
+        const std::int64_t n_rows = sampled
+                                        ? static_cast<std::int64_t>(drawn_.rows.size())
+                                        : training_.codes.n_rows;
+        const std::size_t size =
+            2 * n_leaves * static_cast<std::size_t>(outputs_.stride);
+        const std::size_t n_labels =
+            n_leaves * static_cast<std::size_t>(settings_.n_classes);
         const Chunks chunks{
-            n_rows, std::max(kTaskRows, (n_rows + kMaxLeafSumTasks - 1) / kMaxLeafSumTasks)};
+            n_rows,
+            std::max(kTaskRows, (n_rows + kMaxLeafSumTasks - 1) / kMaxLeafSumTasks)};
         const auto n_chunks = static_cast<std::size_t>(chunks.count());
         sums_.assign(size * n_chunks, 0.0);
         label_sums_.assign(n_labels * n_chunks, 0.0);
         team_.run(chunks.count(), many(n_rows), [&](std::int64_t task, int) {
             double* sums = sums_.data() + size * static_cast<std::size_t>(task);
-            double* labels = label_sums_.data() + n_labels * static_cast<std::size_t>(task);
+            double* labels =
+                label_sums_.data() + n_labels * static_cast<std::size_t>(task);
             const Chunks blocks{chunks.length(task), kTaskRows};
             std::vector<float> block_sums(size), weights;
             for (std::int64_t i = 0; i < blocks.count(); ++i) {
                 std::fill(block_sums.begin(), block_sums.end(), 0.0f);
-                add_rows(sampled, chunks.begin(task) + blocks.begin(i), blocks.length(i),
-                         weights, block_sums.data(), labels);
+                add_rows(sampled, chunks.begin(task) + blocks.begin(i),
+                         blocks.length(i), weights, block_sums.data(), labels);
                 for (std::size_t j = 0; j < size; ++j)
                     sums[j] += static_cast<double>(block_sums[j]);
             }
@@ -476,11 +492,13 @@ class Booster {
             args.weight = training_.weights ? training_.weights + begin : nullptr;
         }
         boost_kernels().add_leaf_sums(args);
-        const std::uint32_t* label = sampled ? training_.labels : training_.labels + begin;
+        const std::uint32_t* label =
+            sampled ? training_.labels : training_.labels + begin;
         for (std::int64_t i = 0; i < n; ++i) {
             const std::int64_t row = args.rows ? std::int64_t{args.rows[i]} : i;
             labels[static_cast<std::int64_t>(args.leaf[row]) * settings_.n_classes +
-                   label[row]] += args.weight ? static_cast<double>(args.weight[i]) : 1.0;
+                   label[row]] +=
+                args.weight ? static_cast<double>(args.weight[i]) : 1.0;
         }
     }
 
@@ -508,7 +526,8 @@ class Booster {
         for (const double weight : weights)
             trees.weight.push_back(static_cast<float>(weight / unit));
         for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
-            const float* step = steps_.data() + leaf * static_cast<std::size_t>(outputs_.stride);
+            const float* step =
+                steps_.data() + leaf * static_cast<std::size_t>(outputs_.stride);
             trees.leaf_values.insert(trees.leaf_values.end(), step, step + outputs_.n);
         }
         result_.node_starts.push_back(static_cast<std::int64_t>(trees.nodes.size()));

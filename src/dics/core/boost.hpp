@@ -32,8 +32,8 @@ struct BoostSettings {
 };
 
 // Rows with codes, column by column: a round looks at some of the features, and its
-// tree is applied to a block of rows column by column. `scores` are [n][Outputs::stride], -inf in the padding, and are kept
-// up to date.
+// tree is applied to a block of rows column by column. `scores` are
+// [n][Outputs::stride], -inf in the padding, and are kept up to date.
 struct BoostRows {
     Codes codes;
     const std::uint32_t* labels;

@@ -53,7 +53,8 @@ inline Floats absolute(Floats v) {
     return reinterpret_cast<Floats>(reinterpret_cast<Ints>(v) & 0x7FFFFFFF);
 }
 
-constexpr float kRounder = 12582912.0f;  // 1.5 * 2^23: adding it rounds to whole numbers
+constexpr float kRounder =
+    12582912.0f;  // 1.5 * 2^23: adding it rounds to whole numbers
 
 // exp(x) for x <= 0 to 2e-7 of its value; below -87 it is that of -87. Cody and Waite's
 // reduction to [-ln 2 / 2, ln 2 / 2] and the polynomial of Cephes.
@@ -134,7 +135,8 @@ double softmax_gradients(const GradientArgs& a) {
         const float sum = lane_sum(sums);
         const auto label = static_cast<int>(a.label[i]);
         const float weight = a.weight ? a.weight[i] : 1.0f;
-        const double below = static_cast<double>(top) - static_cast<double>(scores[label]);
+        const double below =
+            static_cast<double>(top) - static_cast<double>(scores[label]);
         if (a.weight) {
             linear += static_cast<double>(weight) *
                       (below + std::log(static_cast<double>(sum)));
@@ -168,8 +170,8 @@ double logistic_gradients(const GradientArgs& a) {
     LogSum logs;
     double linear = 0;
     for (std::int64_t first = 0; first < a.n_rows; first += kLanes) {
-        const auto n = static_cast<int>(
-            a.n_rows - first < kLanes ? a.n_rows - first : kLanes);
+        const auto n =
+            static_cast<int>(a.n_rows - first < kLanes ? a.n_rows - first : kLanes);
         float margin[kLanes] = {};
         for (int j = 0; j < n; ++j) {
             if (a.steps)
@@ -186,7 +188,8 @@ double logistic_gradients(const GradientArgs& a) {
             const float weight = a.weight ? a.weight[first + j] : 1.0f;
             // log(1 + e^-|z|), and |z| if the row is on the wrong side.
             const bool right_side = one == (z[j] > 0);
-            const double wrong = right_side ? 0.0 : std::fabs(static_cast<double>(z[j]));
+            const double wrong =
+                right_side ? 0.0 : std::fabs(static_cast<double>(z[j]));
             if (a.weight) {
                 linear += static_cast<double>(weight) *
                           (wrong + std::log(static_cast<double>(sum[j])));
@@ -208,16 +211,16 @@ double update_gradients(const GradientArgs& a) {
     if (a.n_outputs == 1)
         return logistic_gradients(a);
     switch (a.stride / kLanes) {
-    case 1:
-        return softmax_gradients<1>(a);
-    case 2:
-        return softmax_gradients<2>(a);
-    case 3:
-        return softmax_gradients<3>(a);
-    case 4:
-        return softmax_gradients<4>(a);
-    default:
-        return softmax_gradients<0>(a);
+        case 1:
+            return softmax_gradients<1>(a);
+        case 2:
+            return softmax_gradients<2>(a);
+        case 3:
+            return softmax_gradients<3>(a);
+        case 4:
+            return softmax_gradients<4>(a);
+        default:
+            return softmax_gradients<0>(a);
     }
 }
 
@@ -320,7 +323,8 @@ void find_leaves_by_mask(const FindLeavesArgs& a) {
             const auto missing = static_cast<std::uint8_t>(test.missing);
             if (test.threshold < 0) {
                 for (std::int64_t i = 0; i < n; ++i)
-                    masks[i] &= code[i] != missing ? right : static_cast<Mask>(~Mask{0});
+                    masks[i] &=
+                        code[i] != missing ? right : static_cast<Mask>(~Mask{0});
                 continue;
             }
             const auto threshold = static_cast<std::uint8_t>(test.threshold);
@@ -411,28 +415,28 @@ void fill_features(const FillArgs& a, std::int64_t begin, std::int64_t end,
     if (a.cells == 4)
         return fill_margins<F>(a, begin, end, feature);
     switch (a.cells / kLanes) {
-    case 1:
-        return fill_cells<1, F, true>(a, begin, end, 0, feature);
-    case 2:
-        return fill_cells<2, F, true>(a, begin, end, 0, feature);
-    case 3:
-        return fill_cells<3, F, true>(a, begin, end, 0, feature);
-    case 4:
-        return fill_cells<4, F, true>(a, begin, end, 0, feature);
+        case 1:
+            return fill_cells<1, F, true>(a, begin, end, 0, feature);
+        case 2:
+            return fill_cells<2, F, true>(a, begin, end, 0, feature);
+        case 3:
+            return fill_cells<3, F, true>(a, begin, end, 0, feature);
+        case 4:
+            return fill_cells<4, F, true>(a, begin, end, 0, feature);
     }
     for (int first = 0; first < a.cells; first += 4 * kLanes) {
         switch ((a.cells - first) / kLanes) {
-        case 1:
-            fill_cells<1, F, false>(a, begin, end, first, feature);
-            break;
-        case 2:
-            fill_cells<2, F, false>(a, begin, end, first, feature);
-            break;
-        case 3:
-            fill_cells<3, F, false>(a, begin, end, first, feature);
-            break;
-        default:
-            fill_cells<4, F, false>(a, begin, end, first, feature);
+            case 1:
+                fill_cells<1, F, false>(a, begin, end, first, feature);
+                break;
+            case 2:
+                fill_cells<2, F, false>(a, begin, end, first, feature);
+                break;
+            case 3:
+                fill_cells<3, F, false>(a, begin, end, first, feature);
+                break;
+            default:
+                fill_cells<4, F, false>(a, begin, end, first, feature);
         }
     }
 }
@@ -440,7 +444,8 @@ void fill_features(const FillArgs& a, std::int64_t begin, std::int64_t end,
 void fill(const FillArgs& a) {
     const std::int64_t n_block = kBlockValues / a.cells + 1;
     for (std::int64_t begin = 0; begin < a.n_rows; begin += n_block) {
-        const std::int64_t end = begin + n_block < a.n_rows ? begin + n_block : a.n_rows;
+        const std::int64_t end =
+            begin + n_block < a.n_rows ? begin + n_block : a.n_rows;
         int feature = 0;
         for (; feature + kAtOnce <= a.n_features; feature += kAtOnce)
             fill_features<kAtOnce>(a, begin, end, feature);
@@ -580,8 +585,8 @@ GainCut best_margin_cut(const GainArgs& a) {
     for (int k = a.n_candidates + 1; k < size; ++k)
         g_sums[k] = h_sums[k] = n_sums[k] = 0;
     for (int side = 0; side < 1 + saw_missing; ++side) {
-        const FourInts extra = side ? *reinterpret_cast<const FourInts*>(missing)
-                                    : FourInts{};
+        const FourInts extra =
+            side ? *reinterpret_cast<const FourInts*>(missing) : FourInts{};
         Floats high = Floats{} + best.cut.score;
         Ints where = Ints{} - 1;
         const Ints iota = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -599,9 +604,9 @@ GainCut best_margin_cut(const GainArgs& a) {
         }
         int found = -1;
         for (int j = 0; j < kLanes; ++j) {
-            if (where[j] >= 0 && (high[j] > best.cut.score ||
-                                  (found >= 0 && high[j] == best.cut.score &&
-                                   where[j] < found))) {
+            if (where[j] >= 0 &&
+                (high[j] > best.cut.score ||
+                 (found >= 0 && high[j] == best.cut.score && where[j] < found))) {
                 found = where[j];
                 const int k = found - 1;
                 best.cut.score = high[j];
@@ -629,6 +634,6 @@ GainCut best_cut(const GainArgs& a) {
 
 extern const BoostKernels boost_table;
 const BoostKernels boost_table = {&update_gradients, &quantize, &add_leaf_sums,
-                                  &find_leaves, &fill, &best_cut};
+                                  &find_leaves,      &fill,     &best_cut};
 
 }  // namespace dics::DICS_ISA

@@ -72,7 +72,7 @@ struct FillArgs {
 
 // The best cut of one feature by its histogram.
 struct GainArgs {
-    const std::int32_t* hist;  // [n_thresholds + 2][cells]; the last bin is NaN's
+    const std::int32_t* hist;   // [n_thresholds + 2][cells]; the last bin is NaN's
     const std::int32_t* total;  // [cells] of the node
     int n_thresholds;
     const std::int32_t* candidates;  // rising; null: all thresholds

@@ -15,8 +15,8 @@ namespace dics {
 // Features (and, if some are drawn, candidates) a round looks at.
 struct RoundSplits {
     std::vector<std::int32_t> features;
-    bool drawn = false;                        // only some thresholds are allowed
-    std::vector<std::int32_t> candidates;      // of the first feature, the second, ...
+    bool drawn = false;                         // only some thresholds are allowed
+    std::vector<std::int32_t> candidates;       // of the first feature, the second, ...
     std::vector<std::int64_t> first_candidate;  // of each feature, and the end
 
     std::size_t size() const { return features.size(); }
@@ -52,10 +52,13 @@ class LeafwiseGrower {
   public:
     LeafwiseGrower(const Codes& codes, const Dictionary& dictionary,
                    const Outputs& outputs, Team& team)
-        : codes_(codes), dictionary_(dictionary), outputs_(outputs), team_(team),
+        : codes_(codes),
+          dictionary_(dictionary),
+          outputs_(outputs),
+          team_(team),
           scratch_(static_cast<std::size_t>(team.size())) {
-        const std::size_t size = static_cast<std::size_t>(std::max(
-            3 * (kMaxThresholds + 1 + kLanes), 2 * (outputs.cells + kLanes)));
+        const std::size_t size = static_cast<std::size_t>(
+            std::max(3 * (kMaxThresholds + 1 + kLanes), 2 * (outputs.cells + kLanes)));
         for (auto& scratch : scratch_)
             scratch.resize(size);
     }
@@ -153,19 +156,20 @@ class LeafwiseGrower {
     }
 
     std::vector<std::int32_t> row_total(const LeafwiseNode& node) const {
-        std::vector<std::int32_t> total(static_cast<std::size_t>(outputs_.cells) + kLanes);
+        std::vector<std::int32_t> total(static_cast<std::size_t>(outputs_.cells) +
+                                        kLanes);
         for (std::int64_t i = node.begin; i < node.end; ++i) {
             const std::int16_t* value =
-                values_ + std::int64_t{places_[static_cast<std::size_t>(i)]} *
-                              outputs_.cells;
+                values_ +
+                std::int64_t{places_[static_cast<std::size_t>(i)]} * outputs_.cells;
             for (int c = 0; c < outputs_.cells; ++c)
                 total[static_cast<std::size_t>(c)] += value[c];
         }
         return total;
     }
 
-    // Histograms and best cuts of one node (b = -1), or of two siblings of which `a` has
-    // fewer rows. With `parent_slot`, what b has is that less what a has, in place.
+    // Histograms and best cuts of one node (b = -1), or of two siblings of which `a`
+    // has fewer rows. With `parent_slot`, what b has is that less what a has, in place.
     void look_at(std::int32_t a, std::int32_t b, int parent_slot) {
         const bool want_a = may_be_split(nodes_[static_cast<std::size_t>(a)]);
         const bool want_b = b >= 0 && may_be_split(nodes_[static_cast<std::size_t>(b)]);
@@ -184,7 +188,8 @@ class LeafwiseGrower {
             static_cast<std::int64_t>((splits_->size() + per_task - 1) / per_task);
         found_a_.assign(static_cast<std::size_t>(n_tasks), {});
         found_b_.assign(static_cast<std::size_t>(n_tasks), {});
-        std::int64_t n_filled = slot_a >= 0 ? nodes_[static_cast<std::size_t>(a)].size() : 0;
+        std::int64_t n_filled =
+            slot_a >= 0 ? nodes_[static_cast<std::size_t>(a)].size() : 0;
         if (want_b && !subtract)
             n_filled += nodes_[static_cast<std::size_t>(b)].size();
         const std::int64_t work =
@@ -197,19 +202,20 @@ class LeafwiseGrower {
                 fill(nodes_[static_cast<std::size_t>(a)], slot_a, first, last);
             if (subtract) {
                 std::int32_t* from = slots_[static_cast<std::size_t>(slot_b)].get();
-                const std::int32_t* less = slots_[static_cast<std::size_t>(slot_a)].get();
+                const std::int32_t* less =
+                    slots_[static_cast<std::size_t>(slot_a)].get();
                 for (std::int64_t i = offsets_[first]; i < offsets_[last]; ++i)
                     from[i] -= less[i];
             } else if (want_b) {
                 fill(nodes_[static_cast<std::size_t>(b)], slot_b, first, last);
             }
             if (want_a) {
-                found_a_[static_cast<std::size_t>(task)] =
-                    search(nodes_[static_cast<std::size_t>(a)], slot_a, first, last, thread);
+                found_a_[static_cast<std::size_t>(task)] = search(
+                    nodes_[static_cast<std::size_t>(a)], slot_a, first, last, thread);
             }
             if (want_b) {
-                found_b_[static_cast<std::size_t>(task)] =
-                    search(nodes_[static_cast<std::size_t>(b)], slot_b, first, last, thread);
+                found_b_[static_cast<std::size_t>(task)] = search(
+                    nodes_[static_cast<std::size_t>(b)], slot_b, first, last, thread);
             }
         });
         settle(a, want_a ? &found_a_ : nullptr, slot_a);
@@ -247,8 +253,8 @@ class LeafwiseGrower {
         boost_kernels().fill(args);
     }
 
-    Found search(const LeafwiseNode& node, int slot, std::size_t first, std::size_t last,
-                 int thread) {
+    Found search(const LeafwiseNode& node, int slot, std::size_t first,
+                 std::size_t last, int thread) {
         const std::int32_t* hist = slots_[static_cast<std::size_t>(slot)].get();
         GainArgs args{};
         args.total = node.total.data();
@@ -263,7 +269,8 @@ class LeafwiseGrower {
             args.n_thresholds = dictionary_.count(splits_->features[j]);
             args.n_candidates = args.n_thresholds;
             if (splits_->drawn) {
-                args.candidates = splits_->candidates.data() + splits_->first_candidate[j];
+                args.candidates =
+                    splits_->candidates.data() + splits_->first_candidate[j];
                 args.n_candidates = static_cast<int>(splits_->first_candidate[j + 1] -
                                                      splits_->first_candidate[j]);
             }

@@ -67,7 +67,8 @@ Rank kth_smallest(std::int64_t n, std::int64_t k, KeyOf key_of) {
 
 class RowDrawer {
   public:
-    RowDrawer(const RowDraw& draw, std::int64_t n_rows) : draw_(draw), n_rows_(n_rows) {}
+    RowDrawer(const RowDraw& draw, std::int64_t n_rows)
+        : draw_(draw), n_rows_(n_rows) {}
 
     // `norms` are the lengths of the rows' gradients, and 0 or more.
     void draw(const float* norms, std::uint64_t key, DrawnRows& drawn) {
@@ -111,10 +112,10 @@ class RowDrawer {
         if (n_other > 0)
             choose_of_rest(n_other);
         drawn.clear(false);
-        const auto factor = n_other == 0 ? 1.0f
-                                         : static_cast<float>(
-                                               static_cast<double>(n_rows_ - n_top) /
-                                               static_cast<double>(n_other));
+        const auto factor =
+            n_other == 0 ? 1.0f
+                         : static_cast<float>(static_cast<double>(n_rows_ - n_top) /
+                                              static_cast<double>(n_other));
         for (std::int64_t i = 0; i < n_rows_; ++i) {
             const auto kind = chosen_[static_cast<std::size_t>(i)];
             if (kind)
@@ -134,7 +135,9 @@ class RowDrawer {
     }
 
     void choose_of_rest(std::int64_t k) {
-        auto key_of = [&](std::int64_t j) { return keys_[static_cast<std::size_t>(j)]; };
+        auto key_of = [&](std::int64_t j) {
+            return keys_[static_cast<std::size_t>(j)];
+        };
         const auto n = static_cast<std::int64_t>(rest_.size());
         const Rank rank = kth_smallest(n, k, key_of);
         std::int64_t n_equal = k - rank.n_smaller;
@@ -144,8 +147,8 @@ class RowDrawer {
         }
     }
 
-    // Each row with probability min(1, norm / m), and stands for the inverse of it; m is
-    // such that (a + b) N are drawn in the mean.
+    // Each row with probability min(1, norm / m), and stands for the inverse of it; m
+    // is such that (a + b) N are drawn in the mean.
     void draw_mvs(const float* norms, std::uint64_t key, DrawnRows& drawn) {
         const double n_wanted = (draw_.top_rate + draw_.other_rate) * n_rows_;
         if (n_wanted >= n_rows_)
