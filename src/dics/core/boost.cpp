@@ -23,6 +23,7 @@ constexpr double kMaxStep = 10;
 // Sums of this many bits can't overflow a counter.
 constexpr double kMaxSum = 2147480000.0;
 constexpr double kMaxValue = 32767;
+constexpr double kMaxScale = 0x1p100;  // finite in single precision
 
 // Codes that go left: up to the threshold, and the other one. Of a leaf: all.
 struct CodedTest {
@@ -252,6 +253,7 @@ class Booster {
         // gradient. Halves are rounded up: one more for each row.
         const double room = kMaxSum - static_cast<double>(n);
         double scale = largest > 0 ? std::min(kMaxValue / largest, room / sum) : 1.0;
+        scale = std::min(scale, kMaxScale);
         scale = std::exp2(std::floor(std::log2(scale)));
         const auto unit = static_cast<float>(scale);
         values_.resize(static_cast<std::size_t>(n * outputs_.cells));
