@@ -226,8 +226,9 @@ class Grower:
         x, sums = self.X[node.rows, f], self.sums[node.rows]
         is_missing = np.isnan(x)
         groups = {}  # thresholds with as many rows below
+        n_below = np.searchsorted(np.sort(x), self.dictionary[f])  # NaN comes last
         for t in self.splits[f]:
-            groups.setdefault(int((x < self.dictionary[f][t]).sum()), []).append(t)
+            groups.setdefault(int(n_below[t]), []).append(t)
         groups.pop(0, None)
         cuts = [
             (g[(len(g) - 1) // 2 if self.middle else 0], False) for g in groups.values()
@@ -236,9 +237,9 @@ class Grower:
             cuts += [(-1, True)] + [(t, True) for t, _ in cuts]
         if not cuts:
             return []
-        left = np.array(
-            [self.goes_left(Split(0, f, *cut), self.X[node.rows]) for cut in cuts]
-        )
+        tau = np.array([self.threshold(Split(0, f, *cut)) for cut in cuts])
+        missing_left = np.array([m for _, m in cuts])
+        left = (x < tau[:, None]) | (is_missing & missing_left[:, None])
         inside = left @ sums
         n_left = left.sum(axis=1)
         least = self.limits["min_samples_leaf"]

@@ -1,8 +1,8 @@
 """The core boosts as the reference does, split for split.
 
-The core chooses splits by gradients of 16 bits, the reference by float64. A split of the
-core may be another one than the reference's best if the reference finds that it gains
-as much to within TOLERANCE; then both go on from the core's tree.
+The core chooses splits by gradients of 16 bits, the reference by float64. A split of
+the core may be another one than the reference's best if the reference finds that it
+gains as much to within TOLERANCE; then both go on from the core's tree.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from dics import CentroidCandidates, FastCGBMClassifier
 
 pytestmark = pytest.mark.core
 
-# Of a node's score: half the sum of G^2 / (H + lambda), split in the best way. Where 1e-5
-# would do for most of the sets below, their weights make some gradients short.
+# Of a node's score, which is half the sum of G^2 / (H + lambda) over the classes and
+# over both sides of its best split. 1e-5 would do for the sets below.
 TOLERANCE = 1e-4
 
 
