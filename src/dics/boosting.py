@@ -395,8 +395,8 @@ class FastCGBMClassifier(TreesClassifier):
         try:
             X_val = check_matrix(self, X_val, reset=False)
             targets = check_targets(y_val, len(X_val))
-        except ValueError as error:
-            raise ValueError(f"X_val, y_val: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"X_val, y_val: {error}") from error
         unknown = np.setdiff1d(targets.classes, classes)
         if len(unknown):
             raise ValueError(f"y_val has classes that y has not: {unknown}.")
