@@ -12,6 +12,7 @@ from dics import (
     CentroidCandidates,
     CGForestClassifier,
     CGTreeClassifier,
+    FastCGBMClassifier,
     QuantileCandidates,
 )
 
@@ -99,6 +100,39 @@ BAD_FOREST_PARAMETERS = {
     "verbose": [-1, "yes", None],
 }
 
+BAD_BOOSTING_PARAMETERS = {
+    **{
+        name: BAD_TREE_PARAMETERS[name]
+        for name in (
+            "max_depth",
+            "max_candidates",
+            "class_weight",
+            "candidates",
+            "reuse_splits",
+            "random_state",
+            "n_jobs",
+        )
+    },
+    "n_estimators": [0, -1, 2.5, "many", None, 2**31],
+    "learning_rate": [0, -0.1, NAN, "slow", None],
+    "max_leaf_nodes": [1, 0, -1, 2.5, "many"],
+    "max_features": [0, -1, 0.0, 1.5, NAN, "sqrt", "all"],
+    "sampling": ["none", "bagging", 1, True],
+    "top_rate": [-0.1, 1.1, NAN, "some", None],
+    "other_rate": [-0.1, 1.1, NAN, "some", None],
+    "leaf_values": ["some", None, 1],
+    "l2_regularization": [-0.1, NAN, "none", None],
+    "min_split_gain": [-0.1, NAN, "none", None],
+    "min_samples_leaf": [0, -1, 1.5, "one", None],
+    "early_stopping": ["yes", None, 2],
+    "validation_fraction": [0, -1, 0.0, 1.0, 1.5, NAN, "some"],
+    "n_iter_no_change": [0, -1, 2.5, "some", None],
+    "tol": [-1e-9, NAN, "small", None],
+    "scoring": ["good", 3],
+    "warm_start": ["yes", None, 2],
+    "verbose": [-1, "yes", None],
+}
+
 BAD_CANDIDATE_PARAMETERS = {
     "n_clusters": [0, -1, 2.5, "many"],
     "n_pairs": [0, -1, 1.5, "all"],
@@ -154,6 +188,11 @@ def forest(request):
     ).fit(X, Y)
 
 
+@pytest.fixture(params=[None, "goss"], ids=["all rows", "goss"])
+def booster(request):
+    return FastCGBMClassifier(3, sampling=request.param, random_state=0).fit(X, Y)
+
+
 @pytest.fixture
 def no_work(monkeypatch):
     """Fail if the core is called at all."""
@@ -161,7 +200,7 @@ def no_work(monkeypatch):
     def work(*_args, **_kwargs):
         raise AssertionError("work was done before the parameters were checked")
 
-    for name in ("cluster", "make_thresholds", "encode", "grow_forest"):
+    for name in ("cluster", "make_thresholds", "encode", "grow_forest", "boost"):
         monkeypatch.setattr(f"dics._core.{name}", work)
 
 
@@ -171,19 +210,19 @@ def candidates(request):
 
 
 @pytest.mark.parametrize("name", BAD_X)
-def test_bad_matrix(tree, forest, candidates, name):
+def test_bad_matrix(tree, forest, booster, candidates, name):
     bad, error, match = BAD_X[name]
-    for estimator in (tree, forest, candidates):
+    for estimator in (tree, forest, booster, candidates):
         refuse(estimator, error, match, bad, Y)
-    for call in (tree.predict, forest.predict, candidates.transform):
+    for call in (tree.predict, forest.predict, booster.predict, candidates.transform):
         with pytest.raises(error):
             call(bad)
 
 
 @pytest.mark.parametrize("name", BAD_Y)
-def test_bad_labels(tree, forest, name):
+def test_bad_labels(tree, forest, booster, name):
     bad, match = BAD_Y[name]
-    for estimator in (tree, forest):
+    for estimator in (tree, forest, booster):
         refuse(estimator, (ValueError, TypeError), match, OTHER, bad)
 
 
@@ -203,9 +242,9 @@ def test_labels_given_as_a_column_warn(tree):
 
 
 @pytest.mark.parametrize("name", BAD_WEIGHTS)
-def test_bad_weights(tree, forest, candidates, name):
+def test_bad_weights(tree, forest, booster, candidates, name):
     bad, match = BAD_WEIGHTS[name]
-    for estimator in (tree, forest, candidates):
+    for estimator in (tree, forest, booster, candidates):
         refuse(
             estimator,
             (ValueError, TypeError),
@@ -225,8 +264,8 @@ def test_bad_weights(tree, forest, candidates, name):
         ({0: NAN, 1: 1, 2: 1}, "class_weight.*nan"),
     ],
 )
-def test_bad_class_weights(tree, forest, bad, match):
-    for estimator in (tree, forest):
+def test_bad_class_weights(tree, forest, booster, bad, match):
+    for estimator in (tree, forest, booster):
         estimator.set_params(class_weight=bad)
         refuse(estimator, ValueError, match, OTHER, Y)
 
@@ -237,23 +276,43 @@ def test_bad_parameters_of_the_tree(tree, name, value):
     refuse(tree, (ValueError, TypeError), name, OTHER, Y)
 
 
-@pytest.mark.usefixtures("no_work")
-@pytest.mark.parametrize(("name", "value"), each(BAD_FOREST_PARAMETERS))
-def test_bad_parameters_of_the_forest(name, value):
-    forest = CGForestClassifier(**{name: value})
-    before = vars(forest).copy()
+def refuse_unfitted(model, name, value):
+    """The refusal names the parameter and its value."""
+    before = vars(model).copy()
     with pytest.raises((ValueError, TypeError)) as caught:
-        forest.fit(X, Y)
+        model.fit(X, Y)
     assert name in str(caught.value)
     shown = value.__name__ if isinstance(value, type) else str(value)
     assert shown in str(caught.value)
-    assert vars(forest) == before
+    assert vars(model) == before
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(("name", "value"), each(BAD_FOREST_PARAMETERS))
+def test_bad_parameters_of_the_forest(name, value):
+    refuse_unfitted(CGForestClassifier(**{name: value}), name, value)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(("name", "value"), each(BAD_BOOSTING_PARAMETERS))
+def test_bad_parameters_of_boosting(name, value):
+    refuse_unfitted(FastCGBMClassifier(**{name: value}), name, value)
+
+
+def test_all_parameters_of_boosting_are_tried():
+    assert set(BAD_BOOSTING_PARAMETERS) == set(FastCGBMClassifier().get_params())
 
 
 @pytest.mark.parametrize(("name", "value"), each(BAD_FOREST_PARAMETERS))
 def test_a_refused_refit_leaves_the_forest_alone(forest, name, value):
     forest.set_params(**{name: value})
     refuse(forest, (ValueError, TypeError), name, OTHER, Y)
+
+
+@pytest.mark.parametrize(("name", "value"), each(BAD_BOOSTING_PARAMETERS))
+def test_a_refused_refit_leaves_boosting_alone(booster, name, value):
+    booster.set_params(**{name: value})
+    refuse(booster, (ValueError, TypeError), name, OTHER, Y)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -272,12 +331,68 @@ def test_parameters_that_do_not_go_together(parameters, match):
         CGForestClassifier(**parameters).fit(X, Y)
 
 
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        (
+            {"sampling": "goss", "top_rate": 0.7, "other_rate": 0.4},
+            "top_rate=0.7.*other_rate=0.4.*more than 1",
+        ),
+        (
+            {"sampling": "goss", "top_rate": 0.0, "other_rate": 0.0},
+            "sampling='goss'.*top_rate=0.*other_rate=0",
+        ),
+        (
+            {"sampling": "mvs", "top_rate": 0.0, "other_rate": 0.0},
+            "sampling='mvs'.*top_rate=0.*other_rate=0",
+        ),
+        (
+            {"early_stopping": True, "validation_fraction": 30},
+            "validation_fraction=30.*30 rows",
+        ),
+        (
+            {"early_stopping": True, "validation_fraction": 0.99},
+            "validation_fraction=0.99.*30 rows",
+        ),
+    ],
+    ids=str,
+)
+def test_parameters_of_boosting_that_do_not_go_together(parameters, match):
+    with pytest.raises(ValueError, match=match):
+        FastCGBMClassifier(**parameters).fit(X, Y)
+
+
+BAD_VALIDATION = {
+    "only X_val": ({"X_val": X}, "y_val is missing"),
+    "only y_val": ({"y_val": Y}, "X_val is missing"),
+    "other classes": ({"X_val": X, "y_val": Y + 1}, r"y_val.*\[3\]"),
+    "other labels": ({"X_val": X, "y_val": np.array(["a", "b"] * 15)}, "y_val.*'a'"),
+    "other width": ({"X_val": X[:, :2], "y_val": Y}, "X_val.*2 features.*3 features"),
+    "no rows": ({"X_val": X[:0], "y_val": Y[:0]}, "X_val.*0 sample"),
+    "short": ({"X_val": X, "y_val": Y[:-1]}, "y_val.*30.*29"),
+    "continuous": ({"X_val": X, "y_val": X[:, 0]}, "y_val.*continuous"),
+    "NaN": ({"X_val": X, "y_val": np.where(Y, Y, NAN)}, "y_val.*NaN"),
+    "1-D": ({"X_val": X[:, 0], "y_val": Y}, "X_val.*2D"),
+    "strings": ({"X_val": np.array([["a"] * 3] * N), "y_val": Y}, "X_val.*'a'"),
+    "sparse": ({"X_val": scipy.sparse.csr_matrix(X), "y_val": Y}, "X_val.*[Ss]parse"),
+}
+
+
+@pytest.mark.parametrize("early_stopping", [True, False, "auto"])
+@pytest.mark.parametrize("name", BAD_VALIDATION)
+def test_bad_validation_rows(booster, name, early_stopping):
+    bad, match = BAD_VALIDATION[name]
+    booster.set_params(early_stopping=early_stopping)
+    refuse(booster, (ValueError, TypeError), f"(?s){match}", X, Y, **bad)
+
+
 @pytest.mark.parametrize(("name", "value"), each(BAD_CANDIDATE_PARAMETERS))
 def test_bad_parameters_of_candidates(name, value):
     found = CentroidCandidates(random_state=0).fit(X, Y)
     found.set_params(**{name: value})
     refuse(found, (ValueError, TypeError), name, OTHER, Y)
-    for model in (CGTreeClassifier(), CGForestClassifier(2)):
+    for model in (CGTreeClassifier(), CGForestClassifier(2), FastCGBMClassifier(2)):
         model.set_params(random_state=0).fit(X, Y)
         model.set_params(candidates=CentroidCandidates(**{name: value}))
         refuse(model, (ValueError, TypeError), name, OTHER, Y)
@@ -291,7 +406,9 @@ def test_bad_parameters_of_quantiles(value):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i8"])
 @pytest.mark.parametrize("n_features", [1, 2, 4, 40])
-def test_another_number_of_features(tree, forest, candidates, dtype, n_features):
+def test_another_number_of_features(
+    tree, forest, booster, candidates, dtype, n_features
+):
     bad = np.zeros((5, n_features), dtype=dtype)
     message = f"X has {n_features} features, but .* is expecting 3 features"
     for call in (
@@ -306,6 +423,12 @@ def test_another_number_of_features(tree, forest, candidates, dtype, n_features)
         forest.apply,
         forest.decision_path,
         forest[0].predict,
+        booster.predict,
+        booster.predict_proba,
+        booster.predict_log_proba,
+        booster.decision_function,
+        booster.apply,
+        lambda bad: next(booster.staged_predict(bad)),
         candidates.transform,
     ):
         with pytest.raises(ValueError, match=message):
@@ -361,8 +484,28 @@ def test_unfitted_forest(method):
         getattr(CGForestClassifier(), method)(X)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        "predict",
+        "predict_proba",
+        "predict_log_proba",
+        "decision_function",
+        "apply",
+        "staged_predict",
+        "staged_predict_proba",
+        "staged_decision_function",
+    ],
+)
+def test_unfitted_booster(method):
+    with pytest.raises(NotFittedError, match="FastCGBMClassifier"):
+        list(getattr(FastCGBMClassifier(), method)(X))
+
+
 def test_unfitted_attributes():
-    for model in (CGTreeClassifier(), CGForestClassifier()):
+    with pytest.raises(NotFittedError):
+        FastCGBMClassifier().split_counts_  # noqa: B018
+    for model in (CGTreeClassifier(), CGForestClassifier(), FastCGBMClassifier()):
         with pytest.raises(NotFittedError):
             model.feature_importances_  # noqa: B018
     with pytest.raises(NotFittedError):

@@ -18,6 +18,7 @@ from dics import (
     CentroidCandidates,
     CGForestClassifier,
     CGTreeClassifier,
+    FastCGBMClassifier,
     QuantileCandidates,
     _core,
 )
@@ -68,7 +69,28 @@ FORESTS = {
 }
 
 
+BOOSTERS = {
+    "boosting": {},
+    "boosting, two classes": {},
+    "boosting, goss": {"sampling": "goss", "max_features": 10},
+    "boosting, mvs": {"sampling": "mvs", "max_features": 10},
+    "boosting, two classes, mvs": {"sampling": "mvs", "leaf_values": "sample"},
+    "boosting, drawn": {"max_candidates": 100, "max_leaf_nodes": None, "max_depth": 3},
+    "boosting, stopped": {"early_stopping": True, "validation_fraction": 0.3},
+}
+
+
 def fit(setting, X, y, weights=None, **more):
+    if setting in BOOSTERS:
+        parameters = {
+            "sampling": None,
+            "max_features": None,
+            "max_leaf_nodes": 8,
+            "early_stopping": False,
+            **BOOSTERS[setting],
+        }
+        model = FastCGBMClassifier(4, random_state=0, **parameters, **more)
+        return model.fit(X, y % 2 if "two" in setting else y, sample_weight=weights)
     if setting in FORESTS:
         model = CGForestClassifier(5, random_state=0, **FORESTS[setting], **more)
     else:
@@ -100,6 +122,21 @@ def test_forest_with_any_number_of_threads(setting, weights):
     )
     assert one == two
     assert one == five
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("weights", [None, "whole", "fractional"])
+@pytest.mark.parametrize("setting", BOOSTERS)
+def test_boosting_with_any_number_of_threads(setting, weights):
+    # More than 2**14 scores and 2**17 additions: the core goes parallel.
+    X, y = large_set(n=20_000 if "two" in setting else 4000, p=30)
+    weights = weights_of(weights, len(y))
+    one, *others = (fit(setting, X, y, weights, n_jobs=n_jobs) for n_jobs in (1, 2, 5))
+    for other in others:
+        assert digest(other) == digest(one)
+        assert (other.train_score_ == one.train_score_).all()
+        assert (other.validation_score_ == one.validation_score_).all()
+        assert (other.predict_proba(X) == one.predict_proba(X)).all()
 
 
 @pytest.mark.core
@@ -162,7 +199,7 @@ def test_predict_with_any_number_of_threads():
 @pytest.mark.core
 def test_fits_in_several_threads_at_once():
     X, y = large_set()
-    names = ["whole, 6 deep", "drawn", "entropy", "paper", "forest"] * 2
+    names = ["whole, 6 deep", "drawn", "entropy", "paper", "forest", "boosting"] * 2
     expected = {name: digest(fit(name, X, y, n_jobs=1)) for name in set(names)}
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda name: digest(fit(name, X, y, n_jobs=3)), names))
@@ -185,7 +222,7 @@ def fit_in_child(name, X, y, queue):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # threads and fork, from 3.12
 @pytest.mark.parametrize(
-    "name", ["whole, 6 deep", "drawn", "forest", "forest, per tree"]
+    "name", ["whole, 6 deep", "drawn", "forest", "forest, per tree", "boosting, mvs"]
 )
 def test_fit_in_a_forked_child(name):
     X, y = large_set()
@@ -218,12 +255,13 @@ def run_script(script, **environment):
 
 def test_any_instruction_set():
     script = """
-    from test_threads import FORESTS, SETTINGS, digest, fit, large_set, weights_of
+    from test_threads import BOOSTERS, FORESTS, SETTINGS
+    from test_threads import digest, fit, large_set, weights_of
     from dics import _core
     print(_core.instruction_set())
     for dtype in ("f4", "f8", "u1"):
         X, y = large_set(n=900, p=40, dtype=dtype)
-        for name in (*SETTINGS, *FORESTS):
+        for name in (*SETTINGS, *FORESTS, *BOOSTERS):
             for kind in (None, "fractional"):
                 print(dtype, name, digest(fit(name, X, y, weights_of(kind, len(y)))))
     """
@@ -233,7 +271,7 @@ def test_any_instruction_set():
     assert plain[0] == "baseline"
     assert chosen[0] == _core.instruction_set()
     assert plain[1:] == chosen[1:]
-    assert len(plain) == 1 + 3 * len({**SETTINGS, **FORESTS}) * 2
+    assert len(plain) == 1 + 3 * len({**SETTINGS, **FORESTS, **BOOSTERS}) * 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
@@ -319,8 +357,58 @@ def test_interrupted_forest(n_jobs):
     assert done.stderr.count("stopped after") == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupted_boosting(n_jobs):
+    # More rounds than can be done before the child counts as stuck.
+    script = f"""
+    import os, signal, threading
+    # A job in the background inherits that the signal is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    import numpy as np
+    from checks import digest
+    from dics import FastCGBMClassifier, QuantileCandidates
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 5))
+    y = rng.integers(0, 3, 500)
+    fitted = FastCGBMClassifier(5, random_state=0, n_jobs={n_jobs}).fit(X, y)
+    never = FastCGBMClassifier(n_jobs={n_jobs})
+
+    def state():
+        known = digest(fitted), fitted.predict(X).tolist(), fitted.n_features_in_
+        return known, sorted(vars(fitted)), sorted(vars(never))
+
+    before = state()
+    large = rng.integers(0, 256, (60_000, 50), dtype=np.uint8)
+    labels = rng.integers(0, 20, 60_000)
+    for warm_start, verbose in ((False, 0), (False, 1), (True, 0)):
+        for model in (fitted, never):
+            model.set_params(
+                n_estimators=100_000,
+                verbose=verbose,
+                warm_start=warm_start,
+                early_stopping=False,
+                sampling=None,
+                max_features=None,
+                candidates=QuantileCandidates(),
+            )
+            rows = (X, y) if warm_start and model is fitted else (large, labels)
+            threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+            try:
+                model.fit(*rows)
+            except KeyboardInterrupt:
+                assert state() == before
+                print("interrupted")
+    """
+    done = run_script(script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "interrupted\n" * 6
+    assert done.stderr.count("stopped after") == 2
+
+
 def fail_after(n_done):
-    def update(self, done):
+    def update(self, done, note=""):
         if done >= n_done:
             raise RuntimeError("no progress")
 
@@ -339,6 +427,20 @@ def test_progress_that_fails(n_jobs, monkeypatch, capsys):
         forest.fit(X[:, :3], y)
     assert digest(forest) == before
     assert forest.n_features_in_ == 5
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_progress_of_boosting_that_fails(n_jobs, monkeypatch, capsys):
+    X, y = large_set(n=500, p=5)
+    model = fit("boosting", X, y, n_jobs=n_jobs)
+    before = digest(model)
+    monkeypatch.setattr("dics.boosting.Progress.update", fail_after(1))
+    model.set_params(n_estimators=10**5, verbose=1)
+    with pytest.raises(RuntimeError, match="no progress"):
+        model.fit(X[:, :3], y)
+    assert digest(model) == before
+    assert model.n_features_in_ == 5
 
 
 @pytest.mark.core
@@ -375,6 +477,7 @@ def test_no_threads_at_all():
     for estimator in (
         CGTreeClassifier(n_jobs=0),
         CGForestClassifier(n_jobs=0),
+        FastCGBMClassifier(n_jobs=0),
         QuantileCandidates(n_jobs=0),
     ):
         with pytest.raises(ValueError, match="n_jobs"):
