@@ -305,14 +305,29 @@ def step_of(g, h, n, learning_rate, l2):
     return float(np.clip(step, -LARGEST_STEP, LARGEST_STEP))
 
 
+def margin_step(g, h, n, learning_rate, l2):
+    """What the margin of two classes gains, up to the farther of their limits.
+
+    The loss is at most p_1 (e^w - 1) - n_1 w, and at most p_0 (e^-w - 1) + n_0 w.
+    """
+    if g[1] == 0 or h[1] + l2 <= 0:
+        return 0.0
+    step = -2 * learning_rate * g[1] / (h[1] + l2)
+    p = g + n
+    with np.errstate(divide="ignore"):
+        limits = np.abs(np.log(n / p))
+    limit = min(limits.max(), 2 * LARGEST_STEP)
+    return float(np.clip(step, -limit, limit))
+
+
 def steps_of(g, h, n, learning_rate, l2):
     """Return the steps of all classes; two move by as much against each other."""
-    steps = np.array(
+    if len(g) == 2:
+        step = margin_step(g, h, n, learning_rate, l2)
+        return np.array([-step / 2, step / 2])
+    return np.array(
         [step_of(*sums, learning_rate, l2) for sums in zip(g, h, n, strict=True)]
     )
-    if len(steps) == 2:
-        steps = np.sign(steps) * np.abs(steps).min()
-    return steps
 
 
 class Boosting:

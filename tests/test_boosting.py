@@ -533,6 +533,16 @@ def test_the_training_loss_falls(data, rate, l2):
     assert model.train_score_[-1] > -0.3
 
 
+def test_rare_rows_are_learned_in_the_end():
+    # The margin of the common class is large soon; it must not slow down the rare one.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 3))
+    y = (X[:, 0] + X[:, 1] > 4.0).astype(int)
+    assert 5 < y.sum() < 30
+    model = booster(60, learning_rate=0.1, class_weight="balanced").fit(X, y)
+    assert model.train_score_[-1] > -0.01
+
+
 # --- early stopping -------------------------------------------------------------------
 
 

@@ -436,16 +436,29 @@ def test_rates_that_take_all_rows(sampling, rate):
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_steps_go_no_farther_than_the_least_loss(n_classes):
+def test_steps_go_no_farther_than_the_least_loss():
     # One row of 400 is of class 0: Newton's step is G / H = 400, log(n / p) = log 400.
-    y = 1 + np.arange(400) % (n_classes - 1)
+    y = 1 + np.arange(400) % 2
     y[7] = 0
     X = np.zeros((400, 1))
     X[7] = 1.0
     tree = stump(X, y, [[0.5]], learning_rate=1.0, l2_regularization=0.0)
-    step = -tree.leaf_values[1, 0] / 2 if n_classes == 2 else tree.leaf_values[1, 0]
-    assert step == pytest.approx(np.log(400), rel=1e-5)
+    assert tree.leaf_values[1, 0] == pytest.approx(np.log(400), rel=1e-5)
+
+
+@pytest.mark.parametrize("n_other", [0, 1])
+def test_steps_of_the_margin(n_other):
+    # Two rows of 402 are of class 1, in a leaf with `n_other` rows of class 0. The
+    # margin may go as far as either class lets it, and ever farther in a pure leaf.
+    y = np.zeros(402, dtype=int)
+    y[:2] = 1
+    X = np.zeros((402, 1))
+    X[: 2 + n_other] = 1.0
+    tree = stump(X, y, [[0.5]], learning_rate=1.0, l2_regularization=0.0)
+    n = np.array([n_other, 2])
+    p = n.sum() * np.array([400, 2]) / 402
+    limit = max(abs(np.log(n / p))) if n_other else 20.0
+    assert tree.leaf_values[1, 0] == pytest.approx(limit, rel=1e-5)
 
 
 # --- the reference itself -------------------------------------------------------------

@@ -397,15 +397,8 @@ class Booster {
             const double* g = sums_.data() + 2 * stride * leaf;
             const double* h = g + stride;
             const double* n = label_sums_.data() + n_classes * leaf;
-            double weight = 0;
-            for (std::size_t c = 0; c < n_classes; ++c)
-                weight += n[c];
             if (outputs_.n == 1) {
-                // Class 1 moves by the step and class 0 against it.
-                const double up = step_of(g[0], h[0], n[1]);
-                const double down = step_of(-g[0], h[0], n[0]);
-                const double size = std::min(std::fabs(up), std::fabs(down));
-                steps_[leaf] = static_cast<float>(2 * std::copysign(size, up));
+                steps_[leaf] = static_cast<float>(margin_step(g[0], h[0], n[0], n[1]));
             } else {
                 for (std::size_t c = 0; c < n_classes; ++c)
                     steps_[leaf * stride + c] =
@@ -431,6 +424,21 @@ class Booster {
         if (step < 0 && n > 0)
             step = std::max(step, std::log(n / p));
         return std::clamp(step, -kMaxStep, kMaxStep);
+    }
+
+    // The step of the margin of two classes. Either of them may be the one that stays:
+    // the loss is at most p_1 (e^w - 1) - n_1 w and at most p_0 (e^-w - 1) + n_0 w, so it
+    // falls up to the farther of the two minima.
+    double margin_step(double g, double h, double n0, double n1) const {
+        const double denominator = h + settings_.l2;
+        if (!(denominator > 0) || g == 0)
+            return 0;
+        const double p0 = n0 - g, p1 = n1 + g;
+        auto ratio = [](double a, double b) { return b > 0 ? a / b : INFINITY; };
+        const double farther = g < 0 ? std::max(ratio(n1, p1), ratio(p0, n0))
+                                     : std::max(ratio(n0, p0), ratio(p1, n1));
+        const double limit = std::min(std::log(farther), 2 * kMaxStep);
+        return std::clamp(-2 * settings_.learning_rate * g / denominator, -limit, limit);
     }
 
     // Sums over the rows of each leaf, in parts that don't depend on the threads.
