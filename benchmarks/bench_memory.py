@@ -11,13 +11,10 @@ too low.
 
 from __future__ import annotations
 
-import ctypes
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +23,7 @@ from common import (
     Steps,
     load,
     make_parser,
+    peak_growth,
     pickle_size,
     print_header,
     run_sets,
@@ -64,45 +62,24 @@ TARGETS = {"whole": 0.35, "k100": 0.1, "forest": 0.5, "forest_paper": 0.5}
 MODEL_IS_FREE = ("forest", "forest_paper")
 
 
-def reset_peak() -> bool:
-    """Make the peak equal to the present use; False where that isn't possible."""
-    try:
-        ctypes.CDLL(None).malloc_trim(0)  # freed pages would hide what a fit takes
-        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
-    except (OSError, AttributeError):
-        return False
-    return True
-
-
-def status_bytes(field: str) -> int:
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
-
-
-def max_rss_bytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
-
-
 def run_case(dataset: str, model: str) -> dict[str, Any]:
     """Measure one fit; to be called in a fresh process."""
     split = load(dataset).split()
     tiny = np.arange(64, dtype=np.float32).reshape(32, 2)
     MODELS[model]().fit(tiny, np.arange(32) % 3)  # imports and threads come first
-    exact = reset_peak()
-    before = status_bytes("VmRSS") if exact else max_rss_bytes()
-    fitted = MODELS[model]().fit(split.X_train, split.y_train)
-    after = status_bytes("VmHWM") if exact else max_rss_bytes()
+    n_bytes, exact, fitted = peak_growth(
+        lambda: MODELS[model]().fit(split.X_train, split.y_train)
+    )
     model_bytes = pickle_size(fitted)
     return {
         "data": dataset,
         "shape": split.shape,
         "model": model,
         "exact": exact,
-        "bytes": after - before,
-        "ratio": (after - before) / split.X_train.nbytes,
+        "bytes": n_bytes,
+        "ratio": n_bytes / split.X_train.nbytes,
         "model_bytes": model_bytes,
-        "without_model": (after - before - model_bytes) / split.X_train.nbytes,
+        "without_model": (n_bytes - model_bytes) / split.X_train.nbytes,
     }
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import json
 import os
 import pickle
 import platform
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +26,7 @@ import sklearn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from sklearn import datasets as sklearn_datasets
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 import dics
@@ -61,6 +64,7 @@ SYNTHETIC: dict[str, tuple[int, int, int]] = {
     "synthetic_6000x500": (6_000, 500, 5),
     "synthetic_10000x1000": (10_000, 1_000, 10),
     "synthetic_20000x5000": (20_000, 5_000, 5),
+    "synthetic_20000x5000_K10": (20_000, 5_000, 10),
 }
 
 
@@ -97,6 +101,19 @@ class Split(NamedTuple):
 
     def score(self, model: Any) -> float:
         return float(model.score(self.X_test, self.y_test))
+
+    def log_loss(self, model: Any) -> float:
+        p = model.predict_proba(self.X_test)
+        return float(log_loss(self.y_test, p, labels=model.classes_))
+
+    def with_whole_labels(self) -> Split:
+        """Number the classes from 0, as XGBoost wants them."""
+        classes, y_train = np.unique(self.y_train, return_inverse=True)
+        if not np.isin(self.y_test, classes).all():
+            raise ValueError("the test rows have classes that the training rows lack")
+        return self._replace(
+            y_train=y_train, y_test=np.searchsorted(classes, self.y_test)
+        )
 
     @property
     def shape(self) -> str:
@@ -253,6 +270,38 @@ def pickle_size(model: Any) -> int:
     file = _Counter()
     pickle.dump(model, file, protocol=pickle.HIGHEST_PROTOCOL)
     return file.size
+
+
+def peak_growth(call: Callable[[], Any]) -> tuple[int, bool, Any]:
+    """Bytes by which a call raises the peak memory of the process, and its result.
+
+    The kernel's record of the peak is reset first. Where it can't be (not Linux), the
+    growth of the peak is returned with False: it may be too low.
+    """
+    exact = _reset_peak()
+    before = _status_bytes("VmRSS") if exact else _max_rss_bytes()
+    result = call()
+    after = _status_bytes("VmHWM") if exact else _max_rss_bytes()
+    return after - before, exact, result
+
+
+def _reset_peak() -> bool:
+    try:
+        ctypes.CDLL(None).malloc_trim(0)  # freed pages would hide what a call takes
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def _status_bytes(field: str) -> int:
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def _max_rss_bytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 # --- machine ---------------------------------------------------------------
