@@ -1,0 +1,463 @@
+"""Boosting beside LightGBM and XGBoost: time to reach their accuracy, and equal rounds.
+
+Peers have 100 rounds of depth 3, the same number of threads and the same float32 array
+as ours. A round of ours grows one tree and one of theirs a tree for each class, so the
+question is how long ours takes to be as accurate. One long fit shows at which round r
+its test accuracy first is that of the peer; then a new fit of r rounds is timed, all of
+it: thresholds, encoding, rounds. Early stopping is off.
+
+The last tables show a round over the number of classes, and prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from boosting_classes import print_classes, run_classes
+from boosting_figure import draw
+from boosting_peers import CACHE_FILE, DEPTH, N_ROUNDS, PEERS, Cache, ladder, run_peer
+from common import (
+    Split,
+    Steps,
+    load,
+    make_parser,
+    markdown_table,
+    measure,
+    measure_fit,
+    print_header,
+    run_sets,
+    save_json,
+    show_fit,
+    show_ratio,
+    show_seconds,
+    show_verdict,
+)
+
+from dics import CentroidCandidates, FastCGBMClassifier
+from dics._threads import effective_n_threads
+
+DATASETS = (
+    "mnist",
+    "fashion_mnist",
+    "cifar10",
+    "helena_part",
+    "synthetic_20000x5000_K10",
+    "spambase",
+)
+# What is compared, the same for all sets: small trees with a large step, and the model
+# as it comes.
+FAST: dict[str, Any] = {"max_depth": 3, "learning_rate": 0.3}
+OURS: dict[str, dict[str, Any]] = {"fast": FAST, "default": {}}
+# The paper's machine. It doesn't give the learning rate; 0.1 is LightGBM's.
+PAPER: dict[str, Any] = {
+    "max_depth": 3,
+    "max_leaf_nodes": None,
+    "max_candidates": 100,
+    "sampling": "goss",
+    "leaf_values": "sample",
+    "min_samples_leaf": 1,
+    "candidates": CentroidCandidates.paper(),
+}
+# As many rounds for all, of the same depth.
+EQUAL = {
+    "fast": {**FAST, "max_depth": DEPTH},
+    "default": {"max_depth": DEPTH},
+    "paper": PAPER,
+}
+# How many times faster than each peer we want to reach its accuracy.
+TARGETS: dict[str, dict[str, float]] = {
+    name: dict(zip(PEERS, targets, strict=True))
+    for name, targets in {
+        "mnist": (12, 6, 20, 20),
+        "fashion_mnist": (18, 9, 25, 25),
+        "cifar10": (100, 100, 100, 100),
+        "helena_part": (15, 10, 10, 10),
+        "synthetic_20000x5000_K10": (60, 30, 60, 60),
+        "spambase": (2, 1.5, 2, 2),
+    }.items()
+}
+# What the paper reports against LightGBM, with equal rounds. Its Helena has all rows.
+PAPER_RATIOS = {
+    "mnist": 1.70,
+    "fashion_mnist": 3.83,
+    "cifar10": 9.49,
+    "helena_part": 2.44,
+    "synthetic_20000x5000_K10": 14.57,
+    "spambase": 2.67,
+}
+MAIN_PEER = "lgbm_d3"
+FIRST_ROUNDS, MAX_ROUNDS = 150, 2_400  # of the long fit; doubled until it is enough
+QUICK_ROUNDS, QUICK_MAX_ROUNDS = 10, 100
+
+PREDICT_SETS = ("mnist", "helena_part", "spambase")
+PREDICT_TARGETS = {10_000: 3.0, 1: 5.0}  # by rows
+
+
+class Plan(NamedTuple):
+    """What to run on each set."""
+
+    n_threads: int
+    n_rounds: int  # of the peers
+    max_rounds: int  # of ours
+    repeats: int | None
+    cache: Cache
+    targets: dict[str, dict[str, float]]
+
+
+def make_ours(options: dict[str, Any], n_rounds: int, plan: Plan) -> FastCGBMClassifier:
+    return FastCGBMClassifier(
+        n_rounds,
+        early_stopping=False,
+        random_state=0,
+        n_jobs=plan.n_threads,
+        **options,
+    )
+
+
+def measure_ours(
+    options: dict[str, Any], n_rounds: int, split: Split, plan: Plan
+) -> dict[str, Any]:
+    fit, model = measure_fit(
+        lambda: make_ours(options, n_rounds, plan), split, plan.repeats
+    )
+    return {**fit, "log_loss": split.log_loss(model)}
+
+
+# --- one set ---------------------------------------------------------------
+
+
+def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
+    split = load(name).split().with_whole_labels()
+    row: dict[str, Any] = {"data": name, **split.describe(), "peers": {}, "ours": {}}
+    models = {}
+    for peer in PEERS:
+        steps.begin(f"{name}: {PEERS[peer].title}")
+        row["peers"][peer], models[peer] = run_peer(
+            peer, name, split, plan.n_threads, plan.n_rounds, plan.repeats, plan.cache
+        )
+    for setting in OURS:
+        row["ours"][setting] = reach_peers(setting, row, split, plan, steps)
+    steps.begin(f"{name}: {plan.n_rounds} rounds")
+    row["equal"] = run_equal(row["peers"], split, plan)
+    row["targets"] = plan.targets.get(name)
+    row["paper_ratio"] = PAPER_RATIOS.get(name)
+    steps.begin(f"{name}: prediction")
+    if name in PREDICT_SETS or name not in DATASETS:
+        row["predict"] = time_prediction(row, models[MAIN_PEER], split, plan)
+    return [row]
+
+
+def reach_peers(
+    setting: str, row: dict[str, Any], split: Split, plan: Plan, steps: Steps
+) -> dict[str, Any]:
+    """Time fits of as many rounds as it takes to reach the accuracy of each peer."""
+    options, peers = OURS[setting], row["peers"]
+    steps.begin(f"{row['data']}: rounds that {setting} needs")
+    goal = max(peer["accuracy"] for peer in peers.values())
+    accuracies = staged_accuracies(options, goal, split, plan)
+    rounds = {
+        name: first_at_least(accuracies, peer["accuracy"])
+        for name, peer in peers.items()
+    }
+    steps.begin(f"{row['data']}: time of {setting}")
+    fits = {
+        n: measure_ours(options, n, split, plan)
+        for n in sorted({n for n in rounds.values() if n is not None})
+    }
+    n_needed = max(fits, default=0)
+    return {
+        "rounds_tried": len(accuracies),
+        "best_accuracy": float(accuracies.max()),
+        "reach": {
+            name: None if n is None else {"rounds": n, **fits[n]}
+            for name, n in rounds.items()
+        },
+        "curve": time_curve(options, accuracies, n_needed, split, plan),
+    }
+
+
+def staged_accuracies(
+    options: dict[str, Any], goal: float, split: Split, plan: Plan
+) -> np.ndarray:
+    """Test accuracy after each round, of as many rounds as the goal takes or may."""
+    n_rounds = min(FIRST_ROUNDS, plan.max_rounds)
+    model = make_ours(options, n_rounds, plan).set_params(warm_start=True)
+    while True:
+        model.fit(split.X_train, split.y_train)
+        staged = model.staged_predict(split.X_test)
+        accuracies = np.array([np.mean(labels == split.y_test) for labels in staged])
+        if accuracies.max() >= goal or n_rounds >= plan.max_rounds:
+            return accuracies
+        n_rounds = min(2 * n_rounds, plan.max_rounds)
+        model.set_params(n_estimators=n_rounds)
+
+
+def first_at_least(accuracies: np.ndarray, goal: float) -> int | None:
+    """Rounds after which the accuracy first is at least the goal."""
+    reached = np.flatnonzero(accuracies >= goal)
+    return int(reached[0]) + 1 if len(reached) else None
+
+
+def time_curve(
+    options: dict[str, Any],
+    accuracies: np.ndarray,
+    n_needed: int,
+    split: Split,
+    plan: Plan,
+) -> list[tuple[int, float, float]]:
+    """Rounds, seconds and accuracy: each point is a fit of its own."""
+    last = min(len(accuracies), max(n_needed, plan.n_rounds))
+    curve = []
+    for n in ladder(last):
+        timing, _ = measure(
+            lambda n=n: make_ours(options, n, plan).fit(split.X_train, split.y_train),
+            plan.repeats,
+        )
+        curve.append((n, timing.seconds, float(accuracies[n - 1])))
+    return curve
+
+
+def run_equal(peers: dict[str, Any], split: Split, plan: Plan) -> dict[str, Any]:
+    results = {}
+    for name, options in EQUAL.items():
+        fit = measure_ours(options, plan.n_rounds, split, plan)
+        ratios = {key: peers[key]["seconds"] / fit["seconds"] for key in peers}
+        results[name] = {**fit, "ratios": ratios}
+    return results
+
+
+def time_prediction(
+    row: dict[str, Any], peer: Any, split: Split, plan: Plan
+) -> list[dict[str, Any]]:
+    """Time predict_proba of LightGBM and of our fast model that is as accurate."""
+    reach = row["ours"]["fast"]["reach"][MAIN_PEER]
+    if reach is None:
+        return []
+    X, y = split.X_train, split.y_train
+    if peer is None:  # only its result was kept
+        peer, _ = PEERS[MAIN_PEER].fit(X, y, plan.n_threads, plan.n_rounds)
+    ours = make_ours(FAST, reach["rounds"], plan).fit(X, y)
+    results = []
+    for n_rows in PREDICT_TARGETS:
+        rows = np.resize(split.X_test, (n_rows, X.shape[1]))
+        # Threads cost LightGBM more than they gain on one row: its better choice.
+        seconds = min(
+            time_proba(peer.set_params(n_jobs=n), rows) for n in {plan.n_threads, 1}
+        )
+        case = {"rows": n_rows, "peer": seconds, "ours": time_proba(ours, rows)}
+        results.append(case)
+    return results
+
+
+def time_proba(model: Any, rows: np.ndarray) -> float:
+    return measure(lambda: model.predict_proba(rows))[0].seconds
+
+
+# --- tables ----------------------------------------------------------------
+
+
+def show_peer(peer: dict[str, Any]) -> str:
+    """Show the time of a peer, with its date if it was kept from another run."""
+    if peer["kept"]:
+        return f"{show_seconds(peer['seconds'])} ({peer['date']})"
+    return show_fit(peer)
+
+
+def reach_ratio(
+    row: dict[str, Any], setting: str, peer: str, at: str | None = None
+) -> float | None:
+    """Peer's time divided by ours to reach its accuracy, or that of another peer."""
+    reach = row["ours"][setting]["reach"][at or peer]
+    return reach and row["peers"][peer]["seconds"] / reach["seconds"]
+
+
+REACH = ["data", "shape", "K", "peer", "its time", "acc."]
+REACH += ["fast: rounds", "time", "faster", "target", "at LightGBM's acc.", "target"]
+REACH += ["default: rounds", "time", "faster"]
+
+
+def print_reach(rows: Sequence[dict[str, Any]]) -> None:
+    cells = []
+    for row in rows:
+        first = [row["data"], f"{row['rows']} x {row['features']}", row["classes"]]
+        for peer in PEERS:
+            cells.append([*first, *reach_cells(row, peer)])
+            first = ["", "", ""]
+    print(markdown_table(REACH, cells))
+
+
+def reach_cells(row: dict[str, Any], peer: str) -> list[str]:
+    result = row["peers"][peer]
+    target = row["targets"] and row["targets"][peer]
+    cells = [PEERS[peer].title, show_peer(result), f"{result['accuracy']:.4f}"]
+    cells += our_cells(row, "fast", peer)
+    cells.append(verdict(reach_ratio(row, "fast", peer), target))
+    if peer.startswith("xgb"):
+        ratio = reach_ratio(row, "fast", peer, MAIN_PEER)
+        cells += [show_ratio(ratio) if ratio else "-", verdict(ratio, target)]
+    else:
+        cells += ["", ""]
+    return cells + our_cells(row, "default", peer)
+
+
+def our_cells(row: dict[str, Any], setting: str, peer: str) -> list[str]:
+    """Rounds, time and ratio, or how far it got."""
+    ours = row["ours"][setting]
+    reach = ours["reach"][peer]
+    if reach is None:
+        best = f"not reached: {ours['best_accuracy']:.4f}"
+        return [f"({ours['rounds_tried']})", best, "-"]
+    ratio = reach_ratio(row, setting, peer)
+    assert ratio is not None
+    return [str(reach["rounds"]), show_fit(reach), show_ratio(ratio)]
+
+
+def verdict(ratio: float | None, target: float | None) -> str:
+    return show_verdict(ratio or 0.0, target)
+
+
+EQUAL_COLUMNS = ["data", "K", *(peer.title for peer in PEERS.values())]
+EQUAL_COLUMNS += ["fast", "LightGBM/fast", "paper's", "LightGBM/paper's"]
+EQUAL_COLUMNS += ["in the paper", "default", "LightGBM/default"]
+ACCURACY_COLUMNS = ["data", *(peer.title for peer in PEERS.values())]
+ACCURACY_COLUMNS += ["fast", "paper's", "default"]
+EQUAL_ORDER = ("fast", "paper", "default")
+
+
+def equal_cells(row: dict[str, Any]) -> list[Any]:
+    cells = [row["data"], row["classes"]]
+    cells += [show_peer(row["peers"][peer]) for peer in PEERS]
+    for name in EQUAL_ORDER:
+        fit = row["equal"][name]
+        cells += [show_fit(fit), show_ratio(fit["ratios"][MAIN_PEER])]
+        if name == "paper":
+            cells.append(show_ratio(row["paper_ratio"]) if row["paper_ratio"] else "-")
+    return cells
+
+
+def accuracy_cells(row: dict[str, Any]) -> list[str]:
+    fits = [row["peers"][peer] for peer in PEERS]
+    fits += [row["equal"][name] for name in EQUAL_ORDER]
+    return [
+        row["data"],
+        *(f"{fit['accuracy']:.4f}, {fit['log_loss']:.4f}" for fit in fits),
+    ]
+
+
+def print_prediction(rows: Sequence[dict[str, Any]]) -> None:
+    cells = []
+    for row in rows:
+        for case in row.get("predict", ()):
+            ratio = case["peer"] / case["ours"]
+            target = PREDICT_TARGETS[case["rows"]] if row["targets"] else None
+            times = [show_seconds(case[model]) for model in ("peer", "ours")]
+            rounds = row["ours"]["fast"]["reach"][MAIN_PEER]["rounds"]
+            line = [row["data"], rounds, case["rows"], *times]
+            cells.append([*line, show_ratio(ratio), show_verdict(ratio, target)])
+    columns = ["data", "our rounds", "rows", "LightGBM", "ours", "faster", "target"]
+    if cells:
+        print(markdown_table(columns, cells))
+
+
+LEGEND = """
+fast: {fast}. default: as it comes. paper's: the paper's setting.
+None of them stops early. rounds: after which the test accuracy first is at least the
+peer's; it goes up and down from round to round, so on small sets some luck is in it.
+at LightGBM's acc.: XGBoost's time divided by ours to reach the accuracy of LightGBM
+with its usual bins. XGBoost, 16 bins: for more than two classes with one tree a round
+(multi_output_tree). In brackets: rounds tried, or the date of a result kept from
+another run on this CPU. *: run once.
+"""
+
+
+def describe_options(options: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
+
+
+def print_sets(rows: Sequence[dict[str, Any]], n_rounds: int) -> None:
+    if not rows:
+        return
+    print("Time to reach the accuracy of a peer:\n")
+    print_reach(rows)
+    print(LEGEND.format(fast=describe_options(FAST)))
+    print(f"{n_rounds} rounds of depth {DEPTH} for all:\n")
+    print(markdown_table(EQUAL_COLUMNS, [equal_cells(row) for row in rows]))
+    print("\nThe same: test accuracy, log-loss.\n")
+    print(markdown_table(ACCURACY_COLUMNS, [accuracy_cells(row) for row in rows]))
+    print("\npredict_proba, at equal accuracy (fast):\n")
+    print_prediction(rows)
+
+
+# --- command line ----------------------------------------------------------
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = make_parser(__doc__, DATASETS)
+    parser.add_argument("--repeats", type=int, help="runs of each fit; default 3 or 5")
+    parser.add_argument("--n-jobs", type=int, help="threads of all; default: all cores")
+    parser.add_argument(
+        "--max-rounds", type=int, default=MAX_ROUNDS, help="most rounds of ours"
+    )
+    parser.add_argument(
+        "--fresh-peers", action="store_true", help="run slow peers again, too"
+    )
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        default=CACHE_FILE,
+        metavar="FILE",
+        help="where results of slow peers are kept; default: in results",
+    )
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        choices=("sets", "classes"),
+        default=["sets", "classes"],
+        help="the tables over data sets, and that over the number of classes",
+    )
+    parser.add_argument("--image", type=Path, metavar="FILE", help="draw the curves")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"one run, peers of {QUICK_ROUNDS} rounds, to try it; no targets",
+    )
+    options = parser.parse_args(argv)
+    n_threads = effective_n_threads(options.n_jobs)
+    cache = Cache(options.peers, fresh=options.fresh_peers)
+    plan = Plan(
+        n_threads, N_ROUNDS, options.max_rounds, options.repeats, cache, TARGETS
+    )
+    if options.quick:  # the targets are for N_ROUNDS
+        plan = Plan(n_threads, QUICK_ROUNDS, QUICK_MAX_ROUNDS, 1, cache, {})
+
+    print_header(f"Boosting, {n_threads} threads each")
+    content: dict[str, Any] = {
+        "n_threads": n_threads,
+        "n_rounds": plan.n_rounds,
+        "depth": DEPTH,
+        "fast": FAST,
+        "peers": {name: peer.title for name, peer in PEERS.items()},
+        "versions": {peer.package: peer.version for peer in PEERS.values()},
+    }
+    if "sets" in options.parts:
+        results = run_sets(
+            options.datasets,
+            len(PEERS) + 2 * len(OURS) + 2,
+            lambda name, steps: run_dataset(name, plan, steps),
+        )
+        print_sets(results.rows, plan.n_rounds)
+        results.print_skipped()
+        content["rows"] = results.rows
+        if options.image and results.rows:
+            draw(results.rows, options.image)
+    if "classes" in options.parts:
+        content["classes"] = run_classes(n_threads, quick=options.quick)
+        print_classes(content["classes"])
+    save_json(options.json, "boosting", **content)
+
+
+if __name__ == "__main__":
+    main()
