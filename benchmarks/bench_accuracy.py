@@ -1,13 +1,21 @@
-"""Test accuracy beside exhaustive search, at depth 8 and at full depth.
+"""Test accuracy beside scikit-learn's trees and forests, and LightGBM's boosting.
+
+Trees and forests have depth 8 and full depth; boosting is compared as it comes, and by
+its log-loss as well.
 
 Sets with an official split are run with 5 seeds of the models, the others on 5 random
 splits, and sets of under 2000 rows on 50: one split of wine has 45 test rows. Forests
-vary less from seed to seed and scikit-learn's take minutes, so they get 2 or 3 seeds of
-the images and 20 splits of the small sets. Both models see the same splits and seeds.
+and boosting vary less from seed to seed and the peers take minutes, so they get 2 or 3
+seeds of the images and 20 splits of the small sets. Both models see the same splits and
+seeds; LightGBM draws nothing, so one fit serves all seeds of an official split.
 The standard error is that of the mean difference over them; random splits of one set
 overlap, so it is somewhat too small.
 
-Results of scikit-learn's models are kept in files, as they take most of the time.
+Where a peer diverges (its log-loss is worse than that of a constant guess), the
+difference says little about ours: means are shown with and without such sets, and the
+targets are for those without.
+
+Results of the peers are kept in files, as they take most of the time.
 """
 
 from __future__ import annotations
@@ -19,11 +27,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import lightgbm
 import numpy as np
 import sklearn
 from common import (
     RESULTS,
     Data,
+    Split,
     Steps,
     load,
     make_parser,
@@ -39,6 +49,7 @@ from dics import (
     CentroidCandidates,
     CGForestClassifier,
     CGTreeClassifier,
+    FastCGBMClassifier,
     QuantileCandidates,
 )
 from dics._threads import effective_n_threads
@@ -58,49 +69,95 @@ DATASETS = (
     "breast_cancer",
     "wine",
 )
-DEPTHS = (8, None)
 SMALL_SET = 2_000  # rows; there are more splits of such sets
-LEAST_WORST = -0.01
+# Settings of both models, by the name that a table gives them.
+DEPTHS: dict[str, dict[str, Any]] = {
+    "8": {"max_depth": 8},
+    "full": {"max_depth": None},
+}
+AS_THEY_COME: dict[str, dict[str, Any]] = {"default": {}}
 
 
 class Family(NamedTuple):
     """A kind of model: what is compared, and how often."""
 
     title: str
+    peer_name: str
     peer: Callable[..., Any]
+    peer_version: str
+    our_name: str
     ours: Callable[..., Any]
+    settings: dict[str, dict[str, Any]]
     splits: int  # or seeds
     small_splits: int
     seeds: dict[str, int]  # of sets that get another number
-    least_mean: float
+    least_mean: float  # differences that are allowed
+    least_worst: float
     cache: str
+    peer_draws: bool = True  # whether its seed matters
+    with_log_loss: bool = False
 
     def n_runs(self, data: Data, splits: int | None) -> int:
         if len(data.X) < SMALL_SET:
             return self.small_splits
         return splits or self.seeds.get(data.name, self.splits)
 
+    def scores(self, split: Split, model: Any) -> dict[str, float]:
+        model.fit(split.X_train, split.y_train)
+        scores = {"accuracy": split.score(model)}
+        if self.with_log_loss:
+            scores["log_loss"] = split.log_loss(model)
+        return scores
 
+
+FEW_SEEDS = {"mnist": 3, "fashion_mnist": 3, "cifar10": 2}
 FAMILIES = {
     "tree": Family(
         "one tree",
+        "DecisionTree",
         DecisionTreeClassifier,
+        f"scikit-learn={sklearn.__version__}",
+        "CGTree",
         CGTreeClassifier,
+        DEPTHS,
         splits=5,
         small_splits=50,
         seeds={},
         least_mean=-0.002,
+        least_worst=-0.01,
         cache="decision_tree_accuracy.json",
     ),
     "forest": Family(
         "forests",
+        "RandomForest",
         partial(RandomForestClassifier, n_jobs=effective_n_threads(None)),
+        f"scikit-learn={sklearn.__version__}",
+        "CGForest",
         CGForestClassifier,
+        DEPTHS,
         splits=5,
         small_splits=20,
-        seeds={"mnist": 3, "fashion_mnist": 3, "cifar10": 2},
+        seeds=FEW_SEEDS,
         least_mean=-0.003,
+        least_worst=-0.01,
         cache="random_forest_accuracy.json",
+    ),
+    "boosting": Family(
+        "boosting",
+        "LightGBM",
+        partial(lightgbm.LGBMClassifier, n_jobs=effective_n_threads(None), verbose=-1),
+        f"lightgbm={lightgbm.__version__}",
+        "FastCGBM",
+        FastCGBMClassifier,
+        AS_THEY_COME,
+        splits=5,
+        small_splits=20,
+        seeds=FEW_SEEDS,
+        least_mean=-0.003,
+        least_worst=-0.015,
+        cache="lightgbm_accuracy.json",
+        peer_draws=False,
+        with_log_loss=True,
     ),
 }
 
@@ -114,7 +171,7 @@ SOURCES: dict[str, Callable[[], Any]] = {
 
 
 class Cache:
-    """Accuracies of scikit-learn's model by data, depth and seed, with their date."""
+    """Scores of a peer by data, setting and seed, with their date."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -122,17 +179,13 @@ class Cache:
         if file.is_file():
             self._entries = json.loads(file.read_text(encoding="utf-8"))
 
-    def get(self, key: str, compute: Callable[[], float]) -> float:
+    def get(self, key: str, compute: Callable[[], dict[str, float]]) -> dict[str, Any]:
         if key not in self._entries:
-            accuracy = compute()
-            self._entries[key] = {
-                "accuracy": accuracy,
-                "date": date.today().isoformat(),
-            }
+            self._entries[key] = {**compute(), "date": date.today().isoformat()}
             self._file.parent.mkdir(parents=True, exist_ok=True)
             text = json.dumps(self._entries, indent=0) + "\n"
             self._file.write_text(text, encoding="utf-8")
-        return float(self._entries[key]["accuracy"])
+        return self._entries[key]
 
     def oldest(self) -> str:
         return min((entry["date"] for entry in self._entries.values()), default="-")
@@ -142,144 +195,178 @@ class Plan(NamedTuple):
     """What to run on each set."""
 
     family: Family
-    depths: Sequence[int | None]
     splits: int | None
     cache: Cache
 
 
-def exhaustive_accuracy(data: Data, depth: int | None, seed: int, plan: Plan) -> float:
-    def compute() -> float:
-        split = data.split(seed)
-        model = plan.family.peer(max_depth=depth, random_state=seed)
-        return split.score(model.fit(split.X_train, split.y_train))
-
+def peer_scores(
+    data: Data, options: dict[str, Any], seed: int, plan: Plan
+) -> dict[str, Any]:
+    family = plan.family
+    if data.n_train is not None and not family.peer_draws:
+        seed = 0
     rows, features = data.X.shape
-    key = f"{data.name} {rows}x{features} depth={depth} seed={seed}"
-    return plan.cache.get(f"{key} scikit-learn={sklearn.__version__}", compute)
+    depth = f"depth={options['max_depth']} " if "max_depth" in options else ""
+    return plan.cache.get(
+        f"{data.name} {rows}x{features} {depth}seed={seed} {family.peer_version}",
+        lambda: family.scores(
+            data.split(seed), family.peer(random_state=seed, **options)
+        ),
+    )
 
 
-def our_accuracy(
-    data: Data, depth: int | None, seed: int, plan: Plan, source: Any = None
-) -> tuple[float, float]:
-    """Test accuracy and mean number of thresholds of a feature."""
-    split = data.split(seed)
-    model = plan.family.ours(max_depth=depth, candidates=source, random_state=seed)
-    model.fit(split.X_train, split.y_train)
-    return split.score(model), float(model.candidates_.n_thresholds_.mean())
+def our_scores(
+    data: Data, options: dict[str, Any], seed: int, plan: Plan, source: Any = None
+) -> dict[str, float]:
+    """Compute the scores and the mean number of thresholds of a feature."""
+    model = plan.family.ours(candidates=source, random_state=seed, **options)
+    scores = plan.family.scores(data.split(seed), model)
+    return {**scores, "thresholds": float(model.candidates_.n_thresholds_.mean())}
+
+
+def column(scores: Sequence[dict[str, Any]], name: str) -> np.ndarray:
+    return np.array([score[name] for score in scores])
 
 
 def compare(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
-    data = load(name)
-    seeds = range(plan.family.n_runs(data, plan.splits))
+    data, family = load(name), plan.family
+    seeds = range(family.n_runs(data, plan.splits))
     rows = []
-    for depth in plan.depths:
-        steps.begin(f"{name}, depth {depth}: scikit-learn")
-        peer = [exhaustive_accuracy(data, depth, seed, plan) for seed in seeds]
-        steps.begin(f"{name}, depth {depth}: dics")
-        ours = [our_accuracy(data, depth, seed, plan)[0] for seed in seeds]
-        difference = np.subtract(ours, peer)
+    for setting, options in family.settings.items():
+        steps.begin(f"{name}, {setting}: {family.peer_name}")
+        peer = [peer_scores(data, options, seed, plan) for seed in seeds]
+        steps.begin(f"{name}, {setting}: {family.our_name}")
+        ours = [our_scores(data, options, seed, plan) for seed in seeds]
+        difference = column(ours, "accuracy") - column(peer, "accuracy")
         error = difference.std(ddof=1) / np.sqrt(len(seeds)) if len(seeds) > 1 else 0.0
-        rows.append(
-            {
-                "data": name,
-                "depth": depth,
-                "runs": len(seeds),
-                "of": "seeds" if data.n_train is not None else "splits",
-                "exhaustive": float(np.mean(peer)),
-                "ours": float(np.mean(ours)),
-                "difference": float(difference.mean()),
-                "error": float(error),
-            }
-        )
-    return rows
-
-
-def summarize(
-    rows: Sequence[dict[str, Any]], depths: Sequence[int | None]
-) -> list[dict[str, Any]]:
-    summary = []
-    for depth in depths:
-        chosen = [row for row in rows if row["depth"] == depth]
-        if chosen:
-            worst = min(chosen, key=lambda row: row["difference"])
-            summary.append(
-                {
-                    "depth": depth,
-                    "sets": len(chosen),
-                    "mean": float(np.mean([row["difference"] for row in chosen])),
-                    "worst": worst["difference"],
-                    "worst_set": worst["data"],
-                }
-            )
-    return summary
-
-
-def print_comparison(
-    rows: Sequence[dict[str, Any]],
-    summary: Sequence[dict[str, Any]],
-    least_mean: float,
-) -> None:
-    columns = ["data", "depth", "runs", "exhaustive", "ours", "difference", "error"]
-    cells = [
-        [
-            row["data"],
-            row["depth"] or "full",
-            f"{row['runs']} {row['of']}",
-            f"{row['exhaustive']:.4f}",
-            f"{row['ours']:.4f}",
-            f"{row['difference']:+.4f}",
-            f"{row['error']:.4f}",
-        ]
-        for row in rows
-    ]
-    print(markdown_table(columns, cells) + "\n")
-    for item in summary:
-        mean = "met" if item["mean"] >= least_mean else "missed"
-        worst = "met" if item["worst"] >= LEAST_WORST else "missed"
-        print(
-            f"- depth {item['depth'] or 'full'}, {item['sets']} sets: mean "
-            f"{item['mean']:+.4f} (target {least_mean}: {mean}), worst "
-            f"{item['worst']:+.4f} on {item['worst_set']} (target {LEAST_WORST}: "
-            f"{worst})"
-        )
-
-
-def compare_sources(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
-    data = load(name)
-    seeds = range(plan.family.n_runs(data, plan.splits))
-    rows = []
-    for depth in plan.depths:
-        steps.begin(f"{name}, depth {depth}: scikit-learn")
-        peer = [exhaustive_accuracy(data, depth, seed, plan) for seed in seeds]
-        row: dict[str, Any] = {"data": name, "depth": depth, "runs": len(seeds)}
-        row["exhaustive"] = float(np.mean(peer))
-        for label, make in SOURCES.items():
-            steps.begin(f"{name}, depth {depth}: {label}")
-            results = [our_accuracy(data, depth, seed, plan, make()) for seed in seeds]
-            accuracy, thresholds = np.mean(results, axis=0)
-            row[label] = {"accuracy": accuracy, "thresholds": thresholds}
+        row = {
+            "data": name,
+            "setting": setting,
+            "runs": len(seeds),
+            "of": "seeds" if data.n_train is not None else "splits",
+            "peer": float(column(peer, "accuracy").mean()),
+            "ours": float(column(ours, "accuracy").mean()),
+            "difference": float(difference.mean()),
+            "error": float(error),
+        }
+        if family.with_log_loss:
+            row["peer_log_loss"] = float(column(peer, "log_loss").mean())
+            row["our_log_loss"] = float(column(ours, "log_loss").mean())
+            row["peer_diverged"] = row["peer_log_loss"] > data.split().guess_log_loss()
         rows.append(row)
     return rows
 
 
-def print_sources(rows: Sequence[dict[str, Any]], depths: Sequence[int | None]) -> None:
+def summarize(rows: Sequence[dict[str, Any]], family: Family) -> list[dict[str, Any]]:
+    summary = []
+    for setting in family.settings:
+        chosen = [row for row in rows if row["setting"] == setting]
+        sound = [row for row in chosen if not row.get("peer_diverged")]
+        if not sound:
+            continue
+        worst = min(sound, key=lambda row: row["difference"])
+        item: dict[str, Any] = {
+            "setting": setting,
+            "sets": len(sound),
+            "mean": mean_difference(sound),
+            "worst": worst["difference"],
+            "worst_set": worst["data"],
+        }
+        if family.with_log_loss:
+            item["mean_log_loss"] = mean_log_loss(sound)
+            item["mean_of_all"] = mean_difference(chosen)
+            item["mean_log_loss_of_all"] = mean_log_loss(chosen)
+            item["diverged"] = [row["data"] for row in chosen if row not in sound]
+        summary.append(item)
+    return summary
+
+
+def mean_difference(rows: Sequence[dict[str, Any]]) -> float:
+    return float(column(rows, "difference").mean())
+
+
+def mean_log_loss(rows: Sequence[dict[str, Any]]) -> float:
+    return float((column(rows, "our_log_loss") - column(rows, "peer_log_loss")).mean())
+
+
+def print_comparison(
+    rows: Sequence[dict[str, Any]], summary: Sequence[dict[str, Any]], family: Family
+) -> None:
+    columns = ["data", "setting", "runs", family.peer_name, family.our_name]
+    columns += ["difference", "error"]
+    if family.with_log_loss:
+        columns += [f"log-loss: {family.peer_name}", family.our_name, "difference"]
+    print(markdown_table(columns, [comparison_cells(row) for row in rows]) + "\n")
+    for item in summary:
+        mean = "met" if item["mean"] >= family.least_mean else "missed"
+        worst = "met" if item["worst"] >= family.least_worst else "missed"
+        print(
+            f"- setting {item['setting']}, {item['sets']} sets: mean "
+            f"{item['mean']:+.4f} (target {family.least_mean}: {mean}), worst "
+            f"{item['worst']:+.4f} on {item['worst_set']} (target "
+            f"{family.least_worst}: {worst})"
+        )
+        if family.with_log_loss:
+            word = "met" if item["mean_log_loss"] <= 0 else "missed"
+            print(
+                f"- setting {item['setting']}, log-loss: mean {item['mean_log_loss']:+.4f} "
+                f"(target at most 0: {word})"
+            )
+            if item["diverged"]:
+                print(
+                    f"- {family.peer_name} diverged on {', '.join(item['diverged'])}, "
+                    f"left out above; with it, accuracy {item['mean_of_all']:+.4f}, "
+                    f"log-loss {item['mean_log_loss_of_all']:+.4f}"
+                )
+
+
+def comparison_cells(row: dict[str, Any]) -> list[str]:
+    cells = [row["data"], row["setting"], f"{row['runs']} {row['of']}"]
+    cells += [f"{row['peer']:.4f}", f"{row['ours']:.4f}"]
+    cells += [f"{row['difference']:+.4f}", f"{row['error']:.4f}"]
+    if "peer_log_loss" in row:
+        peer, ours = row["peer_log_loss"], row["our_log_loss"]
+        cells += [f"{peer:.4f}", f"{ours:.4f}", f"{ours - peer:+.4f}"]
+    return cells
+
+
+def compare_sources(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
+    data, family = load(name), plan.family
+    seeds = range(family.n_runs(data, plan.splits))
+    rows = []
+    for setting, options in family.settings.items():
+        steps.begin(f"{name}, {setting}: {family.peer_name}")
+        peer = [peer_scores(data, options, seed, plan) for seed in seeds]
+        row: dict[str, Any] = {"data": name, "setting": setting, "runs": len(seeds)}
+        row["peer"] = float(column(peer, "accuracy").mean())
+        for label, make in SOURCES.items():
+            steps.begin(f"{name}, {setting}: {label}")
+            scores = [our_scores(data, options, seed, plan, make()) for seed in seeds]
+            row[label] = {
+                score: float(column(scores, score).mean()) for score in scores[0]
+            }
+        rows.append(row)
+    return rows
+
+
+def print_sources(rows: Sequence[dict[str, Any]], family: Family) -> None:
     cells = [
-        [row["data"], row["depth"] or "full", f"{row['exhaustive']:.4f}"]
+        [row["data"], row["setting"], f"{row['peer']:.4f}"]
         + [
             f"{row[label]['accuracy']:.4f} ({row[label]['thresholds']:.0f})"
             for label in SOURCES
         ]
         for row in rows
     ]
-    for depth in depths:
-        chosen = [row for row in rows if row["depth"] == depth]
+    for setting in family.settings:
+        chosen = [row for row in rows if row["setting"] == setting]
         if chosen:
-            means = [np.mean([row["exhaustive"] for row in chosen])]
+            means = [np.mean([row["peer"] for row in chosen])]
             means += [
                 np.mean([row[label]["accuracy"] for row in chosen]) for label in SOURCES
             ]
-            cells.append(["mean", depth or "full", *(f"{mean:.4f}" for mean in means)])
-    print(markdown_table(["data", "depth", "exhaustive", *SOURCES], cells))
+            cells.append(["mean", setting, *(f"{mean:.4f}" for mean in means)])
+    print(markdown_table(["data", "setting", family.peer_name, *SOURCES], cells))
     print("\nIn brackets: mean number of thresholds of a feature.")
 
 
@@ -296,29 +383,36 @@ def main(argv: list[str] | None = None) -> None:
         "--cache",
         type=Path,
         metavar="FILE",
-        help="where accuracies of scikit-learn's model are kept; default: in results",
+        help="where results of the peer are kept; default: in results",
     )
     options = parser.parse_args(argv)
     family = FAMILIES[options.family]
     title = "Sources of thresholds" if options.sources else "Accuracy"
     print_header(f"{title}: {family.title}")
 
-    run, n_steps = (compare_sources, 5) if options.sources else (compare, 2)
+    run, n_steps = compare, 2
+    if options.sources:
+        run, n_steps = compare_sources, 1 + len(SOURCES)
     cache = Cache(options.cache or RESULTS / family.cache)
-    plan = Plan(family, DEPTHS, options.splits, cache)
+    plan = Plan(family, options.splits, cache)
     results = run_sets(
         options.datasets,
-        n_steps * len(DEPTHS),
+        n_steps * len(family.settings),
         lambda name, steps: run(name, plan, steps),
     )
-    content: dict[str, Any] = {"family": options.family, "rows": results.rows}
+    content: dict[str, Any] = {
+        "family": options.family,
+        "peer": family.peer_name,
+        "ours": family.our_name,
+        "rows": results.rows,
+    }
     if options.sources:
-        print_sources(results.rows, DEPTHS)
+        print_sources(results.rows, family)
     else:
-        content["summary"] = summarize(results.rows, DEPTHS)
-        print_comparison(results.rows, content["summary"], family.least_mean)
+        content["summary"] = summarize(results.rows, family)
+        print_comparison(results.rows, content["summary"], family)
     results.print_skipped()
-    print(f"\nOldest result of scikit-learn's model: {cache.oldest()}.")
+    print(f"\nOldest result of {family.peer_name}: {cache.oldest()}.")
     save_json(options.json, "sources" if options.sources else "accuracy", **content)
 
 

@@ -135,9 +135,11 @@ def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
     models = {}
     for peer in PEERS:
         steps.begin(f"{name}: {PEERS[peer].title}")
-        row["peers"][peer], models[peer] = run_peer(
+        result, models[peer] = run_peer(
             peer, name, split, plan.n_threads, plan.n_rounds, plan.repeats, plan.cache
         )
+        result["diverged"] = result["log_loss"] > split.guess_log_loss()
+        row["peers"][peer] = result
     for setting in OURS:
         row["ours"][setting] = reach_peers(setting, row, split, plan, steps)
     steps.begin(f"{name}: {plan.n_rounds} rounds")
@@ -292,12 +294,14 @@ def print_reach(rows: Sequence[dict[str, Any]]) -> None:
 def reach_cells(row: dict[str, Any], peer: str) -> list[str]:
     result = row["peers"][peer]
     target = row["targets"] and row["targets"][peer]
-    cells = [PEERS[peer].title, show_peer(result), f"{result['accuracy']:.4f}"]
+    mark = "!" if result["diverged"] else ""
+    cells = [PEERS[peer].title, show_peer(result), f"{result['accuracy']:.4f}{mark}"]
     cells += our_cells(row, "fast", peer)
-    cells.append(verdict(reach_ratio(row, "fast", peer), target))
+    cells.append(verdict(reach_ratio(row, "fast", peer), target, result))
     if peer.startswith("xgb"):
         ratio = reach_ratio(row, "fast", peer, MAIN_PEER)
-        cells += [show_ratio(ratio) if ratio else "-", verdict(ratio, target)]
+        cells.append(show_ratio(ratio) if ratio else "-")
+        cells.append(verdict(ratio, target, row["peers"][MAIN_PEER]))
     else:
         cells += ["", ""]
     return cells + our_cells(row, "default", peer)
@@ -315,8 +319,9 @@ def our_cells(row: dict[str, Any], setting: str, peer: str) -> list[str]:
     return [str(reach["rounds"]), show_fit(reach), show_ratio(ratio)]
 
 
-def verdict(ratio: float | None, target: float | None) -> str:
-    return show_verdict(ratio or 0.0, target)
+def verdict(ratio: float | None, target: float | None, peer: dict[str, Any]) -> str:
+    """Say whether a target is met; the accuracy of a peer that diverged is no goal."""
+    return "void" if peer["diverged"] else show_verdict(ratio or 0.0, target)
 
 
 EQUAL_COLUMNS = ["data", "K", *(peer.title for peer in PEERS.values())]
@@ -369,7 +374,8 @@ peer's; it goes up and down from round to round, so on small sets some luck is i
 at LightGBM's acc.: XGBoost's time divided by ours to reach the accuracy of LightGBM
 with its usual bins. XGBoost, 16 bins: for more than two classes with one tree a round
 (multi_output_tree). In brackets: rounds tried, or the date of a result kept from
-another run on this CPU. *: run once.
+another run on this CPU. *: run once. !: the peer diverged: its log-loss is worse than
+that of a constant guess, and to be as accurate says nothing.
 """
 
 

@@ -106,6 +106,12 @@ class Split(NamedTuple):
         p = model.predict_proba(self.X_test)
         return float(log_loss(self.y_test, p, labels=model.classes_))
 
+    def guess_log_loss(self) -> float:
+        """Log-loss of guessing by the shares of the classes, whatever the row."""
+        classes, counts = np.unique(self.y_train, return_counts=True)
+        p = np.tile(counts / counts.sum(), (len(self.y_test), 1))
+        return float(log_loss(self.y_test, p, labels=classes))
+
     def with_whole_labels(self) -> Split:
         """Number the classes from 0, as XGBoost wants them."""
         classes, y_train = np.unique(self.y_train, return_inverse=True)

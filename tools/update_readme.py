@@ -93,33 +93,48 @@ def forest_table(
     return markdown_table(columns, cells)
 
 
-NAMES = {"tree": ("DecisionTree", "CGTree"), "forest": ("RandomForest", "CGForest")}
+SETTINGS = {"full": "Depth not limited", "default": "As they come"}
 
 
 def accuracy_text(result: dict[str, Any]) -> str:
-    peer, ours = NAMES[result.get("family", "tree")]
-    columns = ["data", "depth", "runs", f"`{peer}`", f"`{ours}`", "difference"]
-    cells = [
-        [
-            row["data"],
-            row["depth"] or "full",
-            f"{row['runs']} {row['of']}",
-            f"{row['exhaustive']:.4f}",
-            f"{row['ours']:.4f}",
-            f"{row['difference']:+.4f} ± {row['error']:.4f}",
-        ]
-        for row in result["rows"]
-    ]
-    lines = [
-        f"- Depth {item['depth'] or 'not limited'}: mean difference over "
-        f"{item['sets']} sets {item['mean']:+.4f}; the worst is {item['worst']:+.4f}, "
-        f"on {item['worst_set']}."
-        for item in result["summary"]
-    ]
+    with_log_loss = "peer_log_loss" in result["rows"][0]
+    peer, ours = f"`{result['peer']}`", f"`{result['ours']}`"
+    columns = ["data", "depth", "runs", peer, ours, "difference"]
+    if with_log_loss:
+        columns[1:2] = []
+        columns += [f"log-loss: {peer}", ours]
+    cells = []
+    for row in result["rows"]:
+        line = [row["data"], row["setting"], f"{row['runs']} {row['of']}"]
+        line += [f"{row['peer']:.4f}", f"{row['ours']:.4f}"]
+        line.append(f"{row['difference']:+.4f} ± {row['error']:.4f}")
+        if with_log_loss:
+            line[1:2] = []
+            line += [f"{row['peer_log_loss']:.4f}", f"{row['our_log_loss']:.4f}"]
+        cells.append(line)
+    lines = [summary_line(item) for item in result["summary"]]
     summary = "\n".join(["Mean test accuracy, ± standard error.\n", *lines])
     table = markdown_table(columns, cells)
     folded = f"<details><summary>All sets</summary>\n\n{table}\n\n</details>"
     return f"{summary}\n\n{folded}"
+
+
+def summary_line(item: dict[str, Any]) -> str:
+    setting = SETTINGS.get(item["setting"], f"Depth {item['setting']}")
+    text = (
+        f"- {setting}: mean difference over {item['sets']} sets {item['mean']:+.4f}; "
+        f"the worst is {item['worst']:+.4f}, on {item['worst_set']}."
+    )
+    if "mean_log_loss" in item:
+        loss = item["mean_log_loss"]
+        text += f" Log-loss: mean difference {loss:+.4f} (less is better)."
+        if item["diverged"]:
+            sets = ", ".join(item["diverged"])
+            text += (
+                f" Without {sets}, where the peer diverges; with it, the means are "
+                f"{item['mean_of_all']:+.4f} and {item['mean_log_loss_of_all']:+.4f}."
+            )
+    return text
 
 
 TEXTS = {
