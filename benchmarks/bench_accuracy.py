@@ -307,10 +307,10 @@ def print_comparison(
             f"{family.least_worst}: {worst})"
         )
         if family.with_log_loss:
-            word = "met" if item["mean_log_loss"] <= 0 else "missed"
+            loss = item["mean_log_loss"]
             print(
-                f"- setting {item['setting']}, log-loss: mean {item['mean_log_loss']:+.4f} "
-                f"(target at most 0: {word})"
+                f"- setting {item['setting']}, log-loss: mean {loss:+.4f} (target at "
+                f"most 0: {'met' if loss <= 0 else 'missed'})"
             )
             if item["diverged"]:
                 print(

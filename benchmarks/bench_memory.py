@@ -29,10 +29,16 @@ from common import (
     run_sets,
     save_json,
 )
+from lightgbm import LGBMClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from dics import CentroidCandidates, CGForestClassifier, CGTreeClassifier
+from dics import (
+    CentroidCandidates,
+    CGForestClassifier,
+    CGTreeClassifier,
+    FastCGBMClassifier,
+)
 from dics._threads import effective_n_threads
 
 DATASETS = ("mnist", "cifar10", "synthetic_10000x1000", "synthetic_20000x5000")
@@ -54,6 +60,11 @@ MODELS: dict[str, Callable[[], Any]] = {
     ),
     "random_forest": lambda: RandomForestClassifier(
         max_depth=1, random_state=0, n_jobs=effective_n_threads(None)
+    ),
+    "boosting": lambda: FastCGBMClassifier(random_state=0),
+    # One round to save time: its memory is taken by then.
+    "lightgbm": lambda: LGBMClassifier(
+        n_estimators=1, verbose=-1, n_jobs=effective_n_threads(None)
     ),
 }
 # For large or wide data; on small data fixed buffers weigh more. The model is allowed
@@ -118,7 +129,8 @@ def as_cells(row: dict[str, Any]) -> list[str]:
 LEGEND = """
 whole, k100: CGTreeClassifier of depth 8. exhaustive: DecisionTreeClassifier of depth 1.
 forest: CGForestClassifier as it is, of full depth. forest_paper: with the paper's
-settings. random_forest: RandomForestClassifier of depth 1."""
+settings. random_forest: RandomForestClassifier of depth 1. boosting: FastCGBMClassifier
+as it is. lightgbm: LGBMClassifier of one round."""
 
 
 def main(argv: list[str] | None = None) -> None:
