@@ -27,6 +27,8 @@ def test_pictures_exist():
 
 
 def test_markers_for_measured_tables():
-    for name in ("tree", "accuracy", "forest", "forest_accuracy"):
+    kinds = ("", "forest_", "boosting_")
+    names = ["tree", "forest", "boosting", *(f"{kind}accuracy" for kind in kinds)]
+    for name in names:
         assert TEXT.count(f"<!-- {name}: begin") == 1
         assert TEXT.count(f"<!-- {name}: end -->") == 1

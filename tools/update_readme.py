@@ -1,10 +1,11 @@
 """Write measured tables into README.md, between its markers.
 
 Usage: python tools/update_readme.py [--tree FILE] [--accuracy FILE] [--forest FILE]
-           [--forest-accuracy FILE] [--readme FILE] [--check]
+           [--forest-accuracy FILE] [--boosting FILE] [--boosting-accuracy FILE]
+           [--readme FILE] [--check]
 
-The files are what `bench_tree.py`, `bench_accuracy.py`, `bench_forest.py` and
-`bench_accuracy.py --family forest` write with --json; a file that doesn't exist leaves
+The files are what `bench_tree.py`, `bench_forest.py`, `bench_boosting.py` and
+`bench_accuracy.py` (with --family) write with --json; a file that doesn't exist leaves
 its part of the page as it is. With --check nothing is written and the exit code says
 whether the page is up to date.
 """
@@ -27,6 +28,7 @@ from common import (  # noqa: E402
     markdown_table,
     show_fit,
     show_ratio,
+    show_seconds,
 )
 
 README = ROOT / "README.md"
@@ -93,6 +95,129 @@ def forest_table(
     return markdown_table(columns, cells)
 
 
+CURVES = """\
+![Test accuracy over fit time, a panel for each set, with a logarithmic time
+axis](docs/images/boosting.png)"""
+REACH_NOTE = """\
+Our rounds are those after which the test accuracy first is the peer's. It goes up and
+down from round to round, so on small sets some luck is in it. XGBoost with 16 bins
+grows one tree a round, as ours, where there are more than two classes
+(`multi_strategy="multi_output_tree"`)."""
+
+
+def boosting_text(result: dict[str, Any]) -> str:
+    """Time to reach the peers' accuracy, the curves, and (folded) equal rounds."""
+    rows, peers = result["rows"], result["peers"]
+    options = ", ".join(f"{name}={value!r}" for name, value in result["fast"].items())
+    versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items())
+    n_rounds, depth = result["n_rounds"], result["depth"]
+    title = (
+        f"The peers have {n_rounds} rounds of depth {depth}; ours has `{options}` and "
+        "as many rounds as it takes to be as accurate as the peer. "
+        f"{result['n_threads']} threads each. {describe(result['machine'])} "
+        f"{versions}."
+    )
+    parts = [
+        title,
+        reach_table(rows, peers),
+        notes_on_peers(rows),
+        CURVES,
+        fold(
+            f"{n_rounds} rounds of depth {depth} for all",
+            equal_table(rows, peers) + "\n\nfaster: than LightGBM.",
+        ),
+        classes_text(result["classes"]) if "classes" in result else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def reach_table(rows: Sequence[dict[str, Any]], peers: dict[str, str]) -> str:
+    columns = ["data", "shape", "classes", "peer", "its time", "accuracy"]
+    columns += ["our rounds", "our time", "faster"]
+    cells = []
+    for row in rows:
+        line = [row["data"], f"{row['rows']} x {row['features']}", row["classes"]]
+        for name, title in peers.items():
+            peer, ours = row["peers"][name], row["ours"]["fast"]
+            reach = ours["reach"][name]
+            mark = "!" if peer["diverged"] else ""
+            line += [title, show_peer(peer), f"{peer['accuracy']:.3f}{mark}"]
+            if reach is None:
+                line += [f"{ours['rounds_tried']}", "not reached", "-"]
+            else:
+                ratio = show_ratio(peer["seconds"] / reach["seconds"])
+                line += [reach["rounds"], show_fit(reach), ratio]
+            cells.append(line)
+            line = ["", "", ""]
+    return markdown_table(columns, cells)
+
+
+def show_peer(peer: dict[str, Any]) -> str:
+    """Show the time of a peer; a dagger if it was kept from another run."""
+    return f"{show_seconds(peer['seconds'])}†" if peer["kept"] else show_fit(peer)
+
+
+def notes_on_peers(rows: Sequence[dict[str, Any]]) -> str:
+    found = [peer for row in rows for peer in row["peers"].values()]
+    notes = [REACH_NOTE]
+    if any(peer["runs"] == 1 and not peer["kept"] for peer in found):
+        notes.append("*: run once, because it takes long.")
+    dates = sorted({peer["date"] for peer in found if peer["kept"]})
+    if dates:
+        notes.append(f"†: run once on the same machine, {' and '.join(dates)}.")
+    if any(peer["diverged"] for peer in found):
+        notes.append(
+            "!: it diverged, and its log-loss is worse than that of a constant guess. "
+            "The ratio in this line says nothing."
+        )
+    return "\n\n".join(notes)
+
+
+def equal_table(rows: Sequence[dict[str, Any]], peers: dict[str, str]) -> str:
+    ours = {"fast": "ours", "paper": "paper's setting"}
+    columns = ["data", *peers.values()]
+    for title in ours.values():
+        columns += [title, "faster"]
+    first, *others = (*peers.values(), *ours.values())
+    columns += ["in the paper", f"accuracy: {first}", *others]
+    cells = []
+    for row in rows:
+        line = [row["data"], *(show_peer(row["peers"][name]) for name in peers)]
+        for name in ours:
+            fit = row["equal"][name]
+            line += [show_fit(fit), show_ratio(fit["ratios"]["lgbm_d3"])]
+        line.append(show_ratio(row["paper_ratio"]) if row["paper_ratio"] else "-")
+        fits = [row["peers"][name] for name in peers]
+        fits += [row["equal"][name] for name in ours]
+        cells.append(line + [f"{fit['accuracy']:.3f}" for fit in fits])
+    return markdown_table(columns, cells)
+
+
+def classes_text(result: dict[str, Any]) -> str:
+    cells = [
+        [
+            row["classes"],
+            show_seconds(row["peer"]),
+            show_seconds(row["ours"]),
+            show_ratio(row["peer"] / row["ours"]),
+        ]
+        for row in result["rounds"]
+    ]
+    memory = result["memory"]
+    table = markdown_table(["classes", "LightGBM", "ours", "faster"], cells)
+    text = (
+        f"{table}\n\n{result['rows']} x {result['features']}, depth 3, all rows and "
+        f"features in each round. With {memory['classes']} classes the fit took "
+        f"{memory['bytes'] / 1e6:.0f} MB besides X; by the formula it may take "
+        f"{memory['stated'] / 1e6:.0f} MB."
+    )
+    return fold("One round over the number of classes", text)
+
+
+def fold(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
+
+
 SETTINGS = {"full": "Depth not limited", "default": "As they come"}
 
 
@@ -114,9 +239,7 @@ def accuracy_text(result: dict[str, Any]) -> str:
         cells.append(line)
     lines = [summary_line(item) for item in result["summary"]]
     summary = "\n".join(["Mean test accuracy, ± standard error.\n", *lines])
-    table = markdown_table(columns, cells)
-    folded = f"<details><summary>All sets</summary>\n\n{table}\n\n</details>"
-    return f"{summary}\n\n{folded}"
+    return f"{summary}\n\n{fold('All sets', markdown_table(columns, cells))}"
 
 
 def summary_line(item: dict[str, Any]) -> str:
@@ -142,6 +265,8 @@ TEXTS = {
     "accuracy": accuracy_text,
     "forest": forest_text,
     "forest_accuracy": accuracy_text,
+    "boosting": boosting_text,
+    "boosting_accuracy": accuracy_text,
 }
 
 
