@@ -175,8 +175,8 @@ def main() -> None:
     console.print(table)
     console.print(
         "Single trees have depth 8; forests have 100 trees, whose depth has no limit.\n"
-        "Boosting has depth 3: 20 rounds of a tree for each class; ours, 100 rounds of\n"
-        "one. DecisionTree uses one core (it has no other mode), the others all.\n"
+        "Boosting has depth 3: 20 rounds of a tree for each class; ours, 100 rounds\n"
+        "of one. DecisionTree uses one core (it has no other mode), the others all.\n"
         "Times include everything that fit() does. A quarter of the rows was held out\n"
         f"for the accuracy. {time.perf_counter() - start:.0f} s in all.",
         highlight=False,
