@@ -584,6 +584,13 @@ GainCut best_margin_cut(const GainArgs& a) {
     }
     for (int k = a.n_candidates + 1; k < size; ++k)
         g_sums[k] = h_sums[k] = n_sums[k] = 0;
+    auto score_at = [&](Ints g, Ints h) {
+        return score_of(as_floats(g), as_floats(h), a.l2) +
+               score_of(as_floats(a.total[0] - g), as_floats(a.total[1] - h), a.l2);
+    };
+    if (saw_missing && best.allowed(missing[2], n_rows))
+        best.offer(score_at(Ints{} + missing[0], Ints{} + missing[1])[0], -1, true,
+                   missing[2]);
     for (int side = 0; side < 1 + saw_missing; ++side) {
         const FourInts extra =
             side ? *reinterpret_cast<const FourInts*>(missing) : FourInts{};
@@ -594,9 +601,7 @@ GainCut best_margin_cut(const GainArgs& a) {
             const Ints g = load(g_sums + first) + extra[0];
             const Ints h = load(h_sums + first) + extra[1];
             const Ints n = load(n_sums + first) + extra[2];
-            const Floats score =
-                score_of(as_floats(g), as_floats(h), a.l2) +
-                score_of(as_floats(a.total[0] - g), as_floats(a.total[1] - h), a.l2);
+            const Floats score = score_at(g, h);
             const Ints allowed =
                 (n >= a.min_rows) & (n_rows - n >= a.min_rows) & (score > high);
             high = allowed ? score : high;
