@@ -428,7 +428,10 @@ def test_weights_are_repeats(data, parameters):
             getattr(weighted.trees_, name), getattr(repeated.trees_, name)
         )
     np.testing.assert_allclose(
-        weighted.decision_function(X), repeated.decision_function(X), rtol=1e-5
+        weighted.decision_function(X),
+        repeated.decision_function(X),
+        rtol=1e-5,
+        atol=1e-6,
     )
     np.testing.assert_allclose(weighted.train_score_, repeated.train_score_, rtol=1e-6)
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <deque>
 
 #include "candidate_draw.hpp"
@@ -18,6 +19,7 @@ constexpr std::int64_t kMaxLeafSumTasks = 64;
 // Numbers (rows times outputs) below which no thread is woken.
 constexpr std::int64_t kParallelNumbers = 1 << 14;
 constexpr std::int64_t kParallelRows = 1 << 14;
+constexpr std::int64_t kGatherRows = 256;
 // What a leaf adds to a score is bounded, so that scores stay finite.
 constexpr double kMaxStep = 10;
 // Sums of this many bits can't overflow a counter.
@@ -165,14 +167,66 @@ class Booster {
         const LeafwiseSettings limits{
             settings_.max_depth, settings_.max_leaf_nodes, settings_.min_samples_leaf,
             static_cast<float>(settings_.l2 * scale), settings_.min_gain / gain_unit};
-        const auto& nodes =
-            grower_.grow(splits_, drawn_.all ? nullptr : drawn_.rows.data(),
-                         values_.data(), n_drawn, limits);
+        const auto& nodes = grower_.grow(splits_, round_codes(),
+                                         drawn_.all ? nullptr : drawn_.rows.data(),
+                                         values_.data(), n_drawn, total_, limits);
         if (!settings_.reuse_splits && nodes[0].left >= 0)
             remove(nodes[0]);
         flatten(nodes, gain_unit);
         find_leaves(training_.codes, leaf_.data());
         make_steps();
+    }
+
+    // Where all features are looked at, their codes by rows are made once.
+    bool looks_at_all() const {
+        return settings_.max_features >= static_cast<std::int64_t>(useful_.size()) &&
+               !splits_.drawn;
+    }
+
+    RoundCodes round_codes() {
+        const auto n_features = static_cast<std::int64_t>(splits_.size());
+        if (!looks_at_all() || row_codes_.empty()) {
+            const bool every = looks_at_all() || drawn_.all;
+            gather_codes(every ? nullptr : drawn_.rows.data(),
+                         every ? training_.codes.n_rows
+                               : static_cast<std::int64_t>(drawn_.rows.size()));
+        }
+        return {row_codes_.data(), n_features, looks_at_all()};
+    }
+
+    void gather_codes(const std::uint32_t* rows, std::int64_t n_rows) {
+        const std::size_t n_features = splits_.size();
+        row_codes_.resize(static_cast<std::size_t>(n_rows) * n_features);
+        const Chunks chunks{n_rows, kGatherRows};
+        team_.run(chunks.count(), n_rows >= kParallelRows / 4,
+                  [&](std::int64_t task, int) {
+                      std::size_t feature = 0;
+                      for (; feature + 4 <= n_features; feature += 4)
+                          gather_columns<4>(rows, chunks.begin(task),
+                                            chunks.length(task), feature);
+                      for (; feature < n_features; ++feature)
+                          gather_columns<1>(rows, chunks.begin(task),
+                                            chunks.length(task), feature);
+                  });
+    }
+
+    template <int F>
+    void gather_columns(const std::uint32_t* rows, std::int64_t begin, std::int64_t n,
+                        std::size_t feature) {
+        const std::uint8_t* column[F];
+        for (int j = 0; j < F; ++j)
+            column[j] = training_.codes.column(
+                splits_.features[feature + static_cast<std::size_t>(j)]);
+        const std::size_t stride = splits_.size();
+        std::uint8_t* to =
+            row_codes_.data() + static_cast<std::size_t>(begin) * stride + feature;
+        for (std::int64_t i = begin; i < begin + n; ++i, to += stride) {
+            const std::int64_t row = rows ? std::int64_t{rows[i]} : i;
+            std::uint8_t codes[F];
+            for (int j = 0; j < F; ++j)
+                codes[j] = column[j][row];
+            std::memcpy(to, codes, F);
+        }
     }
 
     void remove(const LeafwiseNode& root) {
@@ -258,6 +312,8 @@ class Booster {
         const auto unit = static_cast<float>(scale);
         values_.resize(static_cast<std::size_t>(n * outputs_.cells));
         const Chunks chunks{n, kTaskRows};
+        std::vector<std::vector<std::int32_t>> totals(
+            static_cast<std::size_t>(chunks.count()));
         team_.run(chunks.count(), many(n), [&](std::int64_t task, int) {
             const std::int64_t begin = chunks.begin(task);
             const std::int64_t length = chunks.length(task);
@@ -274,8 +330,24 @@ class Booster {
             args.cells = outputs_.cells;
             args.out = values_.data() + begin * outputs_.cells;
             boost_kernels().quantize(args);
+            add_up(args.out, length, totals[static_cast<std::size_t>(task)]);
         });
+        total_.assign(static_cast<std::size_t>(outputs_.cells) + kLanes, 0);
+        for (const auto& part : totals) {
+            for (std::size_t c = 0; c < part.size(); ++c)
+                total_[c] += part[c];
+        }
         return scale;
+    }
+
+    void add_up(const std::int16_t* values, std::int64_t n,
+                std::vector<std::int32_t>& total) const {
+        const auto cells = static_cast<std::size_t>(outputs_.cells);
+        total.assign(cells, 0);
+        for (std::int64_t i = 0; i < n; ++i, values += cells) {
+            for (std::size_t c = 0; c < cells; ++c)
+                total[c] += values[c];
+        }
     }
 
     // Breadth-first order; numbers the leaves.
@@ -427,8 +499,8 @@ class Booster {
     }
 
     // The step of the margin of two classes. Either of them may be the one that stays:
-    // the loss is at most p_1 (e^w - 1) - n_1 w and at most p_0 (e^-w - 1) + n_0 w, so it
-    // falls up to the farther of the two minima.
+    // the loss is at most p_1 (e^w - 1) - n_1 w and at most p_0 (e^-w - 1) + n_0 w, so
+    // it falls up to the farther of the two minima.
     double margin_step(double g, double h, double n0, double n1) const {
         const double denominator = h + settings_.l2;
         if (!(denominator > 0) || g == 0)
@@ -438,7 +510,8 @@ class Booster {
         const double farther = g < 0 ? std::max(ratio(n1, p1), ratio(p0, n0))
                                      : std::max(ratio(n0, p0), ratio(p1, n1));
         const double limit = std::min(std::log(farther), 2 * kMaxStep);
-        return std::clamp(-2 * settings_.learning_rate * g / denominator, -limit, limit);
+        return std::clamp(-2 * settings_.learning_rate * g / denominator, -limit,
+                          limit);
     }
 
     // Sums over the rows of each leaf, in parts that don't depend on the threads.
@@ -564,10 +637,12 @@ class Booster {
 
     // Of one round.
     RoundSplits splits_;
+    std::vector<std::uint8_t> row_codes_;
     std::vector<std::int64_t> offered_;
     DrawnRows drawn_;
     std::vector<float> factors_;
     std::vector<std::int16_t> values_;
+    std::vector<std::int32_t> total_;  // of the values
     std::vector<CodedTest> coded_;
     std::vector<NodeTest> tests_;
     std::vector<std::uint32_t> leaf_numbers_;  // from left to right

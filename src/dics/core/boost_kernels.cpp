@@ -365,22 +365,22 @@ void fill_cells(const FillArgs& a, std::int64_t begin, std::int64_t end, int fir
     const std::int64_t cells = kWhole ? R * kLanes : a.cells;
     const std::uint32_t* places = a.places;
     const std::uint32_t* rows = a.rows;
+    const std::uint8_t* codes = a.codes + feature;
+    const std::int64_t stride = a.stride;
     const std::int16_t* values = a.values + first;
-    const std::uint8_t* column[F];
     std::int32_t* hist[F];
-    for (int j = 0; j < F; ++j) {
-        column[j] = a.column[feature + j];
+    for (int j = 0; j < F; ++j)
         hist[j] = a.hist[feature + j] + first;
-    }
     for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t place = places[i];
-        const std::int64_t row = rows ? std::int64_t{rows[place]} : place;
+        const std::uint8_t* code =
+            codes + (rows ? std::int64_t{rows[place]} : place) * stride;
         const std::int16_t* from = values + place * cells;
         Ints v[R];
         for (int r = 0; r < R; ++r)
             v[r] = widened(from + r * kLanes);
         for (int j = 0; j < F; ++j) {
-            std::int32_t* bin = hist[j] + column[j][row] * cells;
+            std::int32_t* bin = hist[j] + code[j] * cells;
             for (int r = 0; r < R; ++r)
                 store(bin + r * kLanes, load(bin + r * kLanes) + v[r]);
         }
@@ -392,20 +392,20 @@ void fill_margins(const FillArgs& a, std::int64_t begin, std::int64_t end,
                   int feature) {
     const std::uint32_t* places = a.places;
     const std::uint32_t* rows = a.rows;
+    const std::uint8_t* codes = a.codes + feature;
+    const std::int64_t stride = a.stride;
     const std::int16_t* values = a.values;
-    const std::uint8_t* column[F];
     FourInts* hist[F];
-    for (int j = 0; j < F; ++j) {
-        column[j] = a.column[feature + j];
+    for (int j = 0; j < F; ++j)
         hist[j] = reinterpret_cast<FourInts*>(a.hist[feature + j]);
-    }
     for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t place = places[i];
-        const std::int64_t row = rows ? std::int64_t{rows[place]} : place;
+        const std::uint8_t* code =
+            codes + (rows ? std::int64_t{rows[place]} : place) * stride;
         const FourInts v = __builtin_convertvector(
             *reinterpret_cast<const FourShorts*>(values + place * 4), FourInts);
         for (int j = 0; j < F; ++j)
-            hist[j][column[j][row]] += v;
+            hist[j][code[j]] += v;
     }
 }
 
@@ -441,11 +441,28 @@ void fill_features(const FillArgs& a, std::int64_t begin, std::int64_t end,
     }
 }
 
+// The rows of a node lie anywhere: their fetches overlap if they are all asked for at
+// once.
+void fetch(const FillArgs& a, std::int64_t begin, std::int64_t end) {
+    const std::int64_t value_bytes = a.cells * 2 < 256 ? a.cells * 2 : 256;
+    for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t place = a.places[i];
+        const std::uint8_t* code =
+            a.codes + (a.rows ? std::int64_t{a.rows[place]} : place) * a.stride;
+        __builtin_prefetch(code);
+        __builtin_prefetch(code + a.n_features - 1);
+        const auto* value = reinterpret_cast<const char*>(a.values + place * a.cells);
+        for (std::int64_t byte = 0; byte < value_bytes; byte += 64)
+            __builtin_prefetch(value + byte);
+    }
+}
+
 void fill(const FillArgs& a) {
     const std::int64_t n_block = kBlockValues / a.cells + 1;
     for (std::int64_t begin = 0; begin < a.n_rows; begin += n_block) {
         const std::int64_t end =
             begin + n_block < a.n_rows ? begin + n_block : a.n_rows;
+        fetch(a, begin, end);
         int feature = 0;
         for (; feature + kAtOnce <= a.n_features; feature += kAtOnce)
             fill_features<kAtOnce>(a, begin, end, feature);

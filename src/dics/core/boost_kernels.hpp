@@ -60,11 +60,12 @@ struct LeafSumArgs {
 inline constexpr int kFillFeatures = 32;
 
 struct FillArgs {
-    const std::uint8_t* column[kFillFeatures];  // codes of all rows
-    std::int32_t* hist[kFillFeatures];          // [bin][cells]
+    const std::uint8_t* codes;  // of the first feature; the others follow
+    std::int64_t stride;        // from one row of codes to the next
+    const std::uint32_t* rows;  // of codes, for each place; null: the place itself
+    std::int32_t* hist[kFillFeatures];  // [bin][cells]
     int n_features;
     const std::uint32_t* places;  // of the node's rows among those drawn
-    const std::uint32_t* rows;    // drawn; null: all rows, each in its own place
     const std::int16_t* values;   // [place][cells]
     std::int64_t n_rows;
     int cells;

@@ -7,7 +7,7 @@ namespace {
 
 // A worker spins this long for the next piece of work before it sleeps: nodes follow
 // one another within microseconds, and waking a sleeper costs about 50 us.
-constexpr std::int64_t kSpinNs = 40'000;
+constexpr std::int64_t kSpinNs = 100'000;
 constexpr std::int64_t kPollNs = 50'000'000;
 
 std::int64_t now_ns() {
