@@ -534,15 +534,7 @@ class Booster {
             double* sums = sums_.data() + size * static_cast<std::size_t>(task);
             double* labels =
                 label_sums_.data() + n_labels * static_cast<std::size_t>(task);
-            const Chunks blocks{chunks.length(task), kTaskRows};
-            std::vector<float> block_sums(size), weights;
-            for (std::int64_t i = 0; i < blocks.count(); ++i) {
-                std::fill(block_sums.begin(), block_sums.end(), 0.0f);
-                add_rows(sampled, chunks.begin(task) + blocks.begin(i),
-                         blocks.length(i), weights, block_sums.data(), labels);
-                for (std::size_t j = 0; j < size; ++j)
-                    sums[j] += static_cast<double>(block_sums[j]);
-            }
+            add_rows(sampled, chunks.begin(task), chunks.length(task), sums, labels);
         });
         for (std::size_t chunk = 1; chunk < n_chunks; ++chunk) {
             for (std::size_t i = 0; i < size; ++i)
@@ -553,8 +545,9 @@ class Booster {
     }
 
     // A few of all rows, or of those drawn.
-    void add_rows(bool sampled, std::int64_t begin, std::int64_t n,
-                  std::vector<float>& weights, float* sums, double* labels) const {
+    void add_rows(bool sampled, std::int64_t begin, std::int64_t n, double* sums,
+                  double* labels) const {
+        std::vector<float> weights;
         LeafSumArgs args{};
         args.n_rows = n;
         args.n_outputs = outputs_.n;

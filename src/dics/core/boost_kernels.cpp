@@ -18,6 +18,7 @@ namespace {
 typedef float Floats __attribute__((vector_size(32), aligned(4)));
 typedef std::int32_t Ints __attribute__((vector_size(32), aligned(4)));
 typedef std::int16_t Shorts __attribute__((vector_size(16), aligned(2)));
+typedef double Doubles __attribute__((vector_size(64), aligned(8)));
 typedef std::int32_t FourInts __attribute__((vector_size(16), aligned(4)));
 typedef std::int16_t FourShorts __attribute__((vector_size(8), aligned(2)));
 
@@ -280,28 +281,24 @@ void quantize(const QuantizeArgs& a) {
 }
 
 void add_leaf_sums(const LeafSumArgs& a) {
-    if (a.n_outputs == 1) {
-        for (std::int64_t i = 0; i < a.n_rows; ++i) {
-            const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
-            const float weight = a.weight ? a.weight[i] : 1.0f;
-            const float g = a.gradients[row];
-            const float size = std::fabs(g);
-            float* sums = a.sums + 2 * static_cast<std::int64_t>(a.leaf[row]);
-            sums[0] += weight * g;
-            sums[1] += weight * (size * (1.0f - size));
-        }
-        return;
-    }
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
         const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
-        const float weight = a.weight ? a.weight[i] : 1.0f;
+        const double weight = a.weight ? static_cast<double>(a.weight[i]) : 1.0;
         const float* gradients = a.gradients + row * a.stride;
-        float* g_sums = a.sums + 2 * a.stride * static_cast<std::int64_t>(a.leaf[row]);
-        float* h_sums = g_sums + a.stride;
+        double* g_sums = a.sums + 2 * a.stride * static_cast<std::int64_t>(a.leaf[row]);
+        double* h_sums = g_sums + a.stride;
+        if (a.n_outputs == 1) {
+            const float size = std::fabs(*gradients);
+            *g_sums += weight * static_cast<double>(*gradients);
+            *h_sums += weight * static_cast<double>(size * (1.0f - size));
+            continue;
+        }
         for (int c = 0; c < a.stride; c += kLanes) {
             const Floats g = load(gradients + c);
-            store(g_sums + c, load(g_sums + c) + weight * g);
-            store(h_sums + c, load(h_sums + c) + weight * hessian(g));
+            *reinterpret_cast<Doubles*>(g_sums + c) +=
+                weight * __builtin_convertvector(g, Doubles);
+            *reinterpret_cast<Doubles*>(h_sums + c) +=
+                weight * __builtin_convertvector(hessian(g), Doubles);
         }
     }
 }

@@ -45,7 +45,8 @@ struct QuantizeArgs {
     std::int16_t* out;  // [drawn row][cells]
 };
 
-// Sums of the rows of each leaf, few enough for single precision.
+// Sums of the rows of each leaf. In double precision, so that a row of weight two is
+// the same as two rows.
 struct LeafSumArgs {
     const float* gradients;
     const std::uint32_t* leaf;
@@ -53,7 +54,7 @@ struct LeafSumArgs {
     const float* weight;        // of each of them; null: ones
     std::int64_t n_rows;
     int n_outputs, stride;
-    float* sums;  // [leaf][2][stride]: g and h
+    double* sums;  // [leaf][2][stride]: g and h
 };
 
 // Histograms of up to kFillFeatures features over the rows of a node.
