@@ -99,6 +99,16 @@ PEERS = {
 }
 
 
+# 100 rounds of these take half an hour and more: they are stopped here, and the goal is
+# the accuracy that they have by then.
+FEWER_ROUNDS = {
+    ("cifar10", "xgb_d3"): 10,
+    ("cifar10", "xgb_multi16"): 10,
+    ("synthetic_20000x5000_K10", "xgb_d3"): 10,
+    ("synthetic_20000x5000_K10", "xgb_multi16"): 10,
+}
+
+
 class Cache:
     """Results of slow peers by data and peer.
 
@@ -139,19 +149,22 @@ def run_peer(
 ) -> tuple[dict[str, Any], Any]:
     """Take the kept result of a peer (without a model), or measure it."""
     peer, key = PEERS[name], f"{data}/{name}"
+    n_rounds = min(n_rounds, FEWER_ROUNDS.get((data, name), n_rounds))
+    whole = n_rounds in (N_ROUNDS, FEWER_ROUNDS.get((data, name)))
     origin = {
         "date": date.today().isoformat(),
         "cpu": machine()["cpu"],
         "threads": n_threads,
         "versions": {peer.package: peer.version},
     }
-    if n_rounds == N_ROUNDS:
+    if whole:
         kept = cache.find(key, origin)
         if kept is not None:
-            return {"runs": 1, "spread": 0.0, "curve": [], **kept, "kept": True}, None
+            known = {"runs": 1, "spread": 0.0, "curve": [], "rounds": N_ROUNDS, **kept}
+            return {**known, "kept": True}, None
     result, model = measure_peer(peer, split, n_threads, n_rounds, repeats)
     idle = machine()["load"] <= BUSY
-    if n_rounds == N_ROUNDS and result["seconds"] > SLOW and idle:
+    if whole and result["seconds"] > SLOW and idle:
         cache.keep(key, result, origin)
     return {**result, "kept": False}, model
 
@@ -169,6 +182,7 @@ def measure_peer(
         right = peer.predict_after(model, split.X_test, n) == split.y_test
         curve.append((n, scale * stamps.seconds[n - 1], float(right.mean())))
     result = {
+        "rounds": n_rounds,
         "seconds": timing.seconds,
         "runs": timing.runs,
         "spread": round(timing.spread, 3),
