@@ -43,7 +43,7 @@ PEER_ROUNDS = 3
 # Constants of the core (leafwise.hpp, boost.cpp, boost_kernels.hpp) that its memory
 # depends on: what it keeps of histograms, the tasks that sum over leaves, and to what
 # the numbers of a row are padded.
-HISTOGRAM_BYTES = 256 * 2**20
+HISTOGRAM_BYTES = 128 * 2**20
 SUM_TASKS, TASK_ROWS = 64, 1024
 LANES = 8
 MAX_BINS = 256
@@ -66,13 +66,14 @@ def stated_bytes(
     """Most memory of a fit besides X, as the README states it but for the last term.
 
     Of each row: a score and a gradient of each class (float32), the codes, and of the
-    share `drawn` in a round a gradient and a hessian as 16-bit numbers. Histograms of a
+    share `drawn` in a round the codes once more and a gradient and a hessian as 16-bit
+    numbers. Histograms of a
     few nodes are kept, and one more is at work. `n_features`: drawn for a round.
     """
     n_outputs = 1 if n_classes == 2 else n_classes
     width = 1 if n_classes == 2 else pad(n_outputs)
     cells = 4 if n_classes == 2 else pad(2 * n_outputs + 1)
-    rows = n_rows * ((4 + 4) * width + n_features + drawn * 2 * cells)
+    rows = n_rows * ((4 + 4) * width + n_features + drawn * (n_features + 2 * cells))
     histogram = 4 * cells * MAX_BINS * n_features
     histograms = (max(2, HISTOGRAM_BYTES // histogram) + 1) * histogram
     n_tasks = min(SUM_TASKS, -(-n_rows // TASK_ROWS))

@@ -11,8 +11,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from dics._validation import Array, FloatArray, check_matrix
-from dics.candidates import BaseCandidates
+from dics._threads import effective_n_threads
+from dics._validation import (
+    Array,
+    FloatArray,
+    check_matrix,
+    check_targets,
+    check_weights,
+    combine_weights,
+    draw_seed,
+)
+from dics.candidates import BaseCandidates, TrainingData
 from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
@@ -30,6 +39,38 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
     }
 
     trees_: Trees
+    classes_: Array
+    _seed: int  # of the first fit, for a warm start
+
+    def _training_data(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        class_weight: Any,
+        *,
+        goes_on: bool = False,
+    ) -> tuple[TrainingData, Array]:
+        """Check what `fit` was given; `goes_on` says that it adds to an earlier one."""
+        X = check_matrix(self, X, reset=not goes_on)
+        targets = check_targets(y, len(X))
+        if goes_on and not np.array_equal(targets.classes, self.classes_):
+            raise ValueError(
+                f"warm_start needs the classes of the first fit, {self.classes_}; "
+                f"y has {targets.classes}."
+            )
+        weights = combine_weights(
+            check_weights(sample_weight, len(X)), class_weight, targets
+        )
+        data = TrainingData(
+            X,
+            targets.labels,
+            len(targets.classes),
+            weights,
+            self._seed if goes_on else draw_seed(self.random_state),
+            effective_n_threads(self.n_jobs),
+        )
+        return data, targets.classes
 
     def _rows(self, X: Any) -> Array:
         """Check that the model is fitted and X is of its kind."""

@@ -22,12 +22,8 @@ from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
     FloatArray,
-    Targets,
     check_matrix,
     check_targets,
-    check_weights,
-    combine_weights,
-    draw_seed,
     unchanged_on_error,
 )
 from dics.candidates import (
@@ -321,8 +317,10 @@ class FastCGBMClassifier(TreesClassifier):
         goes_on = self.warm_start and hasattr(self, "trees_")
         n_done = len(self.trees_) if goes_on else 0
         self._check_options(n_done, X_val, y_val)
-        data, targets = self._check(X, y, sample_weight, goes_on)
-        given = self._check_validation(X_val, y_val, targets.classes)
+        data, classes = self._training_data(
+            X, y, sample_weight, self.class_weight, goes_on=goes_on
+        )
+        given = self._check_validation(X_val, y_val, classes)
         if goes_on and self.n_estimators == n_done:
             warnings.warn(
                 "Warm-start fitting without increasing n_estimators does not fit new "
@@ -338,8 +336,8 @@ class FastCGBMClassifier(TreesClassifier):
                 data._replace(weights=parts.weights),
                 CentroidCandidates(max_thresholds=auto_thresholds(data)),
             )
-            self.classes_ = targets.classes
-            self.n_classes_ = len(targets.classes)
+            self.classes_ = classes
+            self.n_classes_ = len(classes)
             self._seed = data.seed
             self._start = self._start_scores(data, parts)
             self._used_splits = np.empty(0, dtype=np.int64)
@@ -375,29 +373,6 @@ class FastCGBMClassifier(TreesClassifier):
                 f"sampling={self.sampling!r} with top_rate=0 and other_rate=0 draws "
                 "no rows."
             )
-
-    def _check(
-        self, X: Any, y: Any, sample_weight: Any, goes_on: bool
-    ) -> tuple[TrainingData, Targets]:
-        X = check_matrix(self, X, reset=not goes_on)
-        targets = check_targets(y, len(X))
-        if goes_on and not np.array_equal(targets.classes, self.classes_):
-            raise ValueError(
-                f"warm_start needs the classes of the first fit, {self.classes_}; "
-                f"y has {targets.classes}."
-            )
-        weights = combine_weights(
-            check_weights(sample_weight, len(X)), self.class_weight, targets
-        )
-        data = TrainingData(
-            X,
-            targets.labels,
-            len(targets.classes),
-            weights,
-            self._seed if goes_on else draw_seed(self.random_state),
-            effective_n_threads(self.n_jobs),
-        )
-        return data, targets
 
     def _check_validation(
         self, X_val: Any, y_val: Any, classes: Array

@@ -24,11 +24,6 @@ from dics._validation import (
     MAX_COUNT,
     Array,
     FloatArray,
-    check_matrix,
-    check_targets,
-    check_weights,
-    combine_weights,
-    draw_seed,
     split_counts,
     unchanged_on_error,
 )
@@ -240,7 +235,12 @@ class CGForestClassifier(ImpurityTreesClassifier):
         goes_on = self.warm_start and hasattr(self, "trees_")
         n_trees = len(self.trees_) if goes_on else 0
         self._check_options(n_trees)
-        data, classes = self._check(X, y, sample_weight, goes_on)
+        class_weight = self.class_weight
+        if class_weight == "balanced_subsample":
+            class_weight = None if self.bootstrap else "balanced"
+        data, classes = self._training_data(
+            X, y, sample_weight, class_weight, goes_on=goes_on
+        )
         n_draws = self._n_draws(data)
         if self.n_estimators == n_trees:
             warnings.warn(
@@ -280,32 +280,6 @@ class CGForestClassifier(ImpurityTreesClassifier):
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={n_trees} when warm_start==True"
             )
-
-    def _check(
-        self, X: Any, y: Any, sample_weight: Any, goes_on: bool
-    ) -> tuple[TrainingData, Array]:
-        X = check_matrix(self, X, reset=not goes_on)
-        targets = check_targets(y, len(X))
-        if goes_on and not np.array_equal(targets.classes, self.classes_):
-            raise ValueError(
-                f"warm_start needs the classes of the first fit, {self.classes_}; "
-                f"y has {targets.classes}."
-            )
-        class_weight = self.class_weight
-        if class_weight == "balanced_subsample":
-            class_weight = None if self.bootstrap else "balanced"
-        weights = combine_weights(
-            check_weights(sample_weight, len(X)), class_weight, targets
-        )
-        data = TrainingData(
-            X,
-            targets.labels,
-            len(targets.classes),
-            weights,
-            self._seed if goes_on else draw_seed(self.random_state),
-            effective_n_threads(self.n_jobs),
-        )
-        return data, targets.classes
 
     def _n_draws(self, data: TrainingData) -> int:
         """Rows drawn for each tree; 0 if nothing is drawn."""

@@ -17,11 +17,6 @@ from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
     FloatArray,
-    check_matrix,
-    check_targets,
-    check_weights,
-    combine_weights,
-    draw_seed,
     split_counts,
     unchanged_on_error,
 )
@@ -173,29 +168,13 @@ class CGTreeClassifier(ImpurityTreesClassifier):
         self : CGTreeClassifier
         """
         with unchanged_on_error(self):
-            data, classes = self._check(X, y, sample_weight)
+            data, classes = self._training_data(X, y, sample_weight, self.class_weight)
             candidates = fit_candidates(self, data)
             self.trees_ = self._grow(data, candidates._dictionary)
             self.candidates_ = candidates
             self.classes_ = classes
             self.n_classes_ = len(classes)
         return self
-
-    def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingData, Array]:
-        X = check_matrix(self, X, reset=True)
-        targets = check_targets(y, len(X))
-        weights = combine_weights(
-            check_weights(sample_weight, len(X)), self.class_weight, targets
-        )
-        data = TrainingData(
-            X,
-            targets.labels,
-            len(targets.classes),
-            weights,
-            draw_seed(self.random_state),
-            effective_n_threads(self.n_jobs),
-        )
-        return data, targets.classes
 
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
         assert data.labels is not None

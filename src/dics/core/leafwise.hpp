@@ -54,7 +54,7 @@ struct LeafwiseNode {
 
 // Memory for the histograms of nodes that may still be split. What doesn't fit is
 // counted anew instead of being subtracted.
-inline constexpr std::int64_t kHistogramBytes = std::int64_t{256} << 20;
+inline constexpr std::int64_t kHistogramBytes = std::int64_t{128} << 20;
 // Additions below which no thread is woken.
 inline constexpr std::int64_t kParallelCells = 1 << 17;
 
