@@ -97,7 +97,9 @@ class Rounds:
         if done > 0 and (watched[-1] > best + self.tol or not np.isfinite(best)):
             self.best_round = done
         self.progress.update(done, self._describe(train_loss, validation_loss))
-        return self.patience is not None and done - self.best_round >= self.patience
+        # A plain bool: the core takes no other, and the patience may be NumPy's.
+        waited = done - self.best_round
+        return self.patience is not None and bool(waited >= self.patience)
 
     def _describe(self, train_loss: float, validation_loss: float) -> str:
         text = f"loss {train_loss:.4f}"

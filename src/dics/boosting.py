@@ -345,7 +345,7 @@ class FastCGBMClassifier(TreesClassifier):
             self._seed = data.seed
             self._start = self._start_scores(data, parts)
             self._used_splits = np.empty(0, dtype=np.int64)
-            self._gains = np.empty(0, dtype=np.float32)
+            self._gains = np.empty(0, dtype=np.float64)
             self.trees_ = no_trees(len(self._start))
         if data.n_classes > 1:
             self._boost(data, parts, given, stops_early)
@@ -499,7 +499,8 @@ class FastCGBMClassifier(TreesClassifier):
             after_round=rounds.note,
             n_threads=data.n_threads,
         )
-        arrays["gains"] /= unit
+        # Wider: with weights of 1e40 and more, gains are beyond single precision.
+        arrays["gains"] = arrays["gains"].astype(np.float64) / unit
         return arrays
 
     def _step_factor(self) -> float:
