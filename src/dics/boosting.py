@@ -583,7 +583,10 @@ class FastCGBMClassifier(TreesClassifier):
         self.train_score_, self.validation_score_ = train, validation
         self.trees_ = self.trees_.followed_by(new)
         self._gains = np.concatenate([self._gains, gains])
-        self._used_splits = arrays["used_splits"]
+        if not self.reuse_splits:  # nor the splits of rounds that were dropped
+            n_used = np.count_nonzero(new.feature[new.node_starts[:-1]] >= 0)
+            end = len(self._used_splits) + n_used
+            self._used_splits = arrays["used_splits"][:end]
         self.n_iter_ = len(self.trees_)
 
     # --- predict -----------------------------------------------------------
