@@ -1007,3 +1007,116 @@ def test_progress_tells_the_loss(data, monkeypatch):
     assert [done for done, _ in told] == [0, 1, 2, 3]
     for (_, text), score in zip(told, model.train_score_, strict=True):
         assert text == f"loss {-score:.4f}"
+
+
+# --- early stopping: odd cases --------------------------------------------------------
+
+
+def test_patience_may_be_a_numpy_number(data):
+    X, y = data
+    model = booster(30, early_stopping=True, n_iter_no_change=np.int64(2)).fit(X, y)
+    assert 0 < model.n_iter_ <= 30
+
+
+def test_a_scorer_gets_the_weights(data):
+    X, y = data
+    seen = []
+
+    def scorer(model, X, y, sample_weight=None):
+        seen.append(sample_weight)
+        return 0.0
+
+    weights = np.random.default_rng(0).uniform(1, 2, len(y))
+    model = booster(3, early_stopping=True, scoring=scorer, validation_fraction=50)
+    model.fit(X, y, sample_weight=weights)
+    ratios = np.sort(seen[0]) / np.sort(seen[0]).max()
+    assert len(ratios) == 50
+    assert all(np.isclose(r, weights / weights.max(), rtol=0.5).any() for r in ratios)
+    model.fit(X, y)
+    assert seen[-1] is None
+
+
+def test_class_weights_weigh_validation_rows(data):
+    X, y = data
+    classes = {label: label + 1.0 for label in np.unique(y)}
+    model = booster(3, early_stopping=True, class_weight=classes)
+    model.fit(X, y, X_val=X, y_val=y)
+    np.testing.assert_allclose(model.validation_score_, model.train_score_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "message"),
+    [
+        (lambda model, X, y: np.nan, "scoring gives nan"),
+        (lambda model, X, y: model.predict(X[:3]).sum(), "predictions of 3 rows"),
+    ],
+    ids=["nan", "a few rows"],
+)
+def test_scorers_that_make_no_sense(data, scorer, message):
+    X, y = data
+    with pytest.raises(ValueError, match=message):
+        booster(3, early_stopping=True, scoring=scorer).fit(X, y)
+
+
+def test_validation_scores_line_up_with_rounds(data):
+    X, y = data
+    model = booster(5, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=8).fit(X, y, X_val=X, y_val=y)
+    assert len(model.train_score_) == len(model.validation_score_) == 9
+    assert np.isnan(model.validation_score_[:6]).all()
+    np.testing.assert_allclose(model.validation_score_[6:], model.train_score_[6:])
+
+
+def test_splits_of_dropped_rounds_are_free_again(data):
+    X, y = data
+    parameters = {"reuse_splits": False, "max_candidates": 20}
+    model = booster(40, warm_start=True, early_stopping=True, **parameters)
+    half = len(y) // 2
+    model.fit(X[:half], y[:half], X_val=X[half:], y_val=y[half:])
+    n_rounds = model.n_iter_ + 5
+    model.set_params(early_stopping=False, n_estimators=n_rounds)
+    model.fit(X[:half], y[:half])
+    once = booster(n_rounds, **parameters).fit(X[:half], y[:half])
+    assert digest(model) == digest(once)
+
+
+# --- defaults that look at the data ---------------------------------------------------
+
+
+def test_few_informative_features_of_many():
+    X, y = make_classification(
+        4000, 600, n_informative=5, n_redundant=0, random_state=1
+    )
+    drawn = FastCGBMClassifier(60, learning_rate=0.1, random_state=0)
+    every = clone(drawn).set_params(max_features=None)
+    scores = [
+        m.fit(X[:2000], y[:2000]).score(X[2000:], y[2000:]) for m in (drawn, every)
+    ]
+    assert scores[0] > scores[1] - 0.02
+
+
+def test_few_rows_of_many_leaves_stay_small():
+    # Sums of leaves are bounded in memory, also with a leaf for nearly each row.
+    X = np.random.default_rng(0).normal(size=(3000, 3)).astype(np.float32)
+    y = np.arange(3000) % 60
+    model = booster(2, max_leaf_nodes=None, min_samples_leaf=1, l2_regularization=0.1)
+    model.fit(X, y)
+    assert model.trees_[0].n_leaves > 500
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_goss_draws_of_a_few_rows_too():
+    X = np.arange(9.0)[:, None]
+    y = (X[:, 0] > 4).astype(int)
+    model = booster(5, sampling="goss", min_samples_leaf=1, leaf_values="all").fit(X, y)
+    assert model.trees_.n_nodes > 5
+
+
+@pytest.mark.parametrize("weight", [1e50, 1e-50])
+def test_importances_with_any_weights(data, weight):
+    X, y = data
+    model = booster(l2_regularization=0.0)
+    weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), weight))
+    np.testing.assert_allclose(
+        weighted.feature_importances_, model.fit(X, y).feature_importances_, rtol=0.1
+    )

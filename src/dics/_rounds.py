@@ -24,6 +24,12 @@ def probabilities(scores: npt.NDArray[Any]) -> FloatArray:
     return wide
 
 
+def as_decision(scores: npt.NDArray[np.float32]) -> FloatArray:
+    """Scores as scikit-learn gives them: one column of margins is a vector."""
+    wide: FloatArray = scores.astype(np.float64)
+    return wide[:, 0] if wide.shape[1] == 1 else wide
+
+
 class CurrentModel(ClassifierMixin, BaseEstimator):
     """The model as it is during a fit, for a scorer: it knows the rows it is asked."""
 
@@ -35,12 +41,19 @@ class CurrentModel(ClassifierMixin, BaseEstimator):
     def classes_(self) -> Array:
         return self.classes
 
-    def decision_function(self, X: Any) -> FloatArray:  # noqa: ARG002
-        scores: FloatArray = self.scores.astype(np.float64)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+    def _scores_of(self, X: Any) -> npt.NDArray[np.float32]:
+        if len(X) != len(self.scores):
+            raise ValueError(
+                f"scoring asks for predictions of {len(X)} rows; during a fit there "
+                f"are only those of all {len(self.scores)} rows that are watched."
+            )
+        return self.scores
 
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: ARG002
-        return probabilities(self.scores)
+    def decision_function(self, X: Any) -> FloatArray:
+        return as_decision(self._scores_of(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        return probabilities(self._scores_of(X))
 
     def predict(self, X: Any) -> Array:
         predicted: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
@@ -92,9 +105,10 @@ class Rounds:
             self.validation.append(-validation_loss)
         if self.score is not None:
             watched[-1] = self.score()
+            if np.isnan(watched[-1]):
+                raise ValueError("scoring gives nan for the rows that are watched.")
         done = len(watched) - 1
-        best = watched[self.best_round]
-        if done > 0 and (watched[-1] > best + self.tol or not np.isfinite(best)):
+        if watched[-1] > watched[self.best_round] + self.tol:
             self.best_round = done
         self.progress.update(done, self._describe(train_loss, validation_loss))
         # A plain bool: the core takes no other, and the patience may be NumPy's.

@@ -71,7 +71,8 @@ def read_tree(
 ) -> Tree:
     if hasattr(estimator, "fit"):
         check_is_fitted(estimator)
-    if not hasattr(estimator, "trees_") or isinstance(estimator, type):
+    is_tree = hasattr(estimator, "trees_") and hasattr(estimator, "criterion")
+    if not is_tree or isinstance(estimator, type):
         raise TypeError(
             "decision_tree must be a fitted CGTreeClassifier, got "
             f"{reprlib.repr(estimator)} of type {type(estimator).__name__}"

@@ -38,7 +38,8 @@ class Trees:
     weight : float32 array
         Weight of the training rows in the node, in units of the mean weight of a row.
     leaf_values : float32 array of shape (n_mixed_leaves, n_classes)
-        Share of each class in each leaf of several classes.
+        Share of each class in each leaf of several classes. Of boosting: what each leaf
+        adds to the scores.
     node_starts : int64 array of shape (n_trees + 1,)
         Where the nodes of each tree begin.
     leaf_starts : int64 array of shape (n_trees + 1,)

@@ -16,6 +16,7 @@ namespace {
 // tasks: the same bits for any number of threads.
 constexpr std::int64_t kTaskRows = 1024;
 constexpr std::int64_t kMaxLeafSumTasks = 64;
+constexpr std::size_t kLeafSumBytes = std::size_t{32} << 20;  // of all tasks
 // Numbers (rows times outputs) below which no thread is woken.
 constexpr std::int64_t kParallelNumbers = 1 << 14;
 constexpr std::int64_t kParallelRows = 1 << 14;
@@ -159,18 +160,16 @@ class Booster {
         draw_splits(key);
         drawer_.draw(norms_.data(), combine(key, 1), drawn_);
         const double scale = quantize();
-        const std::int64_t n_drawn =
-            drawn_.all ? training_.codes.n_rows
-                       : static_cast<std::int64_t>(drawn_.rows.size());
+        const std::int64_t n_drawn = drawn_.size(training_.codes.n_rows);
         // A single output stands for two, whose gains are alike.
         const double gain_unit = (outputs_.n == 1 ? 1.0 : 0.5) / scale;
         const LeafwiseSettings limits{
             settings_.max_depth, settings_.max_leaf_nodes, settings_.min_samples_leaf,
             static_cast<float>(settings_.l2 * scale), settings_.min_gain / gain_unit};
-        const auto& nodes = grower_.grow(splits_, round_codes(),
-                                         drawn_.all ? nullptr : drawn_.rows.data(),
+        const auto& nodes = grower_.grow(splits_, round_codes(), drawn_.list(),
                                          values_.data(), n_drawn, total_, limits);
-        if (!settings_.reuse_splits && nodes[0].left >= 0)
+        // That NaN alone goes left is no split of the dictionary.
+        if (!settings_.reuse_splits && nodes[0].left >= 0 && nodes[0].threshold >= 0)
             remove(nodes[0]);
         flatten(nodes, gain_unit);
         find_leaves(training_.codes, leaf_.data());
@@ -186,10 +185,11 @@ class Booster {
     RoundCodes round_codes() {
         const auto n_features = static_cast<std::int64_t>(splits_.size());
         if (!looks_at_all() || row_codes_.empty()) {
-            const bool every = looks_at_all() || drawn_.all;
-            gather_codes(every ? nullptr : drawn_.rows.data(),
-                         every ? training_.codes.n_rows
-                               : static_cast<std::int64_t>(drawn_.rows.size()));
+            if (looks_at_all()) {
+                gather_codes(nullptr, training_.codes.n_rows);
+            } else {
+                gather_codes(drawn_.list(), drawn_.size(training_.codes.n_rows));
+            }
         }
         return {row_codes_.data(), n_features, looks_at_all()};
     }
@@ -230,8 +230,7 @@ class Booster {
     }
 
     void remove(const LeafwiseNode& root) {
-        const std::int64_t id =
-            dictionary_.offsets[root.feature] + std::max(0, root.threshold);
+        const std::int64_t id = dictionary_.offsets[root.feature] + root.threshold;
         removed_[static_cast<std::size_t>(id)] = true;
         used_.push_back(id);
     }
@@ -287,9 +286,7 @@ class Booster {
     // Gradients of the drawn rows as whole numbers, exact to add and subtract. Returns
     // how many of them make one.
     double quantize() {
-        const std::int64_t n = drawn_.all
-                                   ? training_.codes.n_rows
-                                   : static_cast<std::int64_t>(drawn_.rows.size());
+        const std::int64_t n = drawn_.size(training_.codes.n_rows);
         factors_.resize(static_cast<std::size_t>(n));
         double largest = 0, sum = 0;
         for (std::int64_t i = 0; i < n; ++i) {
@@ -524,9 +521,11 @@ class Booster {
             2 * n_leaves * static_cast<std::size_t>(outputs_.stride);
         const std::size_t n_labels =
             n_leaves * static_cast<std::size_t>(settings_.n_classes);
-        const Chunks chunks{
-            n_rows,
-            std::max(kTaskRows, (n_rows + kMaxLeafSumTasks - 1) / kMaxLeafSumTasks)};
+        const std::size_t task_bytes = (size + n_labels) * sizeof(double);
+        const std::int64_t n_tasks = std::clamp<std::int64_t>(
+            static_cast<std::int64_t>(kLeafSumBytes / task_bytes), 1, kMaxLeafSumTasks);
+        const Chunks chunks{n_rows,
+                            std::max(kTaskRows, (n_rows + n_tasks - 1) / n_tasks)};
         const auto n_chunks = static_cast<std::size_t>(chunks.count());
         sums_.assign(size * n_chunks, 0.0);
         label_sums_.assign(n_labels * n_chunks, 0.0);

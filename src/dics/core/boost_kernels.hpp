@@ -75,14 +75,15 @@ struct FillArgs {
 // The best cut of one feature by its histogram.
 struct GainArgs {
     const std::int32_t* hist;   // [n_thresholds + 2][cells]; the last bin is NaN's
-    const std::int32_t* total;  // [cells] of the node
+    const std::int32_t* total;  // [cells] of the node, and a register of padding
     int n_thresholds;
     const std::int32_t* candidates;  // rising; null: all thresholds
     int n_candidates;
     int n_outputs, cells;
     float l2;  // in the units of the histogram
     std::int32_t min_rows;
-    float* scratch;  // 3 * (kMaxThresholds + 1 + kLanes) floats
+    // 3 * (kMaxThresholds + 1 + kLanes) or 2 * (cells + kLanes) floats, what is more.
+    float* scratch;
 };
 
 // Thresholds lo..hi part the rows in the same place; see Cut in kernels.hpp.

@@ -7,8 +7,9 @@
 #include <queue>
 #include <vector>
 
-#include "boost.hpp"
 #include "boost_kernels.hpp"
+#include "matrix.hpp"
+#include "team.hpp"
 
 namespace dics {
 
@@ -313,6 +314,7 @@ class LeafwiseGrower {
             }
         }
         release(node);
+        node.total = {};  // of a leaf for good
     }
 
     std::vector<std::int32_t> left_total(const LeafwiseNode& node,

@@ -24,6 +24,10 @@ struct DrawnRows {
     std::vector<std::uint32_t> rows;
     std::vector<float> factors;
 
+    std::int64_t size(std::int64_t n_rows) const {
+        return all ? n_rows : static_cast<std::int64_t>(rows.size());
+    }
+    const std::uint32_t* list() const { return all ? nullptr : rows.data(); }
     void clear(bool every) {
         all = every;
         rows.clear();
@@ -90,8 +94,13 @@ class RowDrawer {
     // The longest a N, and b N of the others, each of which stands for (1 - a) / b.
     // Equals go by the lower row.
     void draw_goss(const float* norms, std::uint64_t key, DrawnRows& drawn) {
-        const auto n_top = static_cast<std::int64_t>(draw_.top_rate * n_rows_);
-        const auto n_other = static_cast<std::int64_t>(draw_.other_rate * n_rows_);
+        // Of a few rows too, some of each kind that is asked for.
+        auto share = [&](double rate) {
+            return std::max<std::int64_t>(static_cast<std::int64_t>(rate * n_rows_),
+                                          rate > 0);
+        };
+        const std::int64_t n_top = share(draw_.top_rate);
+        const std::int64_t n_other = share(draw_.other_rate);
         if (n_top + n_other == 0 || n_top + n_other >= n_rows_)
             return drawn.clear(true);
         // Lengths are not negative: their bits rise with them.
