@@ -1112,11 +1112,11 @@ def test_goss_draws_of_a_few_rows_too():
     assert model.trees_.n_nodes > 5
 
 
-@pytest.mark.parametrize("weight", [1e50, 1e-50])
+@pytest.mark.parametrize("weight", [2.0**166, 2.0**-166])
 def test_importances_with_any_weights(data, weight):
     X, y = data
     model = booster(l2_regularization=0.0)
     weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), weight))
     np.testing.assert_allclose(
-        weighted.feature_importances_, model.fit(X, y).feature_importances_, rtol=0.1
+        weighted.feature_importances_, model.fit(X, y).feature_importances_
     )
