@@ -95,6 +95,8 @@ def forest_table(
     return markdown_table(columns, cells)
 
 
+N_ROUNDS = 100  # of the peers, if a result doesn't say
+
 CURVES = """\
 ![Test accuracy over fit time, a panel for each set, with a logarithmic time
 axis](docs/images/boosting.png)"""
@@ -154,7 +156,9 @@ def reach_table(rows: Sequence[dict[str, Any]], peers: dict[str, str]) -> str:
 
 def show_peer(peer: dict[str, Any]) -> str:
     """Show the time of a peer; a dagger if it was kept from another run."""
-    return f"{show_seconds(peer['seconds'])}†" if peer["kept"] else show_fit(peer)
+    text = f"{show_seconds(peer['seconds'])}†" if peer["kept"] else show_fit(peer)
+    rounds = peer.get("rounds", N_ROUNDS)
+    return text if rounds == N_ROUNDS else f"{text} ({rounds} rounds)"
 
 
 def notes_on_peers(rows: Sequence[dict[str, Any]]) -> str:
@@ -162,6 +166,11 @@ def notes_on_peers(rows: Sequence[dict[str, Any]]) -> str:
     notes = [REACH_NOTE]
     if any(peer["runs"] == 1 and not peer["kept"] for peer in found):
         notes.append("*: run once, because it takes long.")
+    if any(peer.get("rounds", N_ROUNDS) < N_ROUNDS for peer in found):
+        notes.append(
+            "(10 rounds): stopped there, because all of them take half an hour and "
+            "more; its accuracy is that of 10 rounds."
+        )
     dates = sorted({peer["date"] for peer in found if peer["kept"]})
     if dates:
         notes.append(f"†: run once on the same machine, {' and '.join(dates)}.")
