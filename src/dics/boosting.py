@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import math
 import warnings
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,19 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
+from dics._boosting_defaults import (
+    auto_features,
+    auto_rate,
+    auto_sampling,
+    auto_thresholds,
+)
+from dics._boosting_rows import (
+    CodedRows,
+    Parts,
+    Validation,
+    hold_out,
+    weight_unit,
+)
 from dics._classifier import NO_LIMIT, TreesClassifier, as_feature_count
 from dics._progress import Progress
 from dics._rounds import CurrentModel, Rounds, as_decision, probabilities
@@ -33,41 +45,13 @@ from dics.candidates import (
     BaseCandidates,
     CentroidCandidates,
     TrainingData,
-    auto_budget,
     fit_candidates,
 )
 from dics.dictionary import encode
 from dics.trees import NODE, Trees
 
-# Learning rates, and for two classes. Accuracy and log-loss less LightGBM's (defaults):
-# five sets of two classes have +0.0034 and -0.010 after 200 rounds of 0.05, +0.0048 and
-# -0.011 of 0.1, but magic's loss goes from +0.001 to +0.015. Four sets of more classes
-# have +0.0042, +0.0078 and +0.0074 of accuracy after 300 rounds of 0.1, 0.15 and 0.2;
-# with 0.2 helena_part is worse by 0.01 and 0.3 (2026-11).
-AUTO_RATE = 0.15
-AUTO_RATE_OF_TWO = 0.04
-# For two classes and few rows: the log-loss of spambase (3,450 rows) is 0.124 instead
-# of 0.141, of breast_cancer 0.126 instead of 0.134, with the same accuracy (2026-11).
-AUTO_RATE_OF_FEW = 0.02
-FEW_ROWS = 10_000
 # Names of what the core computes itself.
 LOSSES = ("loss", "neg_log_loss")
-# Rows from which "auto" draws some of them for each round, and rows times outputs:
-# with few outputs other work outweighs what drawing saves. Measured, 300 rounds against
-# all rows: adult (37,000 rows, 2 classes) loses 0.002 of accuracy for a fifth of the
-# time; otto (46,000, 9 classes) loses 0.001 and takes less than half (2026-11).
-SAMPLED_ROWS = 20_000
-SAMPLED_NUMBERS = 100_000
-# Features that "auto" draws for each round, at least; how many there must be for it to
-# draw half of them for few rows: not so few that a tree could no longer join any two,
-# not so many that the few that tell something would often be missed.
-AUTO_FEATURES = 100
-LEAST_HALVED, MOST_HALVED = 8, 64
-# Numbers of all features, rows and outputs that a round may add up for its first node.
-ROUND_NUMBERS = 20e6
-# Thresholds of each feature times classes, and at least how many.
-THRESHOLDS_BY_CLASSES = 8192
-LEAST_THRESHOLDS = 32
 # Probability that a class without any weight begins with.
 LEAST_PRIOR = 1e-9
 LANES = 8  # floats in a register: rows of scores are padded to whole ones
@@ -148,8 +132,8 @@ class FastCGBMClassifier(TreesClassifier):
         Weights of the classes.
     candidates : CentroidCandidates, QuantileCandidates or None, default=None
         Source of the thresholds, cloned before use; None means
-        ``CentroidCandidates()``. Its `n_jobs` gives way to this one's, and so does a
-        `random_state` of None.
+        ``CentroidCandidates()``, with fewer thresholds for more than 32 classes. Its
+        `n_jobs` gives way to this one's, and so does a `random_state` of None.
     warm_start : bool, default=False
         Keep the rounds of the last fit and only add those that `n_estimators` asks for
         in addition. On the same data, the result is that of one fit.
@@ -529,11 +513,9 @@ class FastCGBMClassifier(TreesClassifier):
         return arrays
 
     def _step_factor(self, n_rows: int) -> float:
-        if self.learning_rate != "auto":
-            return float(self.learning_rate)
-        if self.n_classes_ > 2:
-            return AUTO_RATE
-        return AUTO_RATE_OF_FEW if n_rows < FEW_ROWS else AUTO_RATE_OF_TWO
+        if self.learning_rate == "auto":
+            return auto_rate(n_rows, self.n_classes_)
+        return float(self.learning_rate)
 
     def _n_features_drawn(self, n_rows: int, n_features: int) -> int:
         if self.max_features == "auto":
@@ -544,10 +526,10 @@ class FastCGBMClassifier(TreesClassifier):
         return as_feature_count(self.max_features, n_features)
 
     def _row_sampling(self, n_rows: int) -> str:
-        if self.sampling == "auto":
-            costly = n_rows * (self.n_classes_ - 1) >= SAMPLED_NUMBERS
-            return "mvs" if n_rows >= SAMPLED_ROWS and costly else "none"
-        return self.sampling or "none"
+        sampling = self.sampling
+        if sampling == "auto":
+            sampling = auto_sampling(n_rows, self.n_classes_)
+        return sampling or "none"
 
     def _coded(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""
@@ -770,73 +752,6 @@ class FastCGBMClassifier(TreesClassifier):
         return counts
 
 
-class Validation(NamedTuple):
-    """Validation rows that were given, with the numbers of their classes."""
-
-    X: Array
-    labels: npt.NDArray[np.uint32]
-    weights: FloatArray | None  # of their classes
-
-
-class Parts(NamedTuple):
-    """Which rows are for training and which for validation; None: all, or none."""
-
-    training: npt.NDArray[np.intp] | None
-    validation: npt.NDArray[np.intp] | None
-    weights: FloatArray | None  # zero for rows that aren't for training
-
-
-class CodedRows(NamedTuple):
-    """Rows as the core wants them."""
-
-    codes: npt.NDArray[np.uint8]
-    labels: npt.NDArray[np.uint32]
-    weights: npt.NDArray[np.float32] | None
-    scores: npt.NDArray[np.float32]
-
-    def take(self, rows: npt.NDArray[np.intp] | None) -> CodedRows:
-        """Return some of the rows, or (None) all."""
-        if rows is None:
-            return self
-        columns = self.codes.reshape(-1, len(self.labels))
-        return CodedRows(
-            np.ascontiguousarray(columns[:, rows]).ravel(),
-            self.labels[rows],
-            None if self.weights is None else self.weights[rows],
-            self.scores[rows],
-        )
-
-
-def auto_features(n_rows: int, n_features: int, n_numbers: float) -> int:
-    """Features drawn for each round: all if few, and more of more.
-
-    At least as many as a round can have without being slow (`n_numbers` is what it adds
-    up for each): where 5 of 1,000 features tell something and rows are 3,000, drawing
-    126 of them costs 10 points (2026-11).
-
-    CIFAR-10 (3,072 features), 200 rounds: 0.509 in 2.9 s with 100 a round, 0.518 in
-    6.9 s with 221 (this rule) and 0.519 in 11 s with 384. Of few rows, half of the
-    features part trees from one another: accuracy and log-loss of wine go from 0.956
-    and 0.132 to 0.969 and 0.084, of digits from 0.969 and 0.105 to 0.970 and 0.092; but
-    electricity (34,000 rows) loses a point (2026-11).
-    """
-    affordable = int(ROUND_NUMBERS / n_numbers)
-    most = max(AUTO_FEATURES, 4 * math.isqrt(n_features), affordable)
-    if n_rows < FEW_ROWS and n_features <= MOST_HALVED:
-        most = min(most, max(LEAST_HALVED, n_features // 2))
-    return min(n_features, most)
-
-
-def auto_thresholds(data: TrainingData) -> int | str:
-    """Thresholds of each feature; fewer for many classes, whose histograms are wide.
-
-    helena_part (100 classes), 100 rounds: accuracy and log-loss 0.343 and 2.793 with
-    254 thresholds, 0.345 and 2.783 with 81, in half the time (2026-11).
-    """
-    most = max(LEAST_THRESHOLDS, THRESHOLDS_BY_CLASSES // data.n_classes)
-    return most if most < auto_budget(data.X.shape[1]) else "auto"
-
-
 def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> FloatArray:
     """Join scores of two fits, of which one may have had no validation rows."""
     if len(before) == len(after) == 0:
@@ -844,42 +759,6 @@ def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> Float
     if len(before) == 0:
         before = np.full(n_before, np.nan)
     return np.concatenate([before, after])
-
-
-def hold_out(
-    rows: npt.NDArray[np.intp],
-    labels: npt.NDArray[np.uint32] | None,
-    size: Any,
-    seed: int,
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Part rows into those kept and those held out, each class alike if it can be."""
-    # Not at the top: slow to import, and few need it.
-    from sklearn.model_selection import train_test_split
-
-    assert labels is not None
-    n_held = int(size if isinstance(size, Integral) else np.ceil(size * len(rows)))
-    if n_held >= len(rows):
-        raise ValueError(
-            f"validation_fraction={size!r} of {len(rows)} rows leaves none for "
-            "training."
-        )
-    counts = np.unique(labels[rows], return_counts=True)[1]
-    alike = counts.min() > 1 and min(n_held, len(rows) - n_held) >= len(counts)
-    kept, held = train_test_split(
-        rows,
-        test_size=n_held,
-        random_state=seed % 2**32,
-        stratify=labels[rows] if alike else None,
-    )
-    return np.sort(kept), np.sort(held)
-
-
-def weight_unit(weights: FloatArray | None) -> float:
-    """Power of two that brings the weights near one: they are float32 in the core."""
-    if weights is None:
-        return 1.0
-    exponent = int(np.frexp(weights.max())[1])
-    return float(np.ldexp(1.0, -exponent))
 
 
 def no_trees(n_outputs: int) -> Trees:

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <deque>
 
-#include "candidate_draw.hpp"
 #include "leafwise.hpp"
 #include "random.hpp"
 

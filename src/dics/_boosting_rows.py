@@ -1,0 +1,84 @@
+"""Rows of boosting: which are for training, which for validation, and their codes."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dics._validation import Array, FloatArray
+
+
+class Validation(NamedTuple):
+    """Validation rows that were given, with the numbers of their classes."""
+
+    X: Array
+    labels: npt.NDArray[np.uint32]
+    weights: FloatArray | None  # of their classes
+
+
+class Parts(NamedTuple):
+    """Which rows are for training and which for validation; None: all, or none."""
+
+    training: npt.NDArray[np.intp] | None
+    validation: npt.NDArray[np.intp] | None
+    weights: FloatArray | None  # zero for rows that aren't for training
+
+
+class CodedRows(NamedTuple):
+    """Rows as the core wants them."""
+
+    codes: npt.NDArray[np.uint8]
+    labels: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.float32] | None
+    scores: npt.NDArray[np.float32]
+
+    def take(self, rows: npt.NDArray[np.intp] | None) -> CodedRows:
+        """Return some of the rows, or (None) all."""
+        if rows is None:
+            return self
+        columns = self.codes.reshape(-1, len(self.labels))
+        return CodedRows(
+            np.ascontiguousarray(columns[:, rows]).ravel(),
+            self.labels[rows],
+            None if self.weights is None else self.weights[rows],
+            self.scores[rows],
+        )
+
+
+def hold_out(
+    rows: npt.NDArray[np.intp],
+    labels: npt.NDArray[np.uint32] | None,
+    size: Any,
+    seed: int,
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Part rows into those kept and those held out, each class alike if it can be."""
+    # Not at the top: slow to import, and few need it.
+    from sklearn.model_selection import train_test_split
+
+    assert labels is not None
+    n_held = int(size if isinstance(size, Integral) else np.ceil(size * len(rows)))
+    if n_held >= len(rows):
+        raise ValueError(
+            f"validation_fraction={size!r} of {len(rows)} rows leaves none for "
+            "training."
+        )
+    counts = np.unique(labels[rows], return_counts=True)[1]
+    alike = counts.min() > 1 and min(n_held, len(rows) - n_held) >= len(counts)
+    kept, held = train_test_split(
+        rows,
+        test_size=n_held,
+        random_state=seed % 2**32,
+        stratify=labels[rows] if alike else None,
+    )
+    return np.sort(kept), np.sort(held)
+
+
+def weight_unit(weights: FloatArray | None) -> float:
+    """Power of two that brings the weights near one: they are float32 in the core."""
+    if weights is None:
+        return 1.0
+    exponent = int(np.frexp(weights.max())[1])
+    return float(np.ldexp(1.0, -exponent))
