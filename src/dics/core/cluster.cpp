@@ -19,6 +19,7 @@ constexpr std::int64_t kMeasureChunkRows = 512;
 constexpr int kRowsAtOnce = 8;            // prepared rows that stay in L2 for wide data
 constexpr std::int64_t kStartRows = 256;  // they are copied: 1 MB for 1000 features
 constexpr std::int64_t kParallelValues = 1 << 17;
+constexpr double kLeastShare = 0.01;  // of the rows of the largest cluster
 
 std::int64_t padded(std::int64_t n) { return (n + 7) / 8 * 8; }
 
@@ -325,6 +326,45 @@ void move_centers(Centers& centers, std::vector<double>& seen,
     centers.update_norms();
 }
 
+// A row of the batch that isn't taken, unless luck is against it.
+std::uint32_t free_row(Stream& stream, const Rows& batch, const Rows& taken) {
+    std::uint32_t row = 0;
+    for (int attempt = 0; attempt < 8; ++attempt) {
+        row = batch[stream.below(batch.size())];
+        if (std::find(taken.begin(), taken.end(), row) == taken.end())
+            break;
+    }
+    return row;
+}
+
+// Puts centers that hardly get any rows elsewhere: on rows of the batch, with the weight
+// of the smallest of the others. Far from the mean of everything, a single row is the
+// nearest center of no other one when there are many features (CIFAR-10: 1 to 2 of 10
+// clusters stayed empty; the boundaries of the others kept 96.7 % of the exhaustive
+// gain at depth 8, those of all 10 keep 97.4 %; 2026-11).
+template <class T>
+void replace_small(Centers& centers, std::vector<double>& seen,
+                   const Preparation<T>& prepare, const Rows& batch,
+                   std::uint64_t key) {
+    const double least = kLeastShare * *std::max_element(seen.begin(), seen.end());
+    double smallest_kept = std::numeric_limits<double>::max();
+    for (double weight : seen) {
+        if (weight >= least)
+            smallest_kept = std::min(smallest_kept, weight);
+    }
+    Stream stream(key);
+    Rows taken;
+    for (int c = 0; c < centers.count; ++c) {
+        if (seen[static_cast<std::size_t>(c)] >= least)
+            continue;
+        const auto row = free_row(stream, batch, taken);
+        taken.push_back(row);
+        prepare.row(row, centers.at(c));
+        seen[static_cast<std::size_t>(c)] = smallest_kept;
+    }
+    centers.update_norms();
+}
+
 // The centroids summed up at [first, last) of each part.
 Centroids measured(const std::vector<ClusterSums>& parts, int first, int last,
                    const Moments& moments, std::int64_t stride, bool standardize) {
@@ -422,9 +462,12 @@ Clusters cluster_rows(const Matrix<T>& X, const double* weights,
     std::vector<double> seen(static_cast<std::size_t>(centers.count), 0.0);
     for (int step = 0; step < (centers.count > 0 ? s.n_steps : 0); ++step) {
         const auto key = combine(s.seed, 16 + static_cast<std::uint64_t>(step));
-        sum_clusters(prepare, drawn_rows(pool, key, s.batch_size), weights, nullptr, 0,
-                     centers, kChunkRows, unit_weight, team, parts);
+        const Rows batch = drawn_rows(pool, key, s.batch_size);
+        sum_clusters(prepare, batch, weights, nullptr, 0, centers, kChunkRows,
+                     unit_weight, team, parts);
         move_centers(centers, seen, parts);
+        if (step < s.n_steps / 2)
+            replace_small(centers, seen, prepare, batch, combine(key, 1));
     }
     parts.clear();
     sum_clusters(prepare, drawn_rows(pool, combine(s.seed, 4), s.measure_rows), weights,
