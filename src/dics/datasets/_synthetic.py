@@ -72,10 +72,7 @@ def make_paper_synthetic(
         X *= np.float32(np.sqrt(1 - rho))
         common = rng.standard_normal((n_samples, 1), dtype=np.float32)
         X += np.float32(np.sqrt(rho)) * common
-    parts = np.split(
-        rng.permutation(n_features),
-        np.cumsum([n_features // 2, n_features // 4, n_features // 8]),
-    )
+    parts = _draw_parts(rng, n_features)
     n_weights = n_classes if class_weights == "per_class" else 1
     weights = [_draw_weights(rng, parts) for _ in range(n_weights)]
     offsets = rng.standard_normal(n_classes)
@@ -88,6 +85,14 @@ def make_paper_synthetic(
         scores = scores + offsets
         y[rows] = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
     return X, y
+
+
+def _draw_parts(
+    rng: np.random.Generator, n_features: int
+) -> list[npt.NDArray[np.intp]]:
+    """Partition the features: linear, sine, square, pairs."""
+    sizes = [n_features // 2, n_features // 4, n_features // 8]
+    return np.split(rng.permutation(n_features), np.cumsum(sizes))
 
 
 def _draw_weights(

@@ -1,0 +1,292 @@
+"""The real data sets of the paper."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.datasets import fetch_openml
+from sklearn.model_selection import train_test_split
+
+from dics._validation import Array
+from dics.datasets._files import (
+    DATA_VARIABLE,
+    BadDatasetError,
+    DatasetNotFoundError,
+    Labelled,
+    check_labelled,
+    data_dir_from,
+    file_of,
+    read_npz,
+)
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """What a set should be, and where it is on OpenML."""
+
+    name: str
+    n_rows: int
+    n_features: int
+    n_classes: int
+    openml_id: int
+    # Official split: so many leading rows train, with equally many of each class or
+    # not. None: a quarter is held out.
+    n_train: int | None = None
+    balanced: bool = False
+    dtype: str = "float32"  # what OpenML's numbers are turned into; pixels fit a byte
+    target: str = "default-target"
+    note: str = ""
+
+
+_SPECS = {
+    spec.name: spec
+    for spec in (
+        _Spec("helena", 65_196, 27, 100, 41169),
+        _Spec("spambase", 4_601, 57, 2, 44),
+        _Spec("santander", 200_000, 200, 2, 45566, target="target"),
+        _Spec("cifar10", 60_000, 3_072, 10, 40927, 50_000, True, "uint8"),
+        _Spec("mnist", 70_000, 784, 10, 554, 60_000, False, "uint8"),
+        _Spec("fashion_mnist", 70_000, 784, 10, 40996, 60_000, True, "uint8"),
+    )
+}
+# Files that are taken if the set itself isn't there.
+_STAND_INS = {
+    "helena": replace(
+        _SPECS["helena"],
+        name="helena_part",
+        n_rows=19_559,
+        note="30 % of Helena (helena_part); not comparable with figures for the whole "
+        "set",
+    )
+}
+# Where to get a set by hand, beside OpenML.
+_BY_HAND = {
+    "santander": "The set is train.csv of Kaggle's competition "
+    "santander-customer-transaction-prediction: X is its columns var_0 to var_199, y "
+    "its column target. "
+}
+
+DATASET_NAMES = tuple(_SPECS)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set, parted into training and test rows.
+
+    Attributes
+    ----------
+    name : str
+    X_train, X_test : ndarray of shape (n_rows, n_features)
+        In the type of the file; views of one array where the split is official.
+    y_train, y_test : ndarray of shape (n_rows,), int64
+        Classes 0..K-1.
+    source : {"file", "OpenML"}
+        Where it was taken from.
+    note : str
+        What a reader of figures for this set has to know; mostly empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dics.datasets import Dataset
+    >>> X, y = np.eye(4), np.array([0, 1, 2, 1])
+    >>> data = Dataset("toy", X[:3], X[3:], y[:3], y[3:], source="file")
+    >>> data.shape, data.n_classes
+    ((4, 4), 3)
+    """
+
+    name: str
+    X_train: Array
+    X_test: Array
+    y_train: npt.NDArray[np.int64]
+    y_test: npt.NDArray[np.int64]
+    source: str
+    note: str = ""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows of both parts together, and features."""
+        return len(self.X_train) + len(self.X_test), self.n_features
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X_train.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes in both parts."""
+        return int(max(self.y_train.max(), self.y_test.max())) + 1
+
+
+def load_dataset(
+    name: str,
+    data_dir: str | os.PathLike[str] | None = None,
+    *,
+    random_state: Any = 0,
+) -> Dataset:
+    """Load a real data set of the paper with its split into training and test rows.
+
+    The set is read from ``<data_dir>/<name>/<name>.npz``, a file with arrays X and y
+    (0..K-1). Without `data_dir` the directory is the one that the environment variable
+    ``DICS_DATA_DIR`` names; if there is none, or it lacks the file, the set comes from
+    OpenML through scikit-learn, which keeps a copy in its own cache. With `data_dir`
+    nothing is ever downloaded. A file that isn't what it should be is an error and
+    never passed over.
+
+    In place of Helena, a directory without it may have ``helena_part``, 30 % of it;
+    `note` says so then.
+
+    Parameters
+    ----------
+    name : {"helena", "spambase", "santander", "cifar10", "mnist", "fashion_mnist"}
+    data_dir : str or path, default=None
+        Directory of the files; None for ``DICS_DATA_DIR``, then OpenML.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the quarter of the rows that is held out for testing. CIFAR-10 (50000
+        training rows), MNIST and Fashion-MNIST (60000) have an official split instead.
+
+    Returns
+    -------
+    data : Dataset
+
+    Raises
+    ------
+    ValueError
+        If there is no set of that name.
+    DatasetNotFoundError
+        If the set could be had neither from a file nor from OpenML.
+    BadDatasetError
+        If what was found isn't the set.
+
+    Examples
+    --------
+    >>> from dics.datasets import load_dataset
+    >>> data = load_dataset("spambase")  # doctest: +SKIP
+    >>> data.shape, data.n_classes  # doctest: +SKIP
+    ((4601, 57), 2)
+    >>> load_dataset("iris")
+    Traceback (most recent call last):
+        ...
+    ValueError: there is no data set 'iris'; choose among helena, spambase, ...
+    """
+    if name not in _SPECS:
+        raise ValueError(
+            f"there is no data set {name!r}; choose among {', '.join(_SPECS)}"
+        )
+    spec = _SPECS[name]
+    directory = data_dir_from(data_dir)
+    found = _from_files(spec, directory) if directory is not None else None
+    if found is not None:
+        return _split(*found, "file", random_state)
+    if data_dir is not None:
+        raise DatasetNotFoundError(_what_to_do(spec, directory))
+    return _split(spec, _from_openml(spec, directory), "OpenML", random_state)
+
+
+def _from_files(spec: _Spec, directory: Path) -> tuple[_Spec, Labelled] | None:
+    """Read the file of a set or of its stand-in, whichever is there."""
+    for wanted in (spec, _STAND_INS.get(spec.name)):
+        if wanted is not None and file_of(directory, wanted.name).is_file():
+            file = file_of(directory, wanted.name)
+            data = read_npz(file)
+            _check_against(wanted, data, str(file))
+            return wanted, data
+    return None
+
+
+def _from_openml(spec: _Spec, directory: Path | None) -> Labelled:
+    try:
+        bunch = fetch_openml(
+            data_id=spec.openml_id, target_column=spec.target, as_frame=False
+        )
+    # No network, no such page, a broken download.
+    except (OSError, ValueError, EOFError, HTTPException) as error:
+        raise DatasetNotFoundError(
+            f"{_what_to_do(spec, directory)} OpenML was tried as well (data set "
+            f"{spec.openml_id}), but failed: {type(error).__name__}: {error}"
+        ) from error
+    except ImportError as error:
+        raise DatasetNotFoundError(
+            f"{_what_to_do(spec, directory)} OpenML needs pandas: pip install pandas"
+        ) from error
+    origin = f"OpenML data set {spec.openml_id} ({spec.name})"
+    X = _narrow(np.asarray(bunch.data), spec.dtype, origin)
+    data = check_labelled(X, _numbered(np.asarray(bunch.target)), origin)
+    _check_against(spec, data, origin)
+    return data
+
+
+def _narrow(X: Array, dtype: str, origin: str) -> Array:
+    """Turn OpenML's numbers into the type that the files have."""
+    try:
+        narrow = X.astype(dtype)
+    except (TypeError, ValueError) as error:
+        raise BadDatasetError(f"{origin}: X isn't numbers: {error}") from error
+    if dtype == "uint8" and not np.array_equal(narrow, X):
+        raise BadDatasetError(f"{origin}: X should hold whole numbers 0..255")
+    return narrow
+
+
+def _numbered(target: Array) -> npt.NDArray[np.intp]:
+    """Give the classes numbers; those that are numbers as text keep their order."""
+    try:
+        target = target.astype(np.float64)
+    except (TypeError, ValueError):
+        target = target.astype(str)
+    return np.unique(target, return_inverse=True)[1]
+
+
+def _check_against(spec: _Spec, data: Labelled, origin: str) -> None:
+    """Make sure that data have the size of the set, and the order of its rows."""
+    expected = (spec.n_rows, spec.n_features, spec.n_classes)
+    found = (*data.X.shape, int(data.y.max(initial=-1)) + 1)
+    if found != expected:
+        raise BadDatasetError(
+            f"{origin}: {spec.name} should have {_size(expected)}; this has "
+            f"{_size(found)}"
+        )
+    # Shuffled rows would give a split that isn't the official one.
+    if spec.balanced and len(set(np.bincount(data.y[: spec.n_train]).tolist())) > 1:
+        raise BadDatasetError(
+            f"{origin}: the first {spec.n_train} rows should be the training rows, "
+            "with equally many of each class; these are in another order"
+        )
+
+
+def _size(size: tuple[int, ...]) -> str:
+    rows, features, classes = size
+    return f"{rows} rows, {features} features and {classes} classes"
+
+
+def _split(spec: _Spec, data: Labelled, source: str, random_state: Any) -> Dataset:
+    X, y, n = data.X, data.y, spec.n_train
+    if n is not None:
+        X_train, X_test, y_train, y_test = X[:n], X[n:], y[:n], y[n:]
+    else:
+        X_train, X_test, y_train, y_test = train_test_split(
+            X, y, test_size=0.25, random_state=random_state
+        )
+    return Dataset(spec.name, X_train, X_test, y_train, y_test, source, spec.note)
+
+
+def _what_to_do(spec: _Spec, directory: Path | None) -> str:
+    """Say which file was looked for, and how to provide it."""
+    by_hand = _BY_HAND.get(spec.name, "")
+    if directory is None:
+        return (
+            f"{spec.name}: no file, as {DATA_VARIABLE} is not set. {by_hand}Set it, or "
+            f"data_dir, to a directory with {spec.name}/{spec.name}.npz (arrays X and "
+            "y, y in 0..K-1)."
+        )
+    return (
+        f"{spec.name}: there is no {file_of(directory, spec.name)}. {by_hand}Put the "
+        "set there (arrays X and y, y in 0..K-1, written by numpy.savez_compressed), "
+        f"or name another directory by data_dir or {DATA_VARIABLE}."
+    )
