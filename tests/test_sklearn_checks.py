@@ -10,6 +10,7 @@ from dics import (
     FastCGBMClassifier,
     QuantileCandidates,
 )
+from dics.baselines import BDTKSClassifier
 
 
 def expected_failed_checks(estimator):
@@ -76,6 +77,8 @@ def expected_failed_checks(estimator):
         CentroidCandidates(),
         CentroidCandidates.paper(),
         QuantileCandidates(),
+        BDTKSClassifier(),
+        BDTKSClassifier(reg_lambda=0.1),
     ],
     expected_failed_checks=expected_failed_checks,
 )

@@ -56,12 +56,12 @@ class Targets(NamedTuple):
     labels: npt.NDArray[np.uint32]
 
 
-def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
+def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -> Array:
     """Return X as a 2-D array of float32, float64 or uint8; no copy if it is one.
 
-    NaN and infinities are allowed, so X isn't read here.
+    NaN and infinities are allowed unless X is to be `finite`, so X isn't read here.
     """
-    if not reset and _is_plain(estimator, X):
+    if not reset and not finite and _is_plain(estimator, X):
         checked = X
     else:
         narrow = str(getattr(X, "dtype", "")) in NARROW_KINDS
@@ -72,7 +72,7 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
                 X,
                 reset=reset,
                 dtype=[first, np.float32, np.float64, np.uint8],
-                ensure_all_finite=False,
+                ensure_all_finite=finite,
             )
     array = np.asarray(checked)  # nanobind takes no subclass such as memmap
     if not array.dtype.isnative:
