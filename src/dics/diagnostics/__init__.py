@@ -1,0 +1,30 @@
+"""How good the splits of a dictionary are beside those of an exhaustive search."""
+
+from dics.diagnostics._depth import (
+    DepthComparison,
+    DepthGain,
+    compare_by_depth,
+    gain_by_depth,
+)
+from dics.diagnostics._root import RootSplitGap, root_split_gap
+from dics.diagnostics._splits import (
+    Split,
+    SplitComparison,
+    compare_root_splits,
+    compare_splits,
+    gap_bound,
+)
+
+__all__ = [
+    "DepthComparison",
+    "DepthGain",
+    "RootSplitGap",
+    "Split",
+    "SplitComparison",
+    "compare_by_depth",
+    "compare_root_splits",
+    "compare_splits",
+    "gain_by_depth",
+    "gap_bound",
+    "root_split_gap",
+]

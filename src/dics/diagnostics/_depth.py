@@ -1,0 +1,156 @@
+"""What the splits of a tree gain, depth by depth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dics._validation import FloatArray
+from dics.diagnostics._fitted import Nodes, nodes_of
+
+
+@dataclass(frozen=True)
+class DepthGain:
+    """What the splits of one depth gain, in Gini impurity.
+
+    Attributes
+    ----------
+    depth : int
+        From 1, the root.
+    n_splits : int
+        Nodes of that depth that are split.
+    mean_gain : float
+        Mean gain of their splits, each relative to its own node.
+    weighted_gain : float
+        Sum of the gains, each times the share of all training rows in its node.
+    cumulative_gain : float
+        Sum of `weighted_gain` down to that depth.
+    """
+
+    depth: int
+    n_splits: int
+    mean_gain: float
+    weighted_gain: float
+    cumulative_gain: float
+
+
+@dataclass(frozen=True)
+class DepthComparison:
+    """Two trees at one depth.
+
+    Attributes
+    ----------
+    depth : int
+        From 1, the root.
+    tree, exhaustive : DepthGain
+        Below its last split a tree gains nothing, and its cumulative gain stays.
+    """
+
+    depth: int
+    tree: DepthGain
+    exhaustive: DepthGain
+
+    @property
+    def retained(self) -> float:
+        """R_d, the tree's cumulative gain as a share of the exhaustive one's.
+
+        1 if neither has gained anything, infinite if only the tree has.
+        """
+        ours, theirs = self.tree.cumulative_gain, self.exhaustive.cumulative_gain
+        if theirs > 0:
+            return ours / theirs
+        return 1.0 if ours == 0 else float("inf")
+
+
+def gain_by_depth(tree: Any) -> list[DepthGain]:
+    """Measure what the splits of a fitted tree gain at each depth.
+
+    The gain of a split is the Gini impurity of its node less the mean of that of its
+    children, by their weights in the training data.
+
+    Parameters
+    ----------
+    tree : CGTreeClassifier or DecisionTreeClassifier
+        A fitted tree, grown with whatever criterion.
+
+    Returns
+    -------
+    gains : list of DepthGain
+        For the depths from 1 (the root) to that of the last split; empty for a tree
+        that is a single leaf.
+
+    Examples
+    --------
+    >>> from dics import CGTreeClassifier
+    >>> from dics.diagnostics import gain_by_depth
+    >>> X, y = [[0], [1], [2], [3]], [0, 0, 1, 2]
+    >>> for gain in gain_by_depth(CGTreeClassifier().fit(X, y)):
+    ...     print(gain.depth, gain.n_splits, gain.mean_gain, gain.cumulative_gain)
+    1 1 0.375 0.375
+    2 1 0.5 0.625
+    """
+    nodes = nodes_of(tree)
+    gains: list[DepthGain] = []
+    total = 0.0
+    level = np.array([0])
+    while len(splits := level[nodes.left[level] >= 0]):
+        local = _local_gains(nodes, splits)
+        weighted = float((nodes.weight[splits] * local).sum() / nodes.weight[0])
+        total += weighted
+        depth = len(gains) + 1
+        gains.append(
+            DepthGain(depth, len(splits), float(local.mean()), weighted, total)
+        )
+        level = np.concatenate([nodes.left[splits], nodes.right[splits]])
+    return gains
+
+
+def _local_gains(nodes: Nodes, splits: npt.NDArray[np.intp]) -> FloatArray:
+    left, right = nodes.left[splits], nodes.right[splits]
+    mass = nodes.weight * nodes.gini
+    below = (mass[left] + mass[right]) / (nodes.weight[left] + nodes.weight[right])
+    # Rounding must not make a gain of nothing a loss.
+    return np.maximum(nodes.gini[splits] - below, 0.0)
+
+
+def compare_by_depth(tree: Any, exhaustive: Any) -> list[DepthComparison]:
+    """Compare depth by depth what two fitted trees gain.
+
+    Parameters
+    ----------
+    tree, exhaustive : CGTreeClassifier or DecisionTreeClassifier
+        Fitted trees, the second one the measure of the first.
+
+    Returns
+    -------
+    rows : list of DepthComparison
+        For the depths from 1 to that of the last split in either tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from dics import CGTreeClassifier
+    >>> from dics.diagnostics import compare_by_depth
+    >>> X, y = load_digits(return_X_y=True)
+    >>> tree = CGTreeClassifier(max_depth=2, max_candidates=50, random_state=0)
+    >>> exhaustive = DecisionTreeClassifier(max_depth=2, random_state=0)
+    >>> for row in compare_by_depth(tree.fit(X, y), exhaustive.fit(X, y)):
+    ...     print(row.depth, row.exhaustive.n_splits, round(row.retained, 2))
+    1 1 0.82
+    2 2 0.94
+    """
+    ours, theirs = gain_by_depth(tree), gain_by_depth(exhaustive)
+    depths = range(1, max(len(ours), len(theirs)) + 1)
+    return [
+        DepthComparison(depth, _at(ours, depth), _at(theirs, depth)) for depth in depths
+    ]
+
+
+def _at(gains: list[DepthGain], depth: int) -> DepthGain:
+    if depth <= len(gains):
+        return gains[depth - 1]
+    return DepthGain(depth, 0, 0.0, 0.0, gains[-1].cumulative_gain if gains else 0.0)
