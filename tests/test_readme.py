@@ -21,6 +21,11 @@ def test_block_runs(block, capsys):
     assert bool(printed) == ("print(" in BLOCKS[block])
 
 
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#:]+)\)", TEXT):
+        assert (README.parent / target).exists(), target
+
+
 def test_pictures_exist():
     for picture in re.findall(r"\]\((docs/images/[^)]+)\)", TEXT):
         assert (README.parent / picture).is_file(), picture

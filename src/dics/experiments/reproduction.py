@@ -1,0 +1,257 @@
+"""Makes tables and figures of the paper again and writes the report."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from dics._matplotlib import matplotlib_needed
+from dics.experiments.comparisons import Comparison
+from dics.experiments.depth_gain import DepthGain
+from dics.experiments.models import BY_NAME, check_installed
+from dics.experiments.options import Options
+from dics.experiments.overview import Datasets, Illustration
+from dics.experiments.report.document import Document, Figure, Table
+from dics.experiments.report.html import as_html
+from dics.experiments.report.markdown import as_markdown
+from dics.experiments.running.environment import machine
+from dics.experiments.running.runner import Results, Rules, Runner
+from dics.experiments.running.store import Run
+from dics.experiments.running.tasks import Task
+from dics.experiments.sensitivity import Sensitivity
+from dics.experiments.split_scaling import SplitScaling
+
+
+class Experiment(Protocol):
+    """A table or figure of the paper."""
+
+    @property
+    def command(self) -> str:
+        """Name on the command line."""
+
+    @property
+    def name(self) -> str:
+        """Name of its first part in a report."""
+
+    def tasks(self, options: Options) -> list[Task]:
+        """List the fits that it needs."""
+
+    def parts(self, options: Options, results: Results) -> list[Table | Figure]:
+        """Make its tables and figures from what there is."""
+
+
+TABLES: tuple[Experiment, ...] = (
+    Datasets(),
+    *(Comparison(f, rho) for f in ("tree", "forest", "boosting") for rho in (0.5, 0.0)),
+    *(Comparison(family) for family in ("tree", "forest", "boosting")),
+    DepthGain(),
+    SplitScaling(),
+)
+FIGURES: tuple[Experiment, ...] = (Illustration(), Sensitivity())
+
+
+def names_of(experiments: Iterable[Experiment]) -> list[str]:
+    """Names on the command line, each once."""
+    return list(dict.fromkeys(experiment.command for experiment in experiments))
+
+
+def choose(names: Sequence[str] | None, options: Options) -> list[Experiment]:
+    """Find experiments by name (None: all) and by the correlation asked for."""
+    known = (FIGURES[0], *TABLES, *FIGURES[1:])
+    if names is not None:
+        for name in names:
+            if name not in names_of(known):
+                valid = ", ".join(names_of(known))
+                raise ValueError(f"unknown experiment {name!r}; known are {valid}")
+    return [
+        experiment
+        for experiment in known
+        if (names is None or experiment.command in names)
+        and _has_rho(experiment, options.rho)
+    ]
+
+
+def _has_rho(experiment: Experiment, rho: float | None) -> bool:
+    own = getattr(experiment, "rho", None)
+    return rho is None or own is None or own == rho
+
+
+class Written(NamedTuple):
+    """What a reproduction has made."""
+
+    document: Document
+    results: Results
+    report: Path
+
+
+def reproduce(
+    names: Sequence[str] | None,
+    options: Options,
+    out: Path,
+    *,
+    limit: float | None = None,
+    fit: bool = True,
+) -> Written:
+    """Make experiments again and write the report, the runs and the figures.
+
+    Parameters
+    ----------
+    names : list of str or None
+        Tables and figures, by their names on the command line; None for all.
+    options : Options
+        Scale and choice.
+    out : Path
+        Directory of the report. Finished fits are kept there and not made again.
+    limit : float or None, default=None
+        Seconds after which a single fit is stopped.
+    fit : bool, default=True
+        False makes the report from what is kept, and fits nothing.
+
+    Returns
+    -------
+    written : Written
+        The document, the results and the path of the report.
+    """
+    experiments = choose(names, options)
+    tasks = [task for e in experiments for task in e.tasks(options)]
+    with matplotlib_needed("a report"):  # before hours of fits
+        importlib.import_module("matplotlib")
+    check_installed(BY_NAME[task.model] for task in tasks)
+    rules = Rules(limit, options.scale.once_over)
+    results = Runner(out, options.data_dir).run(tasks, rules, fit=fit)
+    parts = [part for e in experiments for part in e.parts(options, results)]
+    if not parts:
+        raise ValueError("these models and data sets leave nothing to show")
+    document = Document(
+        TITLE, introduction(options), parts, facts(options, results.runs())
+    )
+    stem = "report" if names is None else "-".join(names)
+    return Written(document, results, write(document, results.runs(), out, stem))
+
+
+TITLE = "DICS: the paper's tables and figures, made again"
+
+
+def introduction(options: Options) -> list[str]:
+    """Say what a reader has to know before the first table."""
+    what = (
+        "Every table and figure of the paper, with the figures measured here and, in "
+        "grey, those that the paper prints. The machines differ, so only ratios of "
+        "times compare. Each model appears as the paper sets it and as it comes; the "
+        "peers at their usual setting and at a fast one. All models saw the same "
+        "arrays and might use as many threads, one fit at a time."
+    )
+    how = (
+        f"Scale: {options.scale.name}; threads for each fit: {options.n_jobs}. A time "
+        "under a second is the median of five fits; a peer that takes very long is "
+        "fitted once."
+    )
+    paragraphs = [what, how]
+    if options.scale.name == "smoke":
+        paragraphs.append(
+            "This is the smoke scale: a few hundred rows, to see that everything runs. "
+            "Its figures say nothing about the models."
+        )
+    return paragraphs
+
+
+def facts(options: Options, runs: Sequence[Run]) -> dict[str, Any]:
+    """Describe the machine; several values where kept runs differ."""
+    found: dict[str, list[str]] = {}
+    for info in [run.machine for run in runs] or [machine()]:
+        for name, value in info.items():
+            if str(value) not in found.setdefault(name, []):
+                found[name].append(str(value))
+    return {name: ", ".join(sorted(values)) for name, values in found.items()} | {
+        "scale": options.scale.name,
+        "runs": len(runs),
+    }
+
+
+# --- files ---------------------------------------------------------------------
+
+
+def write(document: Document, runs: Sequence[Run], out: Path, stem: str) -> Path:
+    """Write the report as HTML and Markdown, the figures, and every run.
+
+    `stem` is the name of the files: a single table doesn't replace the whole report.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    images = {}
+    for part in document.parts:
+        if isinstance(part, Figure):
+            images[part.name] = f"figures/{part.name}.svg"
+            file = out / images[part.name]
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(part.svg, encoding="utf-8")
+    (out / f"{stem}.md").write_text(as_markdown(document, images), encoding="utf-8")
+    _write_runs(runs, out, stem)
+    report = out / f"{stem}.html"
+    report.write_text(as_html(document), encoding="utf-8")
+    return report
+
+
+def _write_runs(runs: Sequence[Run], out: Path, stem: str) -> None:
+    entries = [_as_entry(run) for run in runs]
+    text = json.dumps({"machine": machine(), "runs": entries}, indent=1) + "\n"
+    (out / f"{stem}.json").write_text(text, encoding="utf-8")
+    with (out / f"{stem}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, CSV_COLUMNS, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows({**e["task"], **e["result"], **e["machine"]} for e in entries)
+
+
+def _as_entry(run: Run) -> dict[str, Any]:
+    task, data = run.task.describe(), run.task.data
+    return {
+        "task": {
+            **task,
+            **{name: value for name, value in asdict(data).items() if name != "name"},
+            "data": data.name,
+            "seed": run.task.repeat,
+            "settings": json.dumps(run.task.settings),
+        },
+        "result": asdict(run.result),
+        "machine": run.machine,
+    }
+
+
+CSV_COLUMNS = (
+    "data",
+    "n_samples",
+    "n_features",
+    "n_classes",
+    "rho",
+    "class_weights",
+    "model",
+    "settings",
+    "measure",
+    "seed",
+    "n_jobs",
+    "status",
+    "seconds",
+    "fits",
+    "predict_seconds",
+    "accuracy",
+    "error",
+    "note",
+    "parameters",
+    "version",
+    "date",
+    "cpu",
+    "cores",
+    "threads",
+    "instruction_set",
+    "python",
+    "numpy",
+    "scikit-learn",
+    "dics",
+    "lightgbm",
+    "xgboost",
+    "load",
+)
