@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 import lightgbm
 import numpy as np
 import xgboost
-from common import BUSY, RESULTS, Split, machine, measure
+from common import RESULTS, Split, measure
+
+from dics.experiments.running.environment import BUSY, machine
 
 DEPTH, N_ROUNDS = 3, 100
 CACHE_FILE = RESULTS / "boosting_peers.json"

@@ -8,38 +8,34 @@ import gc
 import json
 import os
 import pickle
-import platform
 import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
-from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-import sklearn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from sklearn import datasets as sklearn_datasets
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
-import dics
-from dics._threads import effective_n_threads
 from dics.datasets import make_paper_synthetic
+from dics.datasets._files import DATA_VARIABLE, file_of, read_npz
+from dics.experiments.report.markdown import markdown_table
+from dics.experiments.running.environment import describe, machine
 
 RESULTS = Path(__file__).resolve().parent / "results"
 
 # --- data ------------------------------------------------------------------
 
-DATA_VARIABLE = "DICS_DATA_DIR"
-# Sets read from that directory, with the number of leading training rows where the
-# set has an official split.
+# Sets read from the directory that DATA_VARIABLE names, with the number of leading
+# training rows where the set has an official split.
 REAL: dict[str, int | None] = {
     "mnist": 60_000,
     "fashion_mnist": 60_000,
@@ -163,11 +159,10 @@ def _read_file(name: str) -> tuple[np.ndarray, np.ndarray]:
             f"{name}: set {DATA_VARIABLE} to a directory that holds {name}/{name}.npz "
             "(arrays X and y)"
         )
-    file = Path(folder) / name / f"{name}.npz"
+    file = file_of(Path(folder), name)
     if not file.is_file():
         raise MissingData(f"{name}: {DATA_VARIABLE} has no {name}/{name}.npz")
-    with np.load(file) as arrays:
-        return arrays["X"], arrays["y"]
+    return read_npz(file)
 
 
 # --- timing ----------------------------------------------------------------
@@ -310,79 +305,11 @@ def _max_rss_bytes() -> int:
     return peak if sys.platform == "darwin" else 1024 * peak
 
 
-# --- machine ---------------------------------------------------------------
-
-BUSY = 0.5  # load above which a header says that other programs were running
-
-
-@cache
-def machine() -> dict[str, Any]:
-    """What a number depends on: the CPU, the threads and the versions."""
-    return {
-        "date": date.today().isoformat(),
-        "cpu": _cpu_model(),
-        "cores": os.cpu_count(),
-        "threads": effective_n_threads(None),
-        "instruction_set": _instruction_set(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
-        "dics": dics.__version__,
-        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else 0.0,
-    }
-
-
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.split(":")[1].strip() for line in lines if "model name" in line]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def _instruction_set() -> str:
-    found = dics._core.instruction_set
-    return str(found() if callable(found) else found)
-
-
-def describe(info: dict[str, Any]) -> str:
-    """Say on what machine and in what state of it something was measured."""
-    packages = ("dics", "scikit-learn", "numpy", "python")
-    versions = ", ".join(f"{name} {info[name]}" for name in packages)
-    text = (
-        f"{info['cpu']}, {info['cores']} cores, {info['threads']} threads, "
-        f"{info['instruction_set']}; {versions}; {info['date']}."
-    )
-    if info["load"] > BUSY:
-        text += f" Other programs were running (load {info['load']} before the run)."
-    return text
+# --- output ----------------------------------------------------------------
 
 
 def print_header(title: str) -> None:
     print(f"## {title}\n\n{describe(machine())}\n", flush=True)
-
-
-# --- output ----------------------------------------------------------------
-
-
-def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Lay out a table that reads well as plain text and is Markdown as well.
-
-    The first column is flush left, the others flush right.
-    """
-    cells = [[str(cell) for cell in row] for row in (columns, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [_line(row, widths) for row in cells]
-    rule = ["-" * (width + 1) + ":" for width in widths[1:]]
-    lines.insert(1, "|" + "|".join(["-" * (widths[0] + 2), *rule]) + "|")
-    return "\n".join(lines)
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = zip(cells, widths, strict=True)
-    padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
-    return "| " + " | ".join(padded) + " |"
 
 
 def save_json(file: Path | None, benchmark: str, **content: Any) -> None:

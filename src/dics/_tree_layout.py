@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._matplotlib import matplotlib_needed
 from ._tree_view import Shown
 
 if TYPE_CHECKING:
@@ -160,12 +161,8 @@ def _get_axes(ax: Axes | None) -> tuple[Axes, Figure | None]:
     """Return cleared axes without frame, and their figure if it is new."""
     figure = None
     if ax is None:
-        try:
+        with matplotlib_needed("plot_tree"):
             import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(
-                'plot_tree needs Matplotlib; install it with: pip install "dics[plot]"'
-            ) from error
         figure = None if plt.get_fignums() else plt.figure()
         ax = figure.add_axes((0, 0, 1, 1)) if figure else plt.gca()
     ax.clear()
