@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from dics._matplotlib import matplotlib_needed
 from dics.experiments.comparisons import Comparison
 from dics.experiments.depth_gain import DepthGain
+from dics.experiments.files import write
 from dics.experiments.models import BY_NAME, check_installed
 from dics.experiments.options import Options
 from dics.experiments.overview import Datasets, Illustration
 from dics.experiments.report.document import Document, Figure, Table
-from dics.experiments.report.html import as_html
-from dics.experiments.report.markdown import as_markdown
 from dics.experiments.running.environment import machine
 from dics.experiments.running.runner import Results, Rules, Runner
 from dics.experiments.running.store import Run
@@ -140,9 +136,9 @@ TITLE = "DICS: the paper's tables and figures, made again"
 def introduction(options: Options) -> list[str]:
     """Say what a reader has to know before the first table."""
     what = (
-        "Every table and figure of the paper, with the figures measured here and, in "
-        "grey, those that the paper prints. The machines differ, so only ratios of "
-        "times compare. Each model appears as the paper sets it and as it comes; the "
+        "Every table and figure of the paper, with the figures measured here and, "
+        "beside them, those that the paper prints. The machines differ, so only ratios "
+        "of times compare. Each model appears as the paper sets it and as it comes; the "
         "peers at their usual setting and at a fast one. All models saw the same "
         "arrays and might use as many threads, one fit at a time."
     )
@@ -165,93 +161,10 @@ def facts(options: Options, runs: Sequence[Run]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
     for info in [run.machine for run in runs] or [machine()]:
         for name, value in info.items():
-            if str(value) not in found.setdefault(name, []):
+            # The load of a run that goes on from another one is its own.
+            if name != "load" and str(value) not in found.setdefault(name, []):
                 found[name].append(str(value))
     return {name: ", ".join(sorted(values)) for name, values in found.items()} | {
         "scale": options.scale.name,
         "runs": len(runs),
     }
-
-
-# --- files ---------------------------------------------------------------------
-
-
-def write(document: Document, runs: Sequence[Run], out: Path, stem: str) -> Path:
-    """Write the report as HTML and Markdown, the figures, and every run.
-
-    `stem` is the name of the files: a single table doesn't replace the whole report.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    images = {}
-    for part in document.parts:
-        if isinstance(part, Figure):
-            images[part.name] = f"figures/{part.name}.svg"
-            file = out / images[part.name]
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(part.svg, encoding="utf-8")
-    (out / f"{stem}.md").write_text(as_markdown(document, images), encoding="utf-8")
-    _write_runs(runs, out, stem)
-    report = out / f"{stem}.html"
-    report.write_text(as_html(document), encoding="utf-8")
-    return report
-
-
-def _write_runs(runs: Sequence[Run], out: Path, stem: str) -> None:
-    entries = [_as_entry(run) for run in runs]
-    text = json.dumps({"machine": machine(), "runs": entries}, indent=1) + "\n"
-    (out / f"{stem}.json").write_text(text, encoding="utf-8")
-    with (out / f"{stem}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, CSV_COLUMNS, extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows({**e["task"], **e["result"], **e["machine"]} for e in entries)
-
-
-def _as_entry(run: Run) -> dict[str, Any]:
-    task, data = run.task.describe(), run.task.data
-    return {
-        "task": {
-            **task,
-            **{name: value for name, value in asdict(data).items() if name != "name"},
-            "data": data.name,
-            "seed": run.task.repeat,
-            "settings": json.dumps(run.task.settings),
-        },
-        "result": asdict(run.result),
-        "machine": run.machine,
-    }
-
-
-CSV_COLUMNS = (
-    "data",
-    "n_samples",
-    "n_features",
-    "n_classes",
-    "rho",
-    "class_weights",
-    "model",
-    "settings",
-    "measure",
-    "seed",
-    "n_jobs",
-    "status",
-    "seconds",
-    "fits",
-    "predict_seconds",
-    "accuracy",
-    "error",
-    "note",
-    "parameters",
-    "version",
-    "date",
-    "cpu",
-    "cores",
-    "threads",
-    "instruction_set",
-    "python",
-    "numpy",
-    "scikit-learn",
-    "dics",
-    "lightgbm",
-    "xgboost",
-    "load",
-)
