@@ -137,10 +137,10 @@ def introduction(options: Options) -> list[str]:
     """Say what a reader has to know before the first table."""
     what = (
         "Every table and figure of the paper, with the figures measured here and, "
-        "beside them, those that the paper prints. The machines differ, so only ratios "
-        "of times compare. Each model appears as the paper sets it and as it comes; the "
-        "peers at their usual setting and at a fast one. All models saw the same "
-        "arrays and might use as many threads, one fit at a time."
+        "beside them, those that the paper prints. The machines differ, so only "
+        "ratios of times compare. Each model appears as the paper sets it and as it "
+        "comes; the peers at their usual setting and at a fast one. All models saw the "
+        "same arrays and might use as many threads, one fit at a time."
     )
     how = (
         f"Scale: {options.scale.name}; threads for each fit: {options.n_jobs}. A time "
