@@ -337,11 +337,11 @@ std::uint32_t free_row(Stream& stream, const Rows& batch, const Rows& taken) {
     return row;
 }
 
-// Puts centers that hardly get any rows elsewhere: on rows of the batch, with the weight
-// of the smallest of the others. Far from the mean of everything, a single row is the
-// nearest center of no other one when there are many features (CIFAR-10: 1 to 2 of 10
-// clusters stayed empty; the boundaries of the others kept 96.7 % of the exhaustive
-// gain at depth 8, those of all 10 keep 97.4 %; 2026-11).
+// Puts centers that hardly get any rows elsewhere: on rows of the batch, with the
+// weight of the smallest of the others. Far from the mean of everything, a single row
+// is the nearest center of no other one when there are many features (CIFAR-10: 1 to 2
+// of 10 clusters stayed empty; the boundaries of the others kept 96.7 % of the
+// exhaustive gain at depth 8, those of all 10 keep 97.4 %; 2026-11).
 template <class T>
 void replace_small(Centers& centers, std::vector<double>& seen,
                    const Preparation<T>& prepare, const Rows& batch,
