@@ -107,6 +107,7 @@ def as_text(table: Table) -> str:
     lines = [table.title, markdown_table([c.label for c in table.columns], rows)]
     notes = [f"{b.title}: {b.note}" for b in table.blocks if b.note]
     signs = legend(Document("", [], [table]), paper="[ ]")
+    signs = [line for line in signs if line.startswith("[ ]")]  # nothing is bold here
     return "\n\n".join([*lines, *notes, *table.notes, *signs])
 
 
