@@ -20,7 +20,7 @@ from dics.experiments.running.tasks import Result
 from dics.experiments.scales import SCALES
 from dics.experiments.sensitivity import Sensitivity
 from dics.experiments.split_scaling import SplitScaling
-from dics.experiments.summary import summarize, three_digits
+from dics.experiments.summary import summarize, three_digits, uneven
 
 TINY = synthetic(120, 6, 3, rho=0.5)
 
@@ -226,6 +226,14 @@ def test_summary_of_a_stopped_fit():
     assert summary.show_accuracy() == ""
     nothing = summarize(BY_NAME["bdtks"], [], paper.Printed())
     assert (nothing.show_seconds(), nothing.show_ratio(ours)) == ("not run", "")
+
+
+def test_uneven_runs_are_told():
+    once = [Result("ok", 1.0, 0.5)]
+    ours = summarize(BY_NAME["cgct"], [*once, Result("ok", 1.0, 0.9)], paper.Printed())
+    peer = summarize(BY_NAME["bdtks"], once, paper.Printed())
+    assert uneven([ours, peer]).endswith("the accuracy: CGCT, default 0.5000.")
+    assert uneven([peer, peer]) == ""
 
 
 def test_what_was_stopped_is_told():

@@ -13,7 +13,13 @@ from dics.experiments.report.document import Block, Cell, Column, Figure, Table
 from dics.experiments.report.speedups import Speedup, plot_speedups
 from dics.experiments.running.runner import Results
 from dics.experiments.running.tasks import Task
-from dics.experiments.summary import Summary, baseline_of, default_of, summarize
+from dics.experiments.summary import (
+    Summary,
+    baseline_of,
+    default_of,
+    summarize,
+    uneven,
+)
 
 FAMILIES = {
     "tree": "one tree of depth 8",
@@ -118,7 +124,9 @@ class Comparison:
             for row in rows
         ]
         notes = dict.fromkeys(note for row in rows for note in row.notes)
-        return Block(data.label, cells, " ".join(notes))
+        if not data.has_official_split:
+            notes[uneven(rows)] = None
+        return Block(data.label, cells, " ".join(notes).strip())
 
     def _summaries(
         self, data: Data, options: Options, results: Results

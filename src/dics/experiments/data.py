@@ -62,6 +62,13 @@ class Data:
     local: bool = False  # never ask OpenML
     origin: str = ""  # of a real set, as far as one knows before it is loaded
 
+    @property
+    def has_official_split(self) -> bool:
+        """Whether all repetitions see the same rows."""
+        return self.name in ("mnist", "fashion_mnist", "cifar10") or (
+            self.rho is None and self.stand_in
+        )
+
     def load(self, repeat: int, data_dir: Path | None) -> Split:
         """Generate or read the rows of a repetition."""
         if self.rho is not None:

@@ -24,6 +24,7 @@ class Summary:
     status: str  # of the first run that isn't "ok", or "ok", or "missing"
     printed: Printed
     notes: tuple[str, ...] = ()
+    first_accuracy: float = 0.0  # of the first run
 
     @property
     def done(self) -> bool:
@@ -88,6 +89,23 @@ def summarize(model: Model, results: Sequence[Result], printed: Printed) -> Summ
         "ok",
         printed,
         notes,
+        scores[0],
+    )
+
+
+def uneven(rows: Sequence[Summary]) -> str:
+    """Make accuracies comparable where each run has data of its own.
+
+    A model that was fitted once saw the data of the first run, not those of all.
+    """
+    done = [row for row in rows if row.done]
+    if len({row.runs for row in done}) < 2:
+        return ""
+    several = [row for row in done if row.runs > 1]
+    firsts = ", ".join(f"{r.model.label} {r.first_accuracy:.4f}" for r in several)
+    return (
+        "Each run has rows of its own, and models with a single run saw those of the "
+        f"first. There the others have the accuracy: {firsts}."
     )
 
 
