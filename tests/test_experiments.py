@@ -240,7 +240,7 @@ def test_what_was_stopped_is_told():
     results = [Result("ok", 58.0, 0.5), Result("over limit", 60.0)]
     summary = summarize(BY_NAME["bdtks"], results, paper.Printed())
     assert summary.runs == 1
-    assert summary.notes == ("One run of BDTKS is left out: stopped after 60 s.",)
+    assert summary.notes == ("One run of BDTKS is left out: stopped after 60 s",)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,8 @@ class Comparison:
 
     def _block(self, data: Data, options: Options, results: Results) -> Block:
         rows = self._summaries(data, options, results)
+        # Runs on different rows: no accuracy is the best.
+        apart = "" if data.has_official_split else uneven(rows)
         quickest = min((r.seconds for r in rows if r.done), default=0.0)
         best = max((round(r.accuracy, 4) for r in rows if r.done), default=0.0)
         cells = [
@@ -117,16 +119,16 @@ class Comparison:
                 Cell(
                     row.show_accuracy(),
                     row.printed.accuracy,
-                    row.done and round(row.accuracy, 4) == best,
+                    row.done and not apart and round(row.accuracy, 4) == best,
                 ),
                 Cell(str(row.runs)),
             ]
             for row in rows
         ]
-        notes = dict.fromkeys(note for row in rows for note in row.notes)
-        if not data.has_official_split:
-            notes[uneven(rows)] = None
-        return Block(data.label, cells, " ".join(notes).strip())
+        notes = [f"{note}." for row in rows for note in row.notes]
+        return Block(
+            data.label, cells, " ".join(dict.fromkeys([*notes, apart])).strip()
+        )
 
     def _summaries(
         self, data: Data, options: Options, results: Results

@@ -111,7 +111,7 @@ def uneven(rows: Sequence[Summary]) -> str:
 
 def _unfinished(model: Model, result: Result) -> str:
     why = result.error or f"stopped after {result.seconds:g} s"
-    return f"One run of {model.label} is left out: {why}."
+    return f"One run of {model.label} is left out: {why}"
 
 
 def baseline_of(rows: Sequence[Summary]) -> Summary | None:

@@ -86,7 +86,8 @@ def add_log_ticks(ax: Axes, name: str, decades: float) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis = ax.xaxis if name == "x" else ax.yaxis
-    steps = (1, 2, 3, 5) if decades < 1 else (1, 2, 5) if decades < 2.5 else (1,)
+    choices = {1.0: (1, 2, 3, 5), 1.7: (1, 2, 5), 2.5: (1, 3)}
+    steps = next((s for most, s in choices.items() if decades < most), (1,))
     axis.set_major_locator(LogLocator(subs=steps))
     axis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_minor_formatter(NullFormatter())

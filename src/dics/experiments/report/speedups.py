@@ -65,6 +65,7 @@ def plot_speedups(rows: Sequence[Speedup], ours: str = "ours") -> str:
         An SVG document. Hollow grey marks are the paper's ratios.
     """
     lanes = _lanes(rows)
+    columns = _legend_columns(rows)
 
     def draw(figure: Figure) -> None:
         ax = figure.add_subplot()
@@ -73,10 +74,20 @@ def plot_speedups(rows: Sequence[Speedup], ours: str = "ours") -> str:
             _draw_row(ax, row, y, _peers(rows).index(row.peer))
         _draw_scale(ax, rows, ours)
         handles = _legend(rows)
-        columns = len(handles) if len(handles) < 5 else 3
         figure.legend(handles=handles, loc="outside upper center", ncols=columns)
 
-    return draw_svg("plot_speedups", (WIDTH, 1.5 + _LANE * (max(lanes) + 1)), draw)
+    legend_lines = -(-(len(_peers(rows)) + 1) // columns)
+    height = 1.3 + 0.2 * legend_lines + _LANE * (max(lanes) + 1)
+    return draw_svg("plot_speedups", (WIDTH, height), draw)
+
+
+_LEGEND_LETTERS = 66  # across a figure; the sign and the gaps of a label take six
+
+
+def _legend_columns(rows: Sequence[Speedup]) -> int:
+    """As many as the longest label leaves room for."""
+    longest = max(map(len, _peers(rows)))
+    return max(1, min(len(_peers(rows)) + 1, _LEGEND_LETTERS // (longest + 6)))
 
 
 def _peers(rows: Sequence[Speedup]) -> list[str]:
