@@ -30,13 +30,13 @@ def data_dir(tmp_path, monkeypatch):
     monkeypatch.setattr(_real, "fetch_openml", no_network)
     small = {
         name: replace(spec, n_rows=40, n_features=3, n_classes=4)
-        for name, spec in _real._SPECS.items()
+        for name, spec in _real.SPECS.items()
     }
     for name in ("cifar10", "mnist", "fashion_mnist"):
         small[name] = replace(small[name], n_train=32)
-    monkeypatch.setattr(_real, "_SPECS", small)
-    part = replace(_real._STAND_INS["helena"], n_rows=20, n_features=3, n_classes=4)
-    monkeypatch.setattr(_real, "_STAND_INS", {"helena": part})
+    monkeypatch.setattr(_real, "SPECS", small)
+    part = replace(_real.STAND_INS["helena"], n_rows=20, n_features=3, n_classes=4)
+    monkeypatch.setattr(_real, "STAND_INS", {"helena": part})
     return tmp_path
 
 
@@ -262,8 +262,8 @@ def test_openml_when_there_is_no_file(data_dir, monkeypatch, labels):
 
 def test_openml_numbers_become_float32(data_dir, monkeypatch):
     monkeypatch.setattr(_real, "fetch_openml", openml(X + 0.25, Y == 1))
-    small = replace(_real._SPECS["santander"], n_classes=2)
-    monkeypatch.setitem(_real._SPECS, "santander", small)
+    small = replace(_real.SPECS["santander"], n_classes=2)
+    monkeypatch.setitem(_real.SPECS, "santander", small)
     data = load_dataset("santander")
     assert data.X_train.dtype == np.float32
     assert data.n_classes == 2
@@ -317,7 +317,7 @@ def test_real_files(name):
         data = load_dataset(name, os.environ[DATA_VARIABLE])
     except DatasetNotFoundError as error:
         pytest.skip(str(error))
-    spec = {**_real._SPECS, "helena_part": _real._STAND_INS["helena"]}[data.name]
+    spec = {**_real.SPECS, "helena_part": _real.STAND_INS["helena"]}[data.name]
     assert data.shape == (spec.n_rows, spec.n_features)
     assert data.n_classes == spec.n_classes
     assert set(data.y_test.tolist()) <= set(data.y_train.tolist())

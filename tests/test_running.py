@@ -373,7 +373,7 @@ def test_missing_data_are_asked_for_once(tmp_path, capsys):
     runner = make_runner(tmp_path, {"cgct": gone, "bdtks": gone})
     results = runner.run([task(), task("bdtks"), task(repeat=1)], NO_RULES)
     assert runner.worker.asked == [("cgct", 0)]
-    assert results.lacks(TINY)
+    assert results.lack(TINY) == gone
     assert {run.result.status for run in results.runs()} == {"no data"}
     assert len(results.runs()) == 3
     assert "no network" in capsys.readouterr().err

@@ -44,7 +44,7 @@ class _Spec:
     note: str = ""
 
 
-_SPECS = {
+SPECS = {
     spec.name: spec
     for spec in (
         _Spec("helena", 65_196, 27, 100, 41169),
@@ -56,9 +56,9 @@ _SPECS = {
     )
 }
 # Files that are taken if the set itself isn't there.
-_STAND_INS = {
+STAND_INS = {
     "helena": replace(
-        _SPECS["helena"],
+        SPECS["helena"],
         name="helena_part",
         n_rows=19_559,
         note="30 % of Helena (helena_part); not comparable with figures for the whole "
@@ -72,7 +72,7 @@ _BY_HAND = {
     "its column target. "
 }
 
-DATASET_NAMES = tuple(_SPECS)
+DATASET_NAMES = tuple(SPECS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +176,11 @@ def load_dataset(
         ...
     ValueError: there is no data set 'iris'; choose among helena, spambase, ...
     """
-    if name not in _SPECS:
+    if name not in SPECS:
         raise ValueError(
-            f"there is no data set {name!r}; choose among {', '.join(_SPECS)}"
+            f"there is no data set {name!r}; choose among {', '.join(SPECS)}"
         )
-    spec = _SPECS[name]
+    spec = SPECS[name]
     directory = data_dir_from(data_dir)
     found = _from_files(spec, directory) if directory is not None else None
     if found is not None:
@@ -192,7 +192,7 @@ def load_dataset(
 
 def _from_files(spec: _Spec, directory: Path) -> tuple[_Spec, Labelled] | None:
     """Read the file of a set or of its stand-in, whichever is there."""
-    for wanted in (spec, _STAND_INS.get(spec.name)):
+    for wanted in (spec, STAND_INS.get(spec.name)):
         if wanted is not None and file_of(directory, wanted.name).is_file():
             file = file_of(directory, wanted.name)
             data = read_npz(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Any, NamedTuple
@@ -75,7 +76,7 @@ class Split:
     gain: float
 
 
-class _Gap:
+class _Gap(ABC):
     """What follows from the gains of two splits, delta and alpha."""
 
     n_samples: int
@@ -83,9 +84,9 @@ class _Gap:
     alpha: float
 
     @property
+    @abstractmethod
     def gap(self) -> float:
         """Difference of the gains."""
-        raise NotImplementedError
 
     @property
     def bound(self) -> float:

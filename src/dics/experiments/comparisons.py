@@ -103,7 +103,7 @@ class Comparison:
     def _block(self, data: Data, options: Options, results: Results) -> Block:
         rows = self._summaries(data, options, results)
         # Runs on different rows: no accuracy is the best.
-        apart = "" if data.has_official_split else uneven(rows)
+        apart = "" if data.same_rows else uneven(rows)
         quickest = min((r.seconds for r in rows if r.done), default=0.0)
         best = max((round(r.accuracy, 4) for r in rows if r.done), default=0.0)
         cells = [

@@ -13,10 +13,9 @@ from sklearn.model_selection import train_test_split
 
 from dics.datasets import DatasetNotFoundError, load_dataset, make_paper_synthetic
 from dics.datasets._files import DATA_VARIABLE, data_dir_from, file_of
+from dics.datasets._real import SPECS, STAND_INS
 from dics.experiments.paper import DATASETS
 
-# Files that load_dataset takes if the set itself isn't there.
-STAND_INS = {"helena": ("helena_part",)}
 LABELS = {
     "helena": "Helena",
     "spambase": "Spambase",
@@ -63,11 +62,13 @@ class Data:
     origin: str = ""  # of a real set, as far as one knows before it is loaded
 
     @property
-    def has_official_split(self) -> bool:
+    def same_rows(self) -> bool:
         """Whether all repetitions see the same rows."""
-        return self.name in ("mnist", "fashion_mnist", "cifar10") or (
-            self.rho is None and self.stand_in
-        )
+        if self.rho is not None:
+            return False
+        # Before a set is asked of OpenML one can't know whether it can be had.
+        generated = self.stand_in and self.origin in ("generated", "OpenML")
+        return SPECS[self.name].n_train is not None or generated
 
     def load(self, repeat: int, data_dir: Path | None) -> Split:
         """Generate or read the rows of a repetition."""
@@ -89,8 +90,9 @@ class Data:
     def _origin(self, data_dir: Path | None) -> str:
         directory = data_dir_from(data_dir)
         if directory is not None:
-            for name in (self.name, *STAND_INS.get(self.name, ())):
-                file = file_of(directory, name)
+            specs = [SPECS[self.name], STAND_INS.get(self.name)]
+            for spec in filter(None, specs):
+                file = file_of(directory, spec.name)
                 if file.is_file():
                     return f"{file.name}, {file.stat().st_size} bytes"
         if self.local or data_dir is not None:

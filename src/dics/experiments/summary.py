@@ -21,7 +21,7 @@ class Summary:
     seconds_sd: float
     accuracy: float
     accuracy_sd: float
-    status: str  # of the first run that isn't "ok", or "ok", or "missing"
+    status: str  # "ok" if a run is, else that of the first, or "missing"
     printed: Printed
     notes: tuple[str, ...] = ()
     first_accuracy: float = 0.0  # of the first run

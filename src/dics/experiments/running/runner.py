@@ -53,13 +53,9 @@ class Results:
         """Return the results that there are of some tasks."""
         return [result for task in tasks if (result := self.get(task)) is not None]
 
-    def lacks(self, data: Data) -> bool:
-        """Say whether a data set was asked for in vain."""
-        return data in self._missing
-
-    def lack(self, data: Data) -> Result:
-        """Return what came of asking for a data set in vain."""
-        return self._missing[data]
+    def lack(self, data: Data) -> Result | None:
+        """Return what came of asking for a data set in vain; None if it's there."""
+        return self._missing.get(data)
 
     def runs(self) -> list[Run]:
         """Return all runs."""
@@ -101,8 +97,9 @@ class Runner:
     ) -> None:
         left = TimeLeft(results)
         for i, task in enumerate(missing):
-            if results.lacks(task.data):
-                results.add(Run(task, results.lack(task.data), stamped()))
+            lack = results.lack(task.data)
+            if lack is not None:
+                results.add(Run(task, lack, stamped()))
                 continue
             if not worth_fitting(task, results, rules):
                 continue
@@ -132,7 +129,7 @@ def in_order(tasks: Sequence[Task]) -> list[Task]:
 
 def worth_fitting(task: Task, results: Results, rules: Rules) -> bool:
     """Say no to missing data, and to a second fit of what failed or took very long."""
-    if results.lacks(task.data):
+    if results.lack(task.data) is not None:
         return False
     first = results.first_of(task)
     if task.repeat == 0 or first is None:
