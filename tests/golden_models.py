@@ -1,0 +1,201 @@
+"""Configurations whose fitted models are kept as digests in golden_models.json.
+
+A refactoring leaves every digest as it is. After a deliberate change of what is fitted,
+``python tests/golden_models.py`` writes the file anew and lists what has changed.
+"""
+
+import hashlib
+import itertools
+import json
+import pathlib
+
+import numpy as np
+from checks import digest
+
+from dics import (
+    CentroidCandidates,
+    CGForestClassifier,
+    CGTreeClassifier,
+    FastCGBMClassifier,
+    QuantileCandidates,
+)
+
+FILE = pathlib.Path(__file__).with_suffix(".json")
+
+# --- data: rows, features, classes, dtype, share of NaN -------------------------------
+
+SETS = {
+    "three": (400, 12, 3, "f8", 0.0),
+    "two": (700, 20, 2, "f4", 0.0),
+    "forty": (2000, 10, 40, "f4", 0.0),
+    "missing": (600, 15, 4, "f8", 0.15),
+    "two, missing": (500, 9, 2, "f4", 0.2),
+    "bytes": (500, 24, 5, "u1", 0.0),
+    "wide": (300, 400, 5, "u1", 0.0),
+    "large": (6000, 60, 7, "f4", 0.01),
+    "large, two": (22000, 12, 2, "f4", 0.0),
+}
+
+
+def make_set(name):
+    """Rows from whole random numbers: the same on every machine."""
+    n, p, n_classes, dtype, missing = SETS[name]
+    rng = np.random.default_rng(len(name))
+    X = rng.integers(0, 64, (n, p)) + rng.integers(0, 64, (n, p))
+    X[:, 1] //= 16  # ties
+    X[:, 2] = 7  # constant
+    noise = rng.integers(0, 40, n)
+    y = (2 * X[:, 0] + 8 * X[:, 1] - X[:, 3] + noise) * n_classes // 400 % n_classes
+    y[:n_classes] = np.arange(n_classes)
+    X = X.astype(dtype)
+    if dtype != "u1":
+        X += rng.integers(0, 1024, (n, p)).astype(dtype) / 1024
+        X[:, 2] = 7
+        X[rng.integers(0, 1000, (n, p)) < 1000 * missing] = np.nan
+    return X, y
+
+
+def make_weights(kind, n):
+    rng = np.random.default_rng(5)
+    if kind == "whole":
+        return rng.integers(0, 4, n)
+    return rng.integers(1, 1000, n) / 997 if kind == "broken" else None
+
+
+# --- configurations -------------------------------------------------------------------
+
+PAPER = CentroidCandidates.paper
+TREES = {
+    "default": {},
+    "depth 6": {"max_depth": 6},
+    "entropy": {"criterion": "entropy"},
+    "k = 30": {"max_candidates": 30},
+    "k = 8": {"max_candidates": 8, "max_depth": 7},
+    "k = 8, entropy": {"max_candidates": 8, "criterion": "entropy"},
+    "paper": {
+        "candidates": PAPER(),
+        "max_candidates": 100,
+        "max_depth": 8,
+        "min_samples_split": 3,
+    },
+    "used once": {"reuse_splits": False, "max_candidates": 20, "max_depth": 5},
+    "quantiles": {"candidates": QuantileCandidates(40)},
+    "renewed": {"renew_thresholds": True},
+    "limits": {
+        "min_samples_leaf": 7,
+        "min_samples_split": 0.05,
+        "min_weight_fraction_leaf": 0.01,
+        "min_impurity_decrease": 0.001,
+    },
+    "balanced": {"class_weight": "balanced"},
+}
+FORESTS = {
+    "default": {},
+    "entropy": {"criterion": "entropy", "max_samples": 0.5},
+    "paper": {
+        "candidates": PAPER(),
+        "feature_sampling": "tree",
+        "max_candidates": 100,
+        "max_depth": 8,
+        "min_samples_split": 3,
+        "voting": "hard",
+    },
+    "per tree": {"feature_sampling": "tree"},
+    "all features": {"max_features": None, "max_depth": 8},
+    "k = 15": {"max_candidates": 15},
+    "all rows": {"bootstrap": False, "min_samples_leaf": 3},
+    "balanced": {"class_weight": "balanced_subsample"},
+}
+BOOSTERS = {
+    "default": {},
+    "paper": {
+        "candidates": PAPER(),
+        "max_candidates": 100,
+        "max_depth": 3,
+        "max_leaf_nodes": None,
+        "sampling": "goss",
+        "leaf_values": "sample",
+        "min_samples_leaf": 1,
+    },
+    "goss": {"sampling": "goss", "max_features": 6},
+    "mvs": {"sampling": "mvs", "max_features": 0.5},
+    "all rows": {"sampling": None, "learning_rate": 0.3},
+    "mvs, sample": {"sampling": "mvs", "leaf_values": "sample"},
+    "used once": {"reuse_splits": False, "max_candidates": 25},
+    "no limit": {"max_leaf_nodes": None, "min_samples_leaf": 2},
+    "regularized": {"l2_regularization": 5.0, "min_split_gain": 0.5, "max_depth": 4},
+    "stopped": {"early_stopping": True, "learning_rate": 0.4, "n_iter_no_change": 2},
+    "balanced": {"class_weight": "balanced"},
+}
+
+
+def every(model, settings, sets, weights=(None,)):
+    for name, data, kind in itertools.product(settings, sets, weights):
+        yield model, name, data, kind
+
+
+def cases():
+    weighted = ("whole", "broken")
+    yield from every("tree", TREES, ["three", "missing"])
+    yield from every("tree", ["default", "depth 6", "k = 30"], list(SETS)[1:])
+    yield from every("tree", ["default", "k = 8", "limits"], ["two, missing"], weighted)
+    yield from every("tree", ["entropy", "paper"], ["forty"], weighted)
+    yield from every("forest", FORESTS, ["three", "two, missing"])
+    yield from every("forest", ["default"], ["two", "forty", "bytes", "wide", "large"])
+    yield from every("forest", ["k = 15", "per tree", "paper"], ["wide"])
+    yield from every("forest", ["default", "all rows"], ["missing"], weighted)
+    yield from every("forest", ["warm start"], ["three"])
+    yield from every("boosting", BOOSTERS, ["three", "two, missing"])
+    yield from every("boosting", ["default", "mvs"], ["forty", "wide", "missing"])
+    yield from every("boosting", ["default", "paper"], ["large", "large, two"])
+    yield from every("boosting", ["default", "goss"], ["two", "missing"], weighted)
+    yield from every("boosting", ["warm start", "validation"], ["two", "bytes"])
+
+
+CASES = {", ".join(map(str, case)): case for case in cases()}
+
+
+def with_warm_start(model, X, y):
+    first, last = 3, 7
+    model.set_params(n_estimators=first, warm_start=True).fit(X, y)
+    return model.set_params(n_estimators=last).fit(X, y)
+
+
+def fit(kind, setting, data, weights):
+    X, y = make_set(data)
+    weight = make_weights(weights, len(X))
+    shared = {"random_state": 3, "n_jobs": 2}
+    if kind == "tree":
+        return CGTreeClassifier(**TREES[setting], **shared).fit(X, y, weight)
+    if kind == "forest":
+        model = CGForestClassifier(7, **FORESTS.get(setting, {}), **shared)
+    else:
+        model = FastCGBMClassifier(12, **BOOSTERS.get(setting, {}), **shared)
+    if setting == "warm start":
+        return with_warm_start(model, X, y)
+    if setting == "validation":
+        model.set_params(learning_rate=0.5, n_estimators=40, n_iter_no_change=3)
+        return model.fit(X[100:], y[100:], X_val=X[:100], y_val=y[:100])
+    return model.fit(X, y, weight)
+
+
+def golden_digest(case):
+    """Fit a configuration; the digest is of its bytes and of what it predicts."""
+    model = fit(*case)
+    X, _ = make_set(case[2])
+    predicts = getattr(model, "decision_function", model.predict_proba)
+    sha = hashlib.sha256(digest(model).encode())
+    sha.update(np.ascontiguousarray(predicts(X)).tobytes())
+    return sha.hexdigest()[:16]
+
+
+def main():
+    known = json.loads(FILE.read_text()) if FILE.exists() else {}
+    found = {name: golden_digest(case) for name, case in CASES.items()}
+    FILE.write_text(json.dumps(found, indent=1) + "\n")
+    changed = [name for name in found if known.get(name) != found[name]]
+    print(f"{len(found)} models, {len(changed)} changed or new", *changed, sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()
