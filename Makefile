@@ -8,7 +8,7 @@ BENCH_ARGS ?=
 
 PY := $(VENV)/bin/python
 PIP = $(PY) -m pip --disable-pip-version-check --retries 10 --timeout 60
-CORE := $(wildcard src/dics/core/*)
+CORE := $(shell find src/dics/core -type f)
 SAN := build/sanitize
 
 # Stamps, in the order they are made. They live in the environment, so that

@@ -214,7 +214,7 @@ def combine_weights(
 
 
 class SplitCounts(NamedTuple):
-    """Weights as the whole numbers that choose splits; see core/criterion.hpp."""
+    """Weights as whole numbers that choose splits: core/target/criterion.hpp."""
 
     narrow: npt.NDArray[np.uint32] | None
     wide: npt.NDArray[np.uint64] | None

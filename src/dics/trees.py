@@ -12,7 +12,7 @@ import scipy.sparse
 from dics import _core
 from dics._validation import Array, FloatArray
 
-# What a row on its way down needs to know of a node, in one place: core/grow.hpp.
+# What a row on its way down needs to know of a node, in one place: core/grow/grow.hpp.
 NODE = np.dtype(
     [("feature", "<i4"), ("threshold", "<f4"), ("left", "<i4"), ("n_samples", "<i4")]
 )

@@ -8,14 +8,14 @@
 #include <optional>
 #include <string>
 
-#include "boost.hpp"
-#include "cluster.hpp"
-#include "encode.hpp"
-#include "forest.hpp"
-#include "grow.hpp"
-#include "kernels.hpp"
-#include "predict.hpp"
-#include "thresholds.hpp"
+#include "boost/boost.hpp"
+#include "candidates/cluster.hpp"
+#include "candidates/thresholds.hpp"
+#include "data/encode.hpp"
+#include "grow/forest.hpp"
+#include "grow/grow.hpp"
+#include "kernels/kernels.hpp"
+#include "predict/predict.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,0 +1,244 @@
+#include "candidates/thresholds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "random.hpp"
+
+namespace dics {
+namespace {
+
+constexpr std::int64_t kParallelValues = 1 << 15;
+constexpr std::int64_t kTileCols = 16;  // one cache line of a float32 row
+
+// A distinct value of a column and the weight of the rows that have it.
+template <class T>
+struct Atom {
+    T value;
+    double weight;
+};
+
+// A float32 number in (low, high], the middle if it can be had; false if there is none.
+template <class T>
+bool cut_between(T low, T high, float& cut) {
+    double middle = static_cast<double>(low) / 2 + static_cast<double>(high) / 2;
+    if (std::isnan(middle))
+        middle = 0;  // between -inf and +inf
+    cut = static_cast<float>(middle);
+    if (!(static_cast<double>(cut) > static_cast<double>(low))) {
+        cut = std::nextafter(cut, std::numeric_limits<float>::infinity());
+    }
+    return static_cast<double>(cut) > static_cast<double>(low) &&
+           static_cast<double>(cut) <= static_cast<double>(high);
+}
+
+template <class T>
+T value_of(const std::pair<T, double>& entry) {
+    return entry.first;
+}
+template <class T>
+double weight_of(const std::pair<T, double>& entry) {
+    return entry.second;
+}
+template <class T>
+T value_of(T entry) {
+    return entry;
+}
+template <class T>
+double weight_of(T) {
+    return 1.0;
+}
+
+// Of plain values, or of pairs with their weights.
+template <class T, class Entry>
+std::vector<Atom<T>> atoms_of(std::vector<Entry>& column) {
+    std::sort(column.begin(), column.end(),
+              [](const Entry& a, const Entry& b) { return value_of(a) < value_of(b); });
+    std::vector<Atom<T>> atoms;
+    for (const Entry& entry : column) {
+        if (!atoms.empty() && atoms.back().value == value_of(entry)) {
+            atoms.back().weight += weight_of(entry);
+        } else {
+            atoms.push_back({value_of(entry), weight_of(entry)});
+        }
+    }
+    return atoms;
+}
+
+// gap g lies between atoms g and g + 1. The boundaries that fall into a gap, kept as
+// they are, at most one a gap: two in one gap part no sampled rows.
+template <class T>
+std::vector<std::pair<std::size_t, float>> useful_boundaries(
+    const std::vector<Atom<T>>& atoms, const double* boundaries, int n_boundaries) {
+    std::vector<float> sorted;
+    for (int b = 0; b < n_boundaries; ++b) {
+        if (!std::isnan(boundaries[b]))
+            sorted.push_back(static_cast<float>(boundaries[b]));
+    }
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<std::pair<std::size_t, float>> kept;
+    for (const float cut : sorted) {
+        const auto above = std::partition_point(
+            atoms.begin(), atoms.end(), [cut](const Atom<T>& atom) {
+                return static_cast<double>(atom.value) < static_cast<double>(cut);
+            });
+        if (above == atoms.begin() || above == atoms.end())
+            continue;
+        const auto gap = static_cast<std::size_t>(above - atoms.begin()) - 1;
+        if (kept.empty() || kept.back().first != gap)
+            kept.emplace_back(gap, cut);
+    }
+    return kept;
+}
+
+// Cuts of atoms [first, last) into `n_cuts` + 1 parts of about equal mass. The mean
+// mass is taken anew after each cut, so that a value which alone is heavier than that
+// (zeros, say) takes one slot and not many.
+template <class T>
+void cut_evenly(const std::vector<Atom<T>>& atoms, std::size_t first, std::size_t last,
+                double total, std::size_t n_cuts, std::vector<std::size_t>& gaps) {
+    double rest = total;
+    double mass = 0;
+    for (std::size_t g = first; g + 1 < last && n_cuts > 0; ++g) {
+        mass += atoms[g].weight;
+        const double share = rest / static_cast<double>(n_cuts + 1);
+        // Cut here, or after the next value if that comes nearer to the share.
+        const double with_next = mass + atoms[g + 1].weight;
+        if (mass >= share || (with_next > share && with_next - share > share - mass)) {
+            gaps.push_back(g);
+            --n_cuts;
+            rest -= mass;
+            mass = 0;
+        }
+    }
+}
+
+// Fills the holes between the boundaries: no part shall have more than one of n_even +
+// 1 equal shares of the mass. Boundaries crowd in the middle of a feature, and splits
+// in its tails need thresholds too.
+template <class T>
+std::vector<std::size_t> even_gaps(
+    const std::vector<Atom<T>>& atoms,
+    const std::vector<std::pair<std::size_t, float>>& kept, std::size_t n_even) {
+    double total = 0;
+    for (const auto& atom : atoms)
+        total += atom.weight;
+    const double share = total / static_cast<double>(n_even + 1);
+    std::vector<std::size_t> gaps;
+    std::size_t first = 0;
+    for (std::size_t k = 0; k <= kept.size(); ++k) {
+        const std::size_t last = k < kept.size() ? kept[k].first + 1 : atoms.size();
+        double mass = 0;
+        for (std::size_t a = first; a < last; ++a)
+            mass += atoms[a].weight;
+        const double parts = std::ceil(mass / share - 1e-9);
+        if (parts > 1) {
+            cut_evenly(atoms, first, last, mass, static_cast<std::size_t>(parts) - 1,
+                       gaps);
+        }
+        first = last;
+    }
+    return gaps;
+}
+
+template <class T>
+std::vector<float> thresholds_of(const std::vector<Atom<T>>& atoms,
+                                 const double* boundaries, int n_boundaries, int budget,
+                                 int least_even) {
+    if (atoms.size() < 2)
+        return {};
+    std::vector<std::pair<std::size_t, float>> kept;
+    std::vector<std::size_t> gaps;
+    if (atoms.size() <= static_cast<std::size_t>(budget) + 1) {
+        for (std::size_t g = 0; g + 1 < atoms.size(); ++g)
+            gaps.push_back(g);
+    } else {
+        kept = useful_boundaries(atoms, boundaries, n_boundaries);
+        const int n_kept = static_cast<int>(kept.size());
+        const int n_even =
+            std::min(std::max(budget - n_kept, least_even), kMaxThresholds - n_kept);
+        if (n_even > 0)
+            gaps = even_gaps(atoms, kept, static_cast<std::size_t>(n_even));
+    }
+    std::vector<float> made;
+    for (const std::size_t gap : gaps) {
+        float cut;
+        if (cut_between(atoms[gap].value, atoms[gap + 1].value, cut))
+            made.push_back(cut);
+    }
+    for (const auto& [gap, cut] : kept)
+        made.push_back(cut);
+    std::sort(made.begin(), made.end());
+    made.erase(std::unique(made.begin(), made.end()), made.end());
+    return made;
+}
+
+template <class T>
+Thresholds make(const Matrix<T>& X, const double* weights, const double* boundaries,
+                int n_boundaries, int budget, int least_even, std::int64_t n_rows,
+                std::uint64_t seed, Team& team) {
+    const auto rows = stratified_rows(combine(seed, 5), X.n_rows, n_rows);
+    const auto n = static_cast<std::int64_t>(rows.size());
+    std::vector<std::vector<float>> made(static_cast<std::size_t>(X.n_cols));
+    std::vector<std::uint8_t> exact(static_cast<std::size_t>(X.n_cols));
+    // Groups of columns that share the cache lines of a row-major X; smaller groups
+    // when there are few columns, so that every thread has some.
+    const std::int64_t group_cols = X.n_cols >= 4 * kTileCols ? kTileCols : 4;
+    const std::int64_t n_groups = (X.n_cols + group_cols - 1) / group_cols;
+    team.run(n_groups, n * X.n_cols >= kParallelValues, [&](std::int64_t group, int) {
+        const std::int64_t first = group * group_cols;
+        const std::int64_t last = std::min(X.n_cols, first + group_cols);
+        std::vector<std::vector<T>> columns(static_cast<std::size_t>(last - first));
+        std::vector<std::vector<std::pair<T, double>>> weighted(columns.size());
+        for (const std::uint32_t row : rows) {
+            if (weights && !(weights[row] > 0))
+                continue;
+            for (std::int64_t f = first; f < last; ++f) {
+                const T value = X(row, f);
+                if (value != value)
+                    continue;
+                const auto at = static_cast<std::size_t>(f - first);
+                if (weights) {
+                    weighted[at].emplace_back(value, weights[row]);
+                } else {
+                    columns[at].push_back(value);
+                }
+            }
+        }
+        for (std::int64_t f = first; f < last; ++f) {
+            const auto at = static_cast<std::size_t>(f - first);
+            const auto atoms =
+                weights ? atoms_of<T>(weighted[at]) : atoms_of<T>(columns[at]);
+            exact[static_cast<std::size_t>(f)] =
+                atoms.size() <= static_cast<std::size_t>(budget) + 1;
+            made[static_cast<std::size_t>(f)] = thresholds_of(
+                atoms, boundaries ? boundaries + f * n_boundaries : nullptr,
+                n_boundaries, budget, least_even);
+        }
+    });
+    Thresholds result;
+    result.exact = std::find(exact.begin(), exact.end(), 0) == exact.end();
+    result.offsets.push_back(0);
+    for (const auto& part : made) {
+        result.values.insert(result.values.end(), part.begin(), part.end());
+        result.offsets.push_back(static_cast<std::int64_t>(result.values.size()));
+    }
+    return result;
+}
+
+}  // namespace
+
+Thresholds make_thresholds(const AnyMatrix& any, const double* weights,
+                           const double* boundaries, int n_boundaries, int budget,
+                           int least_even, std::int64_t n_rows, std::uint64_t seed,
+                           Team& team) {
+    return std::visit(
+        [&](const auto& X) {
+            return make(X, weights, boundaries, n_boundaries, budget, least_even,
+                        n_rows, seed, team);
+        },
+        any);
+}
+
+}  // namespace dics

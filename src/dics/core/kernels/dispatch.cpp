@@ -1,0 +1,47 @@
+// Chooses the kernel table once, by what the CPU can do.
+#include <cstdlib>
+#include <string_view>
+
+#include "kernels/boost_kernels.hpp"
+#include "kernels/kernels.hpp"
+
+namespace dics {
+namespace baseline {
+extern const Kernels table;
+extern const BoostKernels boost_table;
+}  // namespace baseline
+#ifdef DICS_HAVE_AVX2
+namespace avx2 {
+extern const Kernels table;
+extern const BoostKernels boost_table;
+}  // namespace avx2
+#endif
+
+namespace {
+
+struct Tables {
+    const Kernels& kernels;
+    const BoostKernels& boost;
+};
+
+Tables choose() {
+#ifdef DICS_HAVE_AVX2
+    const char* forced = std::getenv("DICS_ISA");
+    const bool plain = forced != nullptr && std::string_view(forced) == "baseline";
+    if (!plain && __builtin_cpu_supports("avx2"))
+        return {avx2::table, avx2::boost_table};
+#endif
+    return {baseline::table, baseline::boost_table};
+}
+
+const Tables& tables() {
+    static const Tables chosen = choose();
+    return chosen;
+}
+
+}  // namespace
+
+const Kernels& kernels() { return tables().kernels; }
+const BoostKernels& boost_kernels() { return tables().boost; }
+
+}  // namespace dics

@@ -1,0 +1,217 @@
+// The vector kernels. kernels.cpp is compiled once per instruction set, each time in a
+// namespace of its own (no inline function is shared between the builds), and one table
+// is chosen at run time. No build uses fused multiply-add, and sums have a fixed order,
+// so every CPU gives the same bits. DICS_ISA=baseline in the environment forces the
+// plain one.
+#pragma once
+
+#include <cstdint>
+
+#include "target/criterion.hpp"
+
+namespace dics {
+
+// Candidates are counted in blocks of this many: four AVX2 registers of counters.
+inline constexpr int kCandidateBlock = 32;
+
+inline constexpr int kEncodeRows = 64;
+
+// Where the value of row i stands for encode. A code is counted in a lane as wide as
+// the value (4 or 8 bytes); the codes of 4 or 8 rows are then shifted together into one
+// lane, which puts them in order if the values were strided like this.
+template <class T>
+constexpr int encode_slot(int i) {
+    constexpr int group = static_cast<int>(sizeof(T));
+    constexpr int lanes = 32 / group;
+    const int in_chunk = i % (group * lanes);
+    return i - in_chunk + in_chunk % group * lanes + in_chunk / group;
+}
+
+template <class T, class Count>
+struct CountBelowArgs {
+    const T* data;
+    std::int64_t row_stride;
+    const std::int64_t* column;  // element offset of each candidate's column
+    const float* threshold;      // kCandidateBlock of each, padded with -inf
+    const std::uint32_t* rows;
+    const std::uint32_t* labels;
+    const Count* weights;  // null: every row counts one
+    std::int64_t n_rows;
+    int width;       // counters per candidate: classes, and rows if weighted
+    Count* below;    // [width][kCandidateBlock], zeroed by the caller
+    Count* missing;  // the same for NaN
+};
+
+template <class Count>
+struct ScanArgs {
+    const Count* hist;  // [n_bins + 1][width]; the last row counts NaN
+    int n_bins;
+    int width;  // n_classes, or n_classes + 1 when a row count follows the weights
+    int n_classes;
+    const Count* total;  // [n_classes] of the node
+    typename Wide<Count>::type total_sum;
+    Count total_weight;
+    std::int64_t n_rows;
+    std::int64_t min_leaf;  // rows each side must have
+    Count min_weight;       // and weight
+    Count* left;            // scratch, [n_classes]
+};
+
+// Some thresholds of one feature, in histograms whose bins are summed up.
+template <class Count>
+struct CandidateArgs {
+    const Count* sums;   // of the feature, [slice][bin][lane]; see HistogramShape
+    std::int64_t slice;  // its size
+    int n_lanes;
+    int n_thresholds;
+    const std::int32_t* thresholds;  // the candidates, rising
+    int n_candidates;
+    const int* present;  // classes that occur in the node
+    int n_present;
+    std::int64_t row_slice;  // where rows are counted; -1: weights are rows
+    const Count* total;      // [n_present] of the node
+    Count total_weight;
+    std::int64_t n_rows;
+    std::int64_t min_leaf;
+    Count min_weight;
+    Count* left;  // scratch, [n_present]
+};
+
+// The best cut of one feature: thresholds lo..hi cut the node's rows in the same place.
+// lo = -1: everything present goes right and only NaN goes left (threshold -inf).
+struct Cut {
+    double score = -1.0e308;
+    int lo = -2;
+    int hi = -2;
+    bool missing_left = false;
+    bool saw_missing = false;
+
+    bool found() const { return lo != -2; }
+};
+
+// Features side by side in a histogram come in groups of this many.
+inline constexpr int kLaneGroup = 8;
+
+// What a node may weigh for its squares to fit into a counter; 32-bit ones are used as
+// signed numbers.
+template <class Counter>
+inline constexpr std::uint32_t kBoundedWeight = sizeof(Counter) == 2 ? 255 : 46340;
+
+template <class Counter>
+struct BoundArgs {
+    const Counter* hist;  // [slice][bin][lane], see HistogramShape
+    std::int64_t slice;   // its size
+    int n_lanes;
+    int n_features;
+    const int* n_thresholds;  // of each feature
+    const int* present;       // classes that occur in the node
+    int n_present;
+    const Counter* total;  // [n_present] of the node
+    Counter total_sum;
+    Counter total_weight;
+    Counter min_weight;  // at least 1
+    void* scratch;       // [n_present] registers, aligned
+};
+
+// Codes of one feature in up to 64 places; a row of weight w has w of them.
+inline constexpr int kMaskPlaces = 64;
+
+struct BitMaskArgs {
+    const std::uint8_t* codes;  // [kMaskPlaces], aligned to 32 bytes
+    std::uint64_t all;          // places in use
+    std::uint64_t first;        // one place of each row
+    int n_classes;              // of those that occur
+    const std::uint64_t* of_class;
+    const std::uint32_t* class_total;
+    int missing_code;
+    std::int64_t min_leaf;
+    std::uint32_t min_weight;
+};
+
+// Location and scale of each feature, as `prepare` wants them.
+template <class V>
+struct Scaling {
+    const V *low, *high, *mean, *factor;
+};
+template <class T>
+struct Compared {  // the type a value is compared and scaled in
+    using type = T;
+};
+template <>
+struct Compared<std::uint8_t> {
+    using type = float;
+};
+
+// Running sums of the finite values of each feature.
+struct MomentArrays {
+    double *low, *high, *sum, *square_sum, *count;
+};
+
+// Kernels that read rows of X, one set for each element type. A row's values are `step`
+// elements apart.
+template <class T>
+struct RowKernels {
+    // x -> (x - mean) * factor as float32, infinities as the extremes of the sample;
+    // NaN and constant features (factor 0) become 0.
+    void (*prepare)(const T* x, std::int64_t step, std::int64_t n,
+                    const Scaling<typename Compared<T>::type>& scaling, float* out);
+    void (*add_moments)(const T* x, std::int64_t step, std::int64_t n,
+                        const MomentArrays& sums);
+};
+
+struct Kernels {
+    // Codes of kEncodeRows values of one feature, which the caller has put in the order
+    // of encode_slot(). The codes come out in the order of the rows.
+    void (*encode_float)(const float* x, const float* tau, int n_tau,
+                         std::uint8_t* codes);
+    void (*encode_double)(const double* x, const float* tau, int n_tau,
+                          std::uint8_t* codes);
+    // Turns a square of bytes: out[i][j] = in[j][i].
+    void (*transpose_codes)(const std::uint8_t* in, std::uint8_t* out);
+
+    void (*count_float_32)(const CountBelowArgs<float, std::uint32_t>&);
+    void (*count_double_32)(const CountBelowArgs<double, std::uint32_t>&);
+    void (*count_byte_32)(const CountBelowArgs<std::uint8_t, std::uint32_t>&);
+    void (*count_float_64)(const CountBelowArgs<float, std::uint64_t>&);
+    void (*count_double_64)(const CountBelowArgs<double, std::uint64_t>&);
+    void (*count_byte_64)(const CountBelowArgs<std::uint8_t, std::uint64_t>&);
+
+    Cut (*scan_gini_32)(const ScanArgs<std::uint32_t>&);
+    Cut (*scan_gini_64)(const ScanArgs<std::uint64_t>&);
+    Cut (*scan_candidates_gini_32)(const CandidateArgs<std::uint32_t>&);
+    Cut (*scan_candidates_gini_64)(const CandidateArgs<std::uint64_t>&);
+    // An upper bound of each feature's best score with NaN to the right, but for
+    // rounding: a relative error of 1e-6.
+    void (*bound_gini_16)(const BoundArgs<std::uint16_t>&, float*);
+    void (*bound_gini_32)(const BoundArgs<std::uint32_t>&, float*);
+    Cut (*search_masks_gini)(const BitMaskArgs&, double);
+    Cut (*search_masks_candidates_gini)(const BitMaskArgs&, const std::int32_t*, int);
+
+    // out[i * n_centers + c] = <x_i, center_c>; n and stride multiples of 8, zero
+    // padded.
+    void (*dots)(const float* x, int n_x, const float* centers, int n_centers,
+                 std::int64_t stride, float* out);
+    // sum += x, square_sum += x * x
+    void (*accumulate)(const float* x, float weight, std::int64_t n, float* sum,
+                       float* square_sum);
+
+    RowKernels<float> rows_float;
+    RowKernels<double> rows_double;
+    RowKernels<std::uint8_t> rows_byte;
+
+    template <class T>
+    const RowKernels<T>& rows() const {
+        if constexpr (sizeof(T) == 4)
+            return rows_float;
+        if constexpr (sizeof(T) == 8)
+            return rows_double;
+        if constexpr (sizeof(T) == 1)
+            return rows_byte;
+    }
+
+    const char* name;
+};
+
+const Kernels& kernels();
+
+}  // namespace dics

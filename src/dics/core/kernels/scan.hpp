@@ -1,0 +1,181 @@
+// The walk along one feature's histogram. Included by kernels.cpp once per instruction
+// set and by the plain code; each build has its own namespace.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/kernels.hpp"
+
+#ifdef DICS_ISA
+namespace dics::DICS_ISA {
+#else
+namespace dics::plain {
+#endif
+namespace {
+
+// What moving one bin to the left does: to its weight and to the sums of terms.
+template <class Count>
+struct Move {
+    Count weight = 0;
+    typename Wide<Count>::type left = 0;
+    typename Wide<Count>::type right = 0;
+};
+
+// Adds a bin to the running left counts. For Gini, with h the bin, l the left and t the
+// node's counts: sum (l+h)^2 = sum l^2 + 2 hl + hh, and the right side likewise, so
+// three products of 32-bit numbers a class do, and they vectorise.
+template <class Crit, class Count>
+inline Move<Count> move_bin(const Count* h, const Count* total, int n_classes,
+                            Count* left) {
+    using W = typename Wide<Count>::type;
+    Move<Count> m;
+    if constexpr (std::is_same_v<Crit, Gini>) {
+        W hl = 0, hh = 0, ht = 0;
+        for (int c = 0; c < n_classes; ++c) {
+            const Count count = h[c];
+            m.weight += count;
+            hl += static_cast<W>(count) * static_cast<W>(left[c]);
+            hh += static_cast<W>(count) * static_cast<W>(count);
+            ht += static_cast<W>(count) * static_cast<W>(total[c]);
+            left[c] += count;
+        }
+        m.left = 2 * hl + hh;
+        m.right = hh - 2 * (ht - hl);
+    } else {
+        for (int c = 0; c < n_classes; ++c) {
+            const Count count = h[c];
+            if (count == 0)
+                continue;
+            const Count l = left[c];
+            const Count r = total[c] - l;
+            m.weight += count;
+            m.left +=
+                Crit::template term<Count>(l + count) - Crit::template term<Count>(l);
+            m.right +=
+                Crit::template term<Count>(r - count) - Crit::template term<Count>(r);
+            left[c] = l + count;
+        }
+    }
+    return m;
+}
+
+template <class Crit, class Count>
+void scan_side(const ScanArgs<Count>& a, bool missing_left, Cut& best) {
+    using W = typename Wide<Count>::type;
+    const bool weighted = a.width > a.n_classes;
+    W left_sum = 0, right_sum = a.total_sum;
+    Count left_weight = 0;
+    std::int64_t left_rows = 0;
+    for (int c = 0; c < a.n_classes; ++c)
+        a.left[c] = 0;
+
+    auto take = [&](const Count* h, const Move<Count>& m) {
+        left_sum += m.left;
+        right_sum += m.right;
+        left_weight += m.weight;
+        left_rows += static_cast<std::int64_t>(weighted ? h[a.n_classes] : m.weight);
+    };
+    if (missing_left) {
+        const Count* h = a.hist + static_cast<std::int64_t>(a.n_bins) * a.width;
+        take(h, move_bin<Crit>(h, a.total, a.n_classes, a.left));
+    }
+    int previous = -1;
+    for (int bin = 0; bin < a.n_bins; ++bin) {
+        const Count* h = a.hist + static_cast<std::int64_t>(bin) * a.width;
+        const Move<Count> m = move_bin<Crit>(h, a.total, a.n_classes, a.left);
+        if (m.weight == 0)
+            continue;
+        const Count right_weight = a.total_weight - left_weight;
+        if (left_rows >= a.min_leaf && a.n_rows - left_rows >= a.min_leaf &&
+            left_weight >= a.min_weight && right_weight >= a.min_weight) {
+            const double score = Crit::template score<Count>(left_sum, left_weight,
+                                                             right_sum, right_weight);
+            if (score > best.score) {
+                best = Cut{score, previous, bin - 1, missing_left, false};
+            }
+        }
+        take(h, m);
+        previous = bin;
+    }
+}
+
+template <class Crit, class Count>
+Cut scan_histogram(const ScanArgs<Count>& a) {
+    Cut best;
+    scan_side<Crit>(a, false, best);
+    const Count* missing = a.hist + static_cast<std::int64_t>(a.n_bins) * a.width;
+    Count n_missing = 0;
+    for (int c = 0; c < a.n_classes; ++c)
+        n_missing += missing[c];
+    if (n_missing > 0) {
+        scan_side<Crit>(a, true, best);
+        best.saw_missing = true;
+    }
+    return best;
+}
+
+template <class Crit, class Count>
+inline double score_left(const CandidateArgs<Count>& a, Count left_weight) {
+    using W = typename Wide<Count>::type;
+    W left_sum = 0, right_sum = 0;
+    for (int c = 0; c < a.n_present; ++c) {
+        left_sum += Crit::template term<Count>(a.left[c]);
+        right_sum += Crit::template term<Count>(a.total[c] - a.left[c]);
+    }
+    return Crit::template score<Count>(left_sum, left_weight, right_sum,
+                                       a.total_weight - left_weight);
+}
+
+// The best of some thresholds (rising) alone; the middle one of those that cut in the
+// same place.
+template <class Crit, class Count>
+Cut scan_candidates(const CandidateArgs<Count>& a) {
+    Cut best;
+    const Count* all = a.sums + std::int64_t{a.n_thresholds + 1} * a.n_lanes;
+    const Count* but_missing = a.sums + std::int64_t{a.n_thresholds} * a.n_lanes;
+    for (int c = 0; c < a.n_present; ++c) {
+        const std::int64_t slice = a.present[c] * a.slice;
+        best.saw_missing |= all[slice] != but_missing[slice];
+    }
+    for (const bool missing_left : {false, true}) {
+        if (missing_left && !best.saw_missing)
+            break;
+        std::int64_t rows_before = -1;
+        int first = 0;  // of the candidates that cut in the same place
+        bool leads = false;
+        for (int i = 0; i < a.n_candidates; ++i) {
+            const Count* below = a.sums + std::int64_t{a.thresholds[i]} * a.n_lanes;
+            auto count = [&](std::int64_t slice) {
+                const Count missing = all[slice] - but_missing[slice];
+                return below[slice] + (missing_left ? missing : Count{0});
+            };
+            Count left_weight = 0;
+            for (int c = 0; c < a.n_present; ++c) {
+                a.left[c] = count(a.present[c] * a.slice);
+                left_weight += a.left[c];
+            }
+            const auto left_rows = static_cast<std::int64_t>(
+                a.row_slice < 0 ? left_weight : count(a.row_slice));
+            if (left_rows != rows_before) {
+                rows_before = left_rows;
+                first = i;
+                const Count right_weight = a.total_weight - left_weight;
+                leads = false;
+                if (left_rows >= a.min_leaf && a.n_rows - left_rows >= a.min_leaf &&
+                    left_weight >= a.min_weight && right_weight >= a.min_weight) {
+                    const double score = score_left<Crit>(a, left_weight);
+                    leads = score > best.score;
+                    best.score = leads ? score : best.score;
+                }
+            }
+            if (leads) {
+                best.lo = best.hi = a.thresholds[(first + i) / 2];
+                best.missing_left = missing_left;
+            }
+        }
+    }
+    return best;
+}
+
+}  // namespace
+}  // namespace dics::DICS_ISA or plain

@@ -1,0 +1,289 @@
+// Search of a forest's node: features drawn anew at each node, as in RandomForest.
+#pragma once
+
+#include "search/feature_draw.hpp"
+#include "search/histogram_search.hpp"
+
+namespace dics {
+
+// Codes are row-major here. A node looks at few of the features, another few than its
+// parent, so no histogram can be had by subtraction; but the codes of a node's rows
+// stay in the cache from one level to the next.
+//
+// For one thread: a forest grows its trees side by side.
+template <class Crit, class CountT>
+class FeatureDrawSearch {
+  public:
+    using Count = CountT;
+    using Criterion = Crit;
+
+    struct Context {
+        NodeTotals<Count> totals;
+    };
+
+    FeatureDrawSearch(const Codes& codes, const Dictionary& dictionary,
+                      NodeRows<Count>& rows, const GrowSettings& settings,
+                      std::int64_t max_features, Count min_weight, FeatureDraw& draw)
+        : codes_(codes),
+          dictionary_(dictionary),
+          r_(rows),
+          settings_(settings),
+          max_features_(max_features),
+          min_weight_(min_weight),
+          n_slices_(settings.n_classes + (counts_rows(rows, settings) ? 1 : 0)),
+          draw_(draw) {
+        mean_bins_ =
+            dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;
+        const std::int64_t lane_bytes =
+            (kMaxThresholds + 2) * n_slices_ * std::int64_t{sizeof(Count)};
+        batch_ = std::clamp<std::int64_t>(
+            kHistogramBytes / lane_bytes / kLaneGroup * kLaneGroup, kLaneGroup, kBatch);
+    }
+
+    Context make_context(int) const { return {}; }
+
+    std::int64_t work(const OpenNode& node) const {
+        return node.size() * max_features_;
+    }
+
+    // Draws until `max_features` features were found that vary within the node.
+    Split find(OpenNode& node, Context& context, bool, int) {
+        node_ = &node;
+        totals_ = &context.totals;
+        draw_varying_features();
+        return settings_.max_candidates > 0 ? best_candidate() : best_cut();
+    }
+
+    CodeSide left_side(const Split& split) const {
+        return {codes_, dictionary_, split};
+    }
+
+    void pass_on(OpenNode&, OpenNode&, bool, OpenNode&, bool, Context&) {}
+    void drop(OpenNode&, Context&) {}
+
+  private:
+    enum class Method { mask, sort, histogram };
+
+    static constexpr std::int64_t kBatch = 64;
+    // Features searched together are fewer if there are many classes: each thread has
+    // histograms of its own.
+    static constexpr std::int64_t kHistogramBytes = 1 << 22;
+    static constexpr std::int64_t kFetchedRows = 256;
+
+    Split best_cut() {
+        const Method method = method_for(*node_);
+        const auto n_features = static_cast<std::int64_t>(features_.size());
+        const Cut* cuts = nullptr;
+        Split best;
+        for (std::int64_t j = 0; j < n_features; ++j) {
+            if (method == Method::histogram && j % batch_ == 0)
+                cuts = scan(j, std::min(n_features, j + batch_), best.score);
+            const std::int32_t f = features_[static_cast<std::size_t>(j)];
+            const Cut cut = cuts ? cuts[j % batch_] : search_one(f, method, best.score);
+            const Split split = as_split(cut, f);
+            if (split.beats(best))
+                best = split;
+        }
+        return best;
+    }
+
+    // Cuts of features first..last-1 of those drawn, from counters that are as narrow
+    // as the node allows.
+    const Cut* scan(std::int64_t first, std::int64_t last, double floor) {
+        const bool narrow = sizeof(Count) == 4 && n_slices_ == settings_.n_classes &&
+                            totals_->weight <= kBoundedWeight<std::uint16_t>;
+        return narrow ? scan_in(narrow_hist_, first, last, floor)
+                      : scan_in(hist_, first, last, floor);
+    }
+
+    template <class Counter>
+    const Cut* scan_in(std::vector<Counter>& hist, std::int64_t first,
+                       std::int64_t last, double floor) {
+        fill(first, last, hist);
+        // In small nodes many features divide the classes equally well.
+        const bool masked = prepare_masks();
+        return scanner_.scan_all(
+            shape_, hist.data(), n_thresholds_, *totals_, limits(), floor, [&](int j) {
+                return masked
+                           ? search_one(features_[static_cast<std::size_t>(first + j)],
+                                        Method::mask, floor)
+                           : scanner_.scan_one(shape_, hist.data(), j, n_thresholds_[j],
+                                               *node_, *totals_, limits());
+            });
+    }
+
+    bool prepare_masks() {
+        return masks_.prepare(r_, *node_, *totals_, settings_.min_samples_leaf,
+                              min_weight_);
+    }
+
+    // k thresholds of the features drawn, instead of all of them.
+    Split best_candidate() {
+        std::sort(features_.begin(), features_.end());
+        std::vector<std::int64_t> offsets{0};
+        for (const std::int32_t f : features_)
+            offsets.push_back(offsets.back() + dictionary_.count(f));
+        const auto n_features = static_cast<std::int64_t>(features_.size());
+        candidates_.draw({nullptr, offsets.data(), n_features}, nullptr,
+                         settings_.max_candidates, node_->key);
+        const bool masked = method_for(*node_) == Method::mask;
+        Split best;
+        for (std::int64_t j = 0; j < n_features; ++j) {
+            if (!masked && j % batch_ == 0) {
+                fill(j, std::min(n_features, j + batch_), hist_);
+                sum_bins(shape_, r_, node_->begin, node_->end, settings_.n_classes,
+                         hist_.data());
+            }
+            const CandidateList::Range range = candidates_.of_feature(j);
+            const auto n = static_cast<int>(range.last - range.first);
+            if (n == 0)
+                continue;
+            const std::int32_t f = features_[static_cast<std::size_t>(j)];
+            const int n_thresholds = dictionary_.count(f);
+            const std::int32_t* thresholds = candidates_.indices.data() + range.first;
+            const Cut cut =
+                masked ? masks_.search_candidates(codes_.data + f, codes_.width,
+                                                  n_thresholds, thresholds, n)
+                       : scanner_.scan_some(shape_, hist_.data(),
+                                            static_cast<int>(j % batch_), n_thresholds,
+                                            *node_, *totals_, limits(),
+                                            {thresholds, static_cast<std::size_t>(n)});
+            const Split split = as_split(cut, f);
+            if (split.beats(best))
+                best = split;
+        }
+        return best;
+    }
+
+    void draw_varying_features() {
+        draw_.begin(node_->key, node_->depth);
+        if (node_->size() <= kFetchedRows)
+            fetch_lines();
+        features_.clear();
+        std::int32_t feature;
+        while (static_cast<std::int64_t>(features_.size()) < max_features_ &&
+               draw_.next(feature)) {
+            if (is_constant(feature)) {
+                draw_.mark_constant(feature);
+            } else {
+                features_.push_back(feature);
+            }
+        }
+        draw_.end();
+    }
+
+    // Asks for the codes of a small node's rows all at once: they come from anywhere in
+    // memory, and the look at the first of them would wait for each in turn.
+    void fetch_lines() {
+        for (std::int64_t i = node_->begin; i < node_->end; ++i) {
+            const std::uint8_t* row =
+                codes_.data + std::int64_t{r_.rows[i]} * codes_.width;
+            for (const std::int32_t line : draw_.lines()) {
+                __builtin_prefetch(row + draw_.start(line));
+                __builtin_prefetch(row + draw_.start(line + 1) - 1);
+            }
+        }
+    }
+
+    int code_of(std::int64_t row, std::int64_t feature) const {
+        return codes_.data[row * codes_.width + feature];
+    }
+
+    // The cheapest of those that can do it, by costs in cycles that were fitted to
+    // trees of full depth: 20000 rows of MNIST, CIFAR-10, otto, letter, electricity and
+    // helena_part, whose times change by no more than a tenth around them (2026-11).
+    Method method_for(const OpenNode& node) {
+        int n_classes = 0;
+        for (const Count count : totals_->counts)
+            n_classes += count > 0 ? 1 : 0;
+        const std::int64_t n_groups = (max_features_ + kLaneGroup - 1) / kLaneGroup;
+        const std::int64_t touches = node.size() * max_features_;
+        const std::int64_t histogram =
+            n_groups * mean_bins_ * (3 * n_classes + 20) + 4 * touches;
+        if (histogram > 30 * touches && prepare_masks())
+            return Method::mask;
+        return histogram > 15 * touches &&
+                       node.size() < SortedSearch<Crit, Count>::kMaxRows
+                   ? Method::sort
+                   : Method::histogram;
+    }
+
+    Cut search_one(std::int64_t f, Method method, double floor) {
+        const int n_thresholds = dictionary_.count(f);
+        const std::uint8_t* column = codes_.data + f;
+        if (method == Method::mask)
+            return masks_.search(column, codes_.width, n_thresholds, floor);
+        sorted_.sort(column, codes_.width, r_, *node_);
+        return sorted_.search(n_thresholds, r_, *node_, *totals_,
+                              settings_.min_samples_leaf, min_weight_);
+    }
+
+    bool is_constant(std::int64_t f) const {
+        const int code = code_of(r_.rows[node_->begin], f);
+        for (std::int64_t i = node_->begin + 1; i < node_->end; ++i) {
+            if (code_of(r_.rows[i], f) != code)
+                return false;
+        }
+        return true;
+    }
+
+    Split as_split(const Cut& cut, std::int64_t f) const {
+        const bool whole = settings_.max_candidates == 0 && cut.lo >= 0;
+        return split_at(cut, f, node_->key,
+                        whole ? gap_share(cut.hi - cut.lo, dictionary_.count(f)) : 0);
+    }
+
+    typename HistogramScanner<Crit, Count>::Limits limits() const {
+        return {settings_.min_samples_leaf, min_weight_};
+    }
+
+    // Histograms of features first..last-1 of those drawn (a batch at most).
+    template <class Counter>
+    void fill(std::int64_t first, std::int64_t last, std::vector<Counter>& hist) {
+        const auto n = static_cast<int>(last - first);
+        std::uint32_t columns[kBatch];
+        std::vector<std::uint32_t> lines;
+        int most = 0;
+        for (int j = 0; j < n; ++j) {
+            const std::int32_t f = features_[static_cast<std::size_t>(first + j)];
+            columns[j] = static_cast<std::uint32_t>(f);
+            n_thresholds_[j] = dictionary_.count(f);
+            most = std::max(most, n_thresholds_[j]);
+            const std::uint32_t line = columns[j] / FeatureDraw::kLine *
+                                       static_cast<std::uint32_t>(FeatureDraw::kLine);
+            if (std::find(lines.begin(), lines.end(), line) == lines.end())
+                lines.push_back(line);
+        }
+        shape_ = HistogramShape(n, most, n_slices_);
+        hist.resize(std::max(hist.size(), static_cast<std::size_t>(shape_.size())));
+        fill_histograms(
+            shape_, codes_.data, codes_.width, [&](int j) { return columns[j]; }, r_,
+            node_->begin, node_->end, settings_.n_classes, lines, hist.data());
+    }
+
+    Codes codes_;
+    Dictionary dictionary_;
+    NodeRows<Count>& r_;
+    const GrowSettings& settings_;
+    std::int64_t max_features_;
+    Count min_weight_;
+    int n_slices_;
+    FeatureDraw& draw_;
+    std::int64_t mean_bins_ = 0;
+    std::int64_t batch_ = kBatch;
+
+    // Of the node being searched.
+    const OpenNode* node_ = nullptr;
+    const NodeTotals<Count>* totals_ = nullptr;
+    std::vector<std::int32_t> features_;
+    CandidateList candidates_;
+    int n_thresholds_[kBatch];
+    HistogramShape shape_;
+    std::vector<Count> hist_;
+    std::vector<std::uint16_t> narrow_hist_;
+    HistogramScanner<Crit, Count> scanner_;
+    SortedSearch<Crit, Count> sorted_;
+    BitMaskSearch<Crit, Count> masks_;
+};
+
+}  // namespace dics
