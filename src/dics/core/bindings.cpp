@@ -226,13 +226,11 @@ nb::dict grow_tree(
     const Dictionary dictionary = as_dictionary(values, offsets);
     const GrowSettings settings{entropy ? Criterion::entropy : Criterion::gini,
                                 n_classes,
-                                max_depth,
-                                min_samples_split,
-                                min_samples_leaf,
+                                {max_depth, min_samples_split, min_samples_leaf,
+                                 NodeLimits{}.max_leaf_nodes, reuse_splits},
                                 min_weight_fraction_leaf,
                                 min_impurity_decrease,
                                 max_candidates,
-                                reuse_splits,
                                 renew_thresholds,
                                 renew_rows,
                                 seed};
@@ -282,13 +280,11 @@ nb::dict grow_forest_array(
     const Dictionary dictionary = as_dictionary(values, offsets);
     const GrowSettings tree{entropy ? Criterion::entropy : Criterion::gini,
                             n_classes,
-                            max_depth,
-                            min_samples_split,
-                            min_samples_leaf,
+                            {max_depth, min_samples_split, min_samples_leaf,
+                             NodeLimits{}.max_leaf_nodes, true},
                             min_weight_fraction_leaf,
                             min_impurity_decrease,
                             max_candidates,
-                            true,
                             false,
                             0,
                             seed};
@@ -370,21 +366,19 @@ nb::dict boost_arrays(
     const BoostRows validation =
         as_boost_rows(validation_codes, n_features, validation_labels,
                       validation_weights, validation_scores, outputs);
-    const BoostSettings settings{n_classes,
-                                 learning_rate,
-                                 max_depth,
-                                 max_leaf_nodes,
-                                 max_features,
-                                 max_candidates,
-                                 reuse_splits,
-                                 {as_row_sampling(sampling), top_rate, other_rate},
-                                 leaves_of_sample,
-                                 l2,
-                                 min_gain,
-                                 min_samples_leaf,
-                                 seed,
-                                 first_round,
-                                 n_rounds};
+    const BoostSettings settings{
+        n_classes,
+        learning_rate,
+        {max_depth, 0, min_samples_leaf, max_leaf_nodes, reuse_splits},
+        max_features,
+        max_candidates,
+        {as_row_sampling(sampling), top_rate, other_rate},
+        leaves_of_sample,
+        l2,
+        min_gain,
+        seed,
+        first_round,
+        n_rounds};
     std::vector<std::int64_t> used(used_splits.data(),
                                    used_splits.data() + used_splits.shape(0));
     auto tell = [&](double loss, double validation_loss) {

@@ -5,8 +5,11 @@
 #include <cstring>
 #include <deque>
 
-#include "boost/leafwise.hpp"
+#include "grow/flatten.hpp"
+#include "grow/grower.hpp"
 #include "random.hpp"
+#include "search/gradient_histograms.hpp"
+#include "search/histogram_search.hpp"
 
 namespace dics {
 namespace {
@@ -27,16 +30,11 @@ constexpr double kMaxSum = 2147480000.0;
 constexpr double kMaxValue = 32767;
 constexpr double kMaxScale = 0x1p100;  // finite in single precision
 
-// Codes that go left: up to the threshold, and the other one. Of a leaf: all.
-struct CodedTest {
-    std::int16_t threshold, missing;
-};
-
 // A node of the tree as codes see it; a leaf leads to itself.
 struct CodedNode {
     const std::uint8_t* column;
     std::int32_t left;  // the right child follows
-    std::int16_t threshold, missing;
+    CodeTest test;
 };
 
 // Chunks of rows: the same for any number of threads.
@@ -62,7 +60,11 @@ class Booster {
           team_(team),
           outputs_(settings.n_classes),
           drawer_(settings.rows, training.codes.n_rows),
-          grower_(training.codes, dictionary, outputs_, team) {
+          target_(outputs_),
+          histograms_(target_, training.codes, dictionary, rows_,
+                      settings.limits.min_samples_leaf, team.size()),
+          search_(histograms_, team),
+          grower_(target_, search_, rows_, dictionary, settings.limits, nullptr, team) {
         const auto n = static_cast<std::size_t>(training.codes.n_rows);
         const auto stride = static_cast<std::size_t>(outputs_.stride);
         gradients_.resize(n * stride);
@@ -159,20 +161,30 @@ class Booster {
         draw_splits(key);
         drawer_.draw(norms_.data(), combine(key, 1), drawn_);
         const double scale = quantize();
-        const std::int64_t n_drawn = drawn_.size(training_.codes.n_rows);
         // A single output stands for two, whose gains are alike.
         const double gain_unit = (outputs_.n == 1 ? 1.0 : 0.5) / scale;
-        const LeafwiseSettings limits{
-            settings_.max_depth, settings_.max_leaf_nodes, settings_.min_samples_leaf,
-            static_cast<float>(settings_.l2 * scale), settings_.min_gain / gain_unit};
-        const auto& nodes = grower_.grow(splits_, round_codes(), drawn_.list(),
-                                         values_.data(), n_drawn, total_, limits);
+        target_.set_units(static_cast<float>(settings_.l2 * scale),
+                          settings_.min_gain / gain_unit);
+        const std::vector<GrownNode> nodes = grow_nodes();
         // That NaN alone goes left is no split of the dictionary.
-        if (!settings_.reuse_splits && nodes[0].left >= 0 && nodes[0].threshold >= 0)
+        if (!settings_.limits.reuse_splits && nodes[0].left >= 0 && nodes[0].index >= 0)
             remove(nodes[0]);
         flatten(nodes, gain_unit);
         find_leaves(training_.codes, leaf_.data());
         make_steps();
+    }
+
+    std::vector<GrownNode> grow_nodes() {
+        const std::int64_t n_drawn = drawn_.size(training_.codes.n_rows);
+        rows_.reset(drawn_.list(), values_.data(), n_drawn);
+        OpenNode<GradientTotals> root;
+        root.end = n_drawn;
+        root.totals = total_;
+        if (splits_.features.empty())
+            return std::vector<GrownNode>(1);
+        histograms_.start_round(splits_, round_codes());
+        search_.reset(context_, 1);
+        return grower_.grow(std::move(root), context_);
     }
 
     // Where all features are looked at, their codes by rows are made once.
@@ -228,8 +240,8 @@ class Booster {
         }
     }
 
-    void remove(const LeafwiseNode& root) {
-        const std::int64_t id = dictionary_.offsets[root.feature] + root.threshold;
+    void remove(const GrownNode& root) {
+        const std::int64_t id = dictionary_.offsets[root.feature] + root.index;
         removed_[static_cast<std::size_t>(id)] = true;
         used_.push_back(id);
     }
@@ -244,7 +256,7 @@ class Booster {
                      combine(key, 2), n_useful, settings_.max_features))
                 splits_.features.push_back(useful_[static_cast<std::size_t>(i)]);
         }
-        splits_.drawn = settings_.max_candidates > 0 || !settings_.reuse_splits;
+        splits_.drawn = settings_.max_candidates > 0 || !settings_.limits.reuse_splits;
         if (splits_.drawn)
             draw_candidates(key);
     }
@@ -259,27 +271,11 @@ class Booster {
                     offered_.push_back(id);
             }
         }
-        const auto n = static_cast<std::int64_t>(offered_.size());
-        const std::int64_t k =
-            settings_.max_candidates > 0 ? std::min(settings_.max_candidates, n) : n;
-        splits_.features.clear();
-        splits_.candidates.clear();
-        splits_.first_candidate.clear();
-        std::int64_t f = 0;
-        for (const std::int64_t i : sample_without_replacement(combine(key, 3), n, k)) {
-            const std::int64_t id = offered_[static_cast<std::size_t>(i)];
-            while (id >= dictionary_.offsets[f + 1])
-                ++f;
-            if (splits_.features.empty() || splits_.features.back() != f) {
-                splits_.features.push_back(static_cast<std::int32_t>(f));
-                splits_.first_candidate.push_back(
-                    static_cast<std::int64_t>(splits_.candidates.size()));
-            }
-            splits_.candidates.push_back(
-                static_cast<std::int32_t>(id - dictionary_.offsets[f]));
-        }
-        splits_.first_candidate.push_back(
-            static_cast<std::int64_t>(splits_.candidates.size()));
+        splits_.candidates.draw(dictionary_, &offered_, settings_.max_candidates, key);
+        splits_.features = splits_.candidates.features;
+        splits_.features.erase(
+            std::unique(splits_.features.begin(), splits_.features.end()),
+            splits_.features.end());
     }
 
     // Gradients of the drawn rows as whole numbers, exact to add and subtract. Returns
@@ -328,11 +324,11 @@ class Booster {
             boost_kernels().quantize(args);
             add_up(args.out, length, totals[static_cast<std::size_t>(task)]);
         });
-        total_.assign(static_cast<std::size_t>(outputs_.cells) + kLanes, 0);
-        for (const auto& part : totals) {
-            for (std::size_t c = 0; c < part.size(); ++c)
-                total_[c] += part[c];
-        }
+        target_.clear(total_);
+        for (const auto& part : totals)
+            target_.add(part.data(), total_);
+        sum_.everywhere(total_.cells.data(), outputs_.cells);
+        target_.finish(total_);
         return scale;
     }
 
@@ -346,41 +342,23 @@ class Booster {
         }
     }
 
-    // Breadth-first order; numbers the leaves.
-    void flatten(const std::vector<LeafwiseNode>& nodes, double gain_unit) {
+    // Numbers the leaves in breadth-first order.
+    void flatten(const std::vector<GrownNode>& nodes, double gain_unit) {
         coded_.clear();
         flat_.clear();
         n_leaves_ = 0;
         depth_ = 0;
-        std::int32_t next = 1;
-        std::deque<std::int32_t> queue{0};
-        while (!queue.empty()) {
-            const LeafwiseNode& node = nodes[static_cast<std::size_t>(queue.front())];
-            queue.pop_front();
-            depth_ = std::max(depth_, node.depth);
-            if (node.left < 0) {
-                coded_.push_back({255, 255});
-                flat_.push_back({-1, NAN, n_leaves_++, 0});
-                result_.gains.push_back(0);
-                result_.trees.missing_left.push_back(0);
-                continue;
-            }
-            // Where NaN goes right, the threshold itself stands in for its code.
-            const int missing = node.missing_left ? dictionary_.count(node.feature) + 1
-                                                  : node.threshold;
-            coded_.push_back({static_cast<std::int16_t>(node.threshold),
-                              static_cast<std::int16_t>(missing)});
-            const float threshold =
-                node.threshold < 0
-                    ? -INFINITY
-                    : dictionary_.thresholds(node.feature)[node.threshold];
-            flat_.push_back({node.feature, threshold, next, 0});
-            result_.gains.push_back(static_cast<float>(node.gain * gain_unit));
-            result_.trees.missing_left.push_back(node.missing_left ? 1 : 0);
-            queue.push_back(node.left);
-            queue.push_back(node.left + 1);
-            next += 2;
-        }
+        flatten_nodes(
+            nodes, flat_, result_.trees.missing_left,
+            [&](const GrownNode&) { return n_leaves_++; },
+            [&](const GrownNode& node) {
+                depth_ = std::max(depth_, node.depth);
+                coded_.push_back(node.left < 0
+                                     ? CodeTest()
+                                     : CodeTest(node.index, node.missing_left,
+                                                dictionary_.count(node.feature)));
+                result_.gains.push_back(static_cast<float>(node.gain * gain_unit));
+            });
         tests_.clear();
         leaf_numbers_.clear();
         if (n_leaves_ <= kMaxMaskLeaves)
@@ -425,14 +403,13 @@ class Booster {
             const bool inner = flat_[i].feature >= 0;
             nodes.push_back({inner ? codes.column(flat_[i].feature) : codes.data,
                              inner ? flat_[i].left : static_cast<std::int32_t>(i),
-                             coded_[i].threshold, coded_[i].missing});
+                             coded_[i]});
         }
         std::fill(leaf, leaf + n, 0u);
         for (std::int32_t step = 0; step < depth_; ++step) {
             for (std::int64_t i = 0; i < n; ++i) {
                 const CodedNode& node = nodes[leaf[i]];
-                const int code = node.column[begin + i];
-                const bool right = code > node.threshold && code != node.missing;
+                const bool right = !node.test.goes_left(node.column[begin + i]);
                 leaf[i] = static_cast<std::uint32_t>(node.left + right);
             }
         }
@@ -448,7 +425,7 @@ class Booster {
             return std::uint64_t{1} << (leaf_numbers_.size() - 1);
         }
         const std::size_t place = tests_.size();
-        tests_.push_back({node.feature, coded_[i].threshold, coded_[i].missing, 0});
+        tests_.push_back({node.feature, coded_[i], 0});
         const std::uint64_t left = list_tests(static_cast<std::size_t>(node.left));
         tests_[place].right = ~left;
         return left | list_tests(static_cast<std::size_t>(node.left) + 1);
@@ -616,7 +593,13 @@ class Booster {
     Team& team_;
     Outputs outputs_;
     RowDrawer drawer_;
-    LeafwiseGrower grower_;
+    Sum sum_;
+    Gradients target_;
+    GradientRows rows_;
+    GradientHistograms histograms_;
+    HistogramSearch<GradientHistograms> search_;
+    HistogramSearch<GradientHistograms>::Context context_;
+    Grower<HistogramSearch<GradientHistograms>, BestFirst> grower_;
 
     std::vector<std::int32_t> useful_;  // features that have thresholds
     std::vector<bool> removed_;         // of the dictionary
@@ -633,8 +616,8 @@ class Booster {
     DrawnRows drawn_;
     std::vector<float> factors_;
     std::vector<std::int16_t> values_;
-    std::vector<std::int32_t> total_;  // of the values
-    std::vector<CodedTest> coded_;
+    GradientTotals total_;         // of the values
+    std::vector<CodeTest> coded_;  // of each node
     std::vector<NodeTest> tests_;
     std::vector<std::uint32_t> leaf_numbers_;  // from left to right
     std::vector<Node> flat_;

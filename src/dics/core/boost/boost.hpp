@@ -16,16 +16,14 @@ namespace dics {
 struct BoostSettings {
     int n_classes;
     double learning_rate;
-    std::int64_t max_depth;
-    std::int64_t max_leaf_nodes;
+    NodeLimits limits;            // with reuse_splits false, the first split of a
+                                  // round is gone for good
     std::int64_t max_features;    // drawn for each round
     std::int64_t max_candidates;  // drawn for each round from those; 0: all
-    bool reuse_splits;            // false: the first split of a round is gone for good
     RowDraw rows;
     bool leaves_of_sample;  // leaf values from the drawn rows alone
     double l2;              // lambda
     double min_gain;        // gamma
-    std::int64_t min_samples_leaf;
     std::uint64_t seed;
     std::int64_t first_round;
     std::int64_t n_rounds;

@@ -3,96 +3,113 @@
 
 #include <deque>
 
-#include "grow/grower.hpp"
+#include "grow/grow.hpp"
+#include "grow/node.hpp"
+#include "target/class_rows.hpp"
 
 namespace dics {
 
-template <class Count>
-double total_count(const NodeRows<Count>& r) {
-    double total = 0;
-    for (std::size_t i = 0; i < r.rows.size(); ++i)
-        total += static_cast<double>(r.count(i));
-    return total;
+// Lays nodes out breadth first, whatever the order of growth was. `add_leaf(grown)`
+// gives what `left` of a leaf is; `visit(grown)` is called for every node.
+template <class AddLeaf, class Visit>
+void flatten_nodes(const std::vector<GrownNode>& grown, std::vector<Node>& nodes,
+                   std::vector<std::uint8_t>& missing_left, AddLeaf add_leaf,
+                   Visit visit) {
+    std::int32_t next = 1;
+    std::deque<std::int32_t> queue{0};
+    while (!queue.empty()) {
+        const GrownNode& node = grown[static_cast<std::size_t>(queue.front())];
+        queue.pop_front();
+        Node flat{node.feature, node.threshold, next,
+                  static_cast<std::int32_t>(node.end - node.begin)};
+        if (node.feature < 0) {
+            flat.left = add_leaf(node);
+        } else {
+            queue.push_back(node.left);
+            queue.push_back(node.left + 1);
+            next += 2;
+        }
+        nodes.push_back(flat);
+        missing_left.push_back(node.missing_left ? 1 : 0);
+        visit(node);
+    }
 }
 
-// Lays out one tree. Rows weigh what `weights` says, or (null) their counts; node
-// weights are given in units of `unit`.
+// Weights of inner nodes, from those of the leaves.
+inline void add_up_weights(const Node* nodes, std::vector<double>& weight) {
+    for (std::size_t i = weight.size(); i-- > 0;) {
+        if (nodes[i].feature < 0)
+            continue;
+        const auto left = static_cast<std::size_t>(nodes[i].left);
+        weight[i] = weight[left] + weight[left + 1];
+    }
+}
+
+// Lays out a tree of classes. Rows weigh what `weights` says, or (null) their counts.
 template <class Count>
-class Flattener {
+class ClassFlattener {
   public:
-    Flattener(const NodeRows<Count>& rows, const double* weights, int n_classes)
+    ClassFlattener(const ClassRows<Count>& rows, const double* weights, int n_classes)
         : r_(rows), weights_(weights), sums_(static_cast<std::size_t>(n_classes)) {}
 
-    // Breadth-first order, whatever the order of growth was.
-    TreeArrays flatten(const std::vector<GrownNode>& nodes, double unit) {
+    // Node weights are given in units of the mean weight of `n_rows` rows.
+    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
         std::vector<double> weight;
-        std::int32_t next = 1;
-        std::deque<std::int32_t> queue{0};
-        while (!queue.empty()) {
-            const GrownNode& node = nodes[static_cast<std::size_t>(queue.front())];
-            queue.pop_front();
-            Node flat{node.feature, node.threshold, next,
-                      static_cast<std::int32_t>(node.end - node.begin)};
-            weight.push_back(0);
-            if (node.feature < 0) {
-                flat.left = add_leaf(node, weight.back());
-            } else {
-                queue.push_back(node.left);
-                queue.push_back(node.right);
-                next += 2;
-            }
-            tree_.nodes.push_back(flat);
-            tree_.missing_left.push_back(node.missing_left ? 1 : 0);
-        }
-        for (std::size_t i = weight.size(); i-- > 0;) {
-            if (tree_.nodes[i].feature < 0)
-                continue;
-            const auto left = static_cast<std::size_t>(tree_.nodes[i].left);
-            weight[i] = weight[left] + weight[left + 1];
-        }
+        flatten_nodes(
+            grown, tree_.nodes, tree_.missing_left,
+            [&](const GrownNode& leaf) { return add_leaf(leaf); },
+            [&](const GrownNode& node) {
+                weight.push_back(node.feature < 0 ? leaf_weight_ : 0);
+                tree_.impurity.push_back(node.impurity);
+            });
+        add_up_weights(tree_.nodes.data(), weight);
+        const double unit = total_weight() / n_rows;
         for (const double w : weight)
             tree_.weight.push_back(static_cast<float>(w / unit));
         // A forest's trees wait for the last of them: nothing to spare meanwhile.
         tree_.nodes.shrink_to_fit();
         tree_.missing_left.shrink_to_fit();
         tree_.weight.shrink_to_fit();
+        tree_.impurity.shrink_to_fit();
         tree_.leaf_values.shrink_to_fit();
         return std::move(tree_);
     }
 
+  private:
     double total_weight() const {
         double total = 0;
-        for (std::size_t i = 0; i < r_.rows.size(); ++i)
-            total += weight_of(static_cast<std::int64_t>(i));
+        for (std::int64_t i = 0; i < r_.size(); ++i)
+            total += weight_of(i);
         return total;
     }
 
-  private:
     double weight_of(std::int64_t i) const {
         return weights_ ? weights_[r_.rows[i]] : static_cast<double>(r_.count(i));
     }
 
     // Returns what `left` of the leaf is. A leaf of one class needs no row of shares,
     // and at full depth nearly all leaves are such.
-    std::int32_t add_leaf(const GrownNode& node, double& total) {
+    std::int32_t add_leaf(const GrownNode& node) {
         std::fill(sums_.begin(), sums_.end(), 0.0);
+        leaf_weight_ = 0;
         bool pure = true;
         const std::uint32_t label = r_.labels[node.begin];
         for (std::int64_t i = node.begin; i < node.end; ++i) {
             pure = pure && r_.labels[i] == label;
             sums_[r_.labels[i]] += weight_of(i);
-            total += weight_of(i);
+            leaf_weight_ += weight_of(i);
         }
         if (pure)
             return ~static_cast<std::int32_t>(label);
         for (const double sum : sums_)
-            tree_.leaf_values.push_back(static_cast<float>(sum / total));
+            tree_.leaf_values.push_back(static_cast<float>(sum / leaf_weight_));
         return n_rows_of_shares_++;
     }
 
-    const NodeRows<Count>& r_;
+    const ClassRows<Count>& r_;
     const double* weights_;
     std::vector<double> sums_;
+    double leaf_weight_ = 0;
     std::int32_t n_rows_of_shares_ = 0;
     TreeArrays tree_;
 };

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "grow/flatten.hpp"
+#include "grow/grower.hpp"
+#include "search/class_histograms.hpp"
 #include "search/feature_draw_search.hpp"
 #include "search/histogram_search.hpp"
 
@@ -40,6 +42,8 @@ std::vector<std::uint64_t> balanced_counts(const std::vector<std::uint32_t>& cou
 // A forest's part of the work of one thread, with what its trees share.
 template <class Crit, class Count>
 class TreeGrower {
+    using Target = ClassCounts<Crit, Count>;
+
   public:
     TreeGrower(const Codes& codes, const Dictionary& dictionary,
                const ForestSettings& settings, Team& team)
@@ -63,38 +67,40 @@ class TreeGrower {
 
   private:
     template <class Search>
-    TreeArrays grow_with(Search& search, NodeRows<Count>& rows, double total,
+    TreeArrays grow_with(const Target& target, Search& search, ClassRows<Count>& rows,
                          const Dictionary& dictionary, const double* weights) {
-        Grower<Search> grower(search, rows, dictionary, settings_.tree, total, nullptr,
-                              team_);
-        OpenNode root;
-        root.end = static_cast<std::int64_t>(rows.rows.size());
-        root.key = key_;
-        const std::vector<GrownNode> nodes = grower.grow(root);
-        Flattener<Count> flattener(rows, weights, settings_.tree.n_classes);
+        Grower<Search> grower(target, search, rows, dictionary, settings_.tree.limits,
+                              nullptr, team_);
         // A bootstrap sample weighs as many rows as were drawn.
-        const double n_rows = settings_.n_draws > 0
-                                  ? static_cast<double>(settings_.n_draws)
-                                  : static_cast<double>(rows.rows.size());
-        return flattener.flatten(nodes, flattener.total_weight() / n_rows);
+        const std::int64_t n_rows =
+            settings_.n_draws > 0 ? settings_.n_draws : rows.size();
+        return ClassFlattener<Count>(rows, weights, settings_.tree.n_classes)
+            .flatten(grower.grow(key_), static_cast<double>(n_rows));
+    }
+
+    TreeArrays grow_from_histograms(const Codes& codes, const Dictionary& dictionary,
+                                    ClassRows<Count>& rows, const double* weights) {
+        using Histograms = ClassHistograms<Crit, Count>;
+        const auto target = make_target<Target>(settings_.tree, rows);
+        Histograms histograms(target, codes, dictionary, nullptr, rows,
+                              settings_.tree.limits.min_samples_leaf,
+                              settings_.tree.max_candidates);
+        HistogramSearch<Histograms> search(histograms, team_);
+        return grow_with(target, search, rows, dictionary, weights);
     }
 
     TreeArrays grow_whole(const Sample<Count>& sample) {
-        NodeRows<Count> rows(sample, RowOrder::by_label);
-        const double total = total_count(rows);
-        HistogramSearch<Crit, Count> search(
-            codes_, dictionary_, nullptr, rows, settings_.tree,
-            least_weight<Count>(total, settings_.tree), team_);
-        return grow_with(search, rows, total, dictionary_, sample.weights);
+        ClassRows<Count> rows(sample, RowOrder::by_label);
+        return grow_from_histograms(codes_, dictionary_, rows, sample.weights);
     }
 
     TreeArrays grow_drawn(const Sample<Count>& sample) {
-        NodeRows<Count> rows(sample, RowOrder::by_label);
-        const double total = total_count(rows);
+        ClassRows<Count> rows(sample, RowOrder::by_label);
+        const auto target = make_target<Target>(settings_.tree, rows);
         FeatureDrawSearch<Crit, Count> search(
-            codes_, dictionary_, rows, settings_.tree, settings_.max_features,
-            least_weight<Count>(total, settings_.tree), draw_);
-        return grow_with(search, rows, total, dictionary_, sample.weights);
+            target, codes_, dictionary_, rows, settings_.tree.limits.min_samples_leaf,
+            settings_.max_features, settings_.tree.max_candidates, draw_);
+        return grow_with(target, search, rows, dictionary_, sample.weights);
     }
 
     // The restricted dictionary of the paper: the tree is grown on the columns drawn,
@@ -111,8 +117,7 @@ class TreeGrower {
         }
         const auto n_features = static_cast<std::int64_t>(features.size());
         const Dictionary dictionary{values.data(), offsets.data(), n_features};
-        NodeRows<Count> rows(sample, RowOrder::by_label);
-        const double total = total_count(rows);
+        ClassRows<Count> rows(sample, RowOrder::by_label);
         std::vector<double> weights;
         if (sample.weights) {
             for (const std::uint32_t row : rows.rows)
@@ -121,11 +126,8 @@ class TreeGrower {
         const Codes codes = copy_columns(features, rows.rows);
         for (std::size_t i = 0; i < rows.rows.size(); ++i)
             rows.rows[i] = static_cast<std::uint32_t>(i);
-        HistogramSearch<Crit, Count> search(
-            codes, dictionary, nullptr, rows, settings_.tree,
-            least_weight<Count>(total, settings_.tree), team_);
-        TreeArrays tree = grow_with(search, rows, total, dictionary,
-                                    sample.weights ? weights.data() : nullptr);
+        TreeArrays tree = grow_from_histograms(
+            codes, dictionary, rows, sample.weights ? weights.data() : nullptr);
         for (Node& node : tree.nodes) {
             if (node.feature >= 0)
                 node.feature = static_cast<std::int32_t>(features[node.feature]);
@@ -179,6 +181,7 @@ ForestArrays with_room_for(const std::vector<TreeArrays>& trees) {
     forest.trees.nodes.reserve(n_nodes);
     forest.trees.missing_left.reserve(n_nodes);
     forest.trees.weight.reserve(n_nodes);
+    forest.trees.impurity.reserve(n_nodes);
     forest.trees.leaf_values.reserve(n_values);
     return forest;
 }
@@ -190,6 +193,7 @@ void append(TreeArrays&& tree, int n_classes, ForestArrays& forest) {
     add(forest.trees.nodes, tree.nodes);
     add(forest.trees.missing_left, tree.missing_left);
     add(forest.trees.weight, tree.weight);
+    add(forest.trees.impurity, tree.impurity);
     add(forest.trees.leaf_values, tree.leaf_values);
     forest.node_starts.push_back(static_cast<std::int64_t>(forest.trees.nodes.size()));
     forest.leaf_starts.push_back(

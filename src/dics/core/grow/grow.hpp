@@ -5,35 +5,29 @@
 #include <vector>
 
 #include "data/matrix.hpp"
-#include "target/criterion.hpp"
+#include "grow/node.hpp"
+#include "target/class_counts.hpp"
 #include "team.hpp"
 
 namespace dics {
 
 struct GrowSettings {
-    Criterion criterion;
-    int n_classes;
-    std::int64_t max_depth;
-    std::int64_t min_samples_split;
-    std::int64_t min_samples_leaf;
-    double min_weight_fraction_leaf;
-    double min_impurity_decrease;
-    std::int64_t max_candidates;  // 0: the whole dictionary
-    bool reuse_splits;            // false: a used split is gone for the whole tree
-    bool renew_thresholds;        // see renewal.hpp
-    std::int64_t renew_rows;      // rows at most looked at for new thresholds
-    std::uint64_t seed;
+    Criterion criterion = Criterion::gini;
+    int n_classes = 0;
+    NodeLimits limits;
+    double min_weight_fraction_leaf = 0;
+    double min_impurity_decrease = 0;
+    std::int64_t max_candidates = 0;  // 0: the whole dictionary
+    bool renew_thresholds = false;    // see renewal.hpp
+    std::int64_t renew_rows = 0;      // rows at most looked at for new thresholds
+    std::uint64_t seed = 0;
 };
 
-// Training rows. `counts` are the weights the splits are chosen by (whole numbers, null
-// for ones); `weights` are the caller's own, for the values of the leaves.
-template <class Count>
-struct Sample {
-    const std::uint32_t* labels;
-    const Count* counts;
-    const double* weights;
-    std::int64_t n_rows;
-};
+template <class Target>
+Target make_target(const GrowSettings& settings, const typename Target::Rows& rows) {
+    return {settings.n_classes, rows.total_count(), settings.min_weight_fraction_leaf,
+            settings.min_impurity_decrease};
+}
 
 // What a row on its way down needs to know of a node stands together, a quarter of a
 // cache line. trees.py has the same as a dtype.
@@ -52,6 +46,8 @@ struct TreeArrays {
     std::vector<Node> nodes;
     std::vector<std::uint8_t> missing_left;
     std::vector<float> weight;
+    std::vector<float> impurity;     // of trees and forests
+    std::vector<double> gain;        // of boosting: what the node's split gains
     std::vector<float> leaf_values;  // [leaves of several classes][n_classes], shares
 };
 

@@ -1,11 +1,17 @@
-// The recursion of Algorithm 2, without recursing: open nodes wait on a stack, and
-// subtrees too small for all threads to share are handed out whole.
+// Grows a tree, whatever its target adds up, its search looks at and its frontier
+// takes next: the recursion of Algorithm 2 without recursing. Subtrees too small for
+// all threads to share are handed out whole.
 #pragma once
 
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "data/matrix.hpp"
+#include "grow/frontier.hpp"
 #include "grow/node.hpp"
+#include "sum.hpp"
+#include "team.hpp"
 
 namespace dics {
 
@@ -15,90 +21,71 @@ inline constexpr std::int64_t kSharedWork = 1 << 16;
 // Fewer than this in all: no thread is started.
 inline constexpr std::int64_t kParallelWork = 1 << 18;
 
-struct GrownNode {
-    std::int32_t feature = -1;
-    float threshold = std::numeric_limits<float>::quiet_NaN();
-    bool missing_left = false;
-    std::int32_t left = -1, right = -1;
-    std::int64_t begin = 0, end = 0;
-};
-
-// A subtree that was grown apart; its root takes the place of node root.index.
-struct Subtree {
-    OpenNode root;
-    std::vector<GrownNode> nodes;
-};
-
-inline void graft(const Subtree& subtree, std::vector<GrownNode>& nodes) {
-    const auto offset = static_cast<std::int32_t>(nodes.size()) - 1;
-    auto moved = [offset](GrownNode node) {
-        if (node.left >= 0) {
-            node.left += offset;
-            node.right += offset;
-        }
-        return node;
-    };
-    nodes[static_cast<std::size_t>(subtree.root.index)] = moved(subtree.nodes[0]);
-    for (std::size_t i = 1; i < subtree.nodes.size(); ++i) {
-        nodes.push_back(moved(subtree.nodes[i]));
-    }
-}
-
 // Grows the subtree of a node from a dictionary of its own, made from the node's rows.
 // The dictionary of all rows is too coarse for a deep node of narrow data (Remark 1 of
 // the paper), while 254 even cuts of a sixteenth of the rows are fine enough for it.
-template <class Count>
+template <class Target>
 class Renewal {
   public:
     virtual ~Renewal() = default;
-    virtual bool due(std::int64_t n_rows) const = 0;
-    virtual std::vector<GrownNode> grow(const OpenNode& node, NodeRows<Count>& rows,
+    virtual bool is_due(std::int64_t n_rows) const = 0;
+    virtual std::vector<GrownNode> grow(const OpenNode<typename Target::Totals>& node,
+                                        typename Target::Rows& rows,
                                         Team& team) const = 0;
 };
 
-template <class Search>
+template <class Search, template <class> class FrontierOf = DepthFirst>
 class Grower {
-    using Count = typename Search::Count;
-    using Crit = typename Search::Criterion;
+    using Target = typename Search::Target;
+    using Rows = typename Target::Rows;
+    using Totals = typename Target::Totals;
+    using Open = OpenNode<Totals>;
+    using Frontier = FrontierOf<Open>;
     using Context = typename Search::Context;
+    struct Subtree {
+        Open root;
+        std::vector<GrownNode> nodes;
+    };
 
   public:
-    // `total_weight` is that of the whole tree's rows; `renewal` may be null.
-    Grower(Search& search, NodeRows<Count>& rows, const Dictionary& dictionary,
-           const GrowSettings& settings, double total_weight,
-           const Renewal<Count>* renewal, Team& team)
-        : search_(search),
+    // `renewal` may be null.
+    Grower(const Target& target, Search& search, Rows& rows,
+           const Dictionary& dictionary, const NodeLimits& limits,
+           const Renewal<Target>* renewal, Team& team)
+        : target_(target),
+          search_(search),
           r_(rows),
           dictionary_(dictionary),
-          settings_(settings),
-          total_weight_(total_weight),
+          limits_(limits),
           renewal_(renewal),
           team_(team) {}
 
+    // A tree of all rows.
+    std::vector<GrownNode> grow(std::uint64_t key) {
+        Open root;
+        root.end = r_.size();
+        root.key = key;
+        target_.measure(r_, 0, root.end, sum_, root.totals);
+        return grow(std::move(root));
+    }
+
     // `root` owns all rows; its depth and key say where it stands in the whole tree.
-    std::vector<GrownNode> grow(const OpenNode& root) {
+    std::vector<GrownNode> grow(Open root) {
+        Context context = search_.make_context(1);
+        return grow(std::move(root), context);
+    }
+
+    std::vector<GrownNode> grow(Open root, Context& context) {
         std::vector<GrownNode> nodes(1);
-        nodes[0].end = root.end;
+        place(root, nodes[0]);
         if (!may_split(root))
             return nodes;
-        const bool parallel = settings_.reuse_splits && team_.size() > 1 &&
-                              search_.work(root) >= kParallelWork;
+        const bool hands_out = !Frontier::kSearchesFirst && limits_.reuse_splits &&
+                               team_.size() > 1 && search_.work(root) >= kParallelWork;
         std::vector<Subtree> put_off;
-        {
-            Context context = search_.make_context(1);
-            grow_from(root, nodes, context, 0, parallel ? &put_off : nullptr);
-        }
-        std::vector<Context> contexts;
-        for (int t = 0; t < team_.size(); ++t) {
-            contexts.push_back(search_.make_context(team_.size()));
-        }
-        team_.run(static_cast<std::int64_t>(put_off.size()), true,
-                  [&](std::int64_t i, int thread) {
-                      grow_apart(put_off[static_cast<std::size_t>(i)],
-                                 contexts[static_cast<std::size_t>(thread)], thread);
-                  });
-        for (const Subtree& subtree : put_off)
-            graft(subtree, nodes);
+        grow_from(std::move(root), nodes, context, 0, hands_out ? &put_off : nullptr);
+        if (!put_off.empty())
+            grow_apart(put_off, nodes);
         return nodes;
     }
 
@@ -111,152 +98,200 @@ class Grower {
         });
     }
 
-    void grow_apart(Subtree& subtree, Context& context, int thread) {
-        if (renewal_ && renewal_->due(subtree.root.size())) {
+    void grow_apart(std::vector<Subtree>& put_off, std::vector<GrownNode>& nodes) {
+        std::vector<Context> contexts;
+        for (int t = 0; t < team_.size(); ++t)
+            contexts.push_back(search_.make_context(team_.size()));
+        team_.run(static_cast<std::int64_t>(put_off.size()), true,
+                  [&](std::int64_t i, int thread) {
+                      grow_subtree(put_off[static_cast<std::size_t>(i)],
+                                   contexts[static_cast<std::size_t>(thread)], thread);
+                  });
+        for (const Subtree& subtree : put_off)
+            graft(subtree.nodes, subtree.root.index, nodes);
+    }
+
+    void grow_subtree(Subtree& subtree, Context& context, int thread) {
+        if (is_renewed(subtree.root)) {
             Team alone = on_thread(thread);
             subtree.nodes = renewal_->grow(subtree.root, r_, alone);
             return;
         }
-        OpenNode local = subtree.root;
+        Open local = subtree.root;
         local.index = 0;
         subtree.nodes.resize(1);
-        subtree.nodes[0].begin = local.begin;
-        subtree.nodes[0].end = local.end;
-        grow_from(local, subtree.nodes, context, thread, nullptr);
+        place(local, subtree.nodes[0]);
+        grow_from(std::move(local), subtree.nodes, context, thread, nullptr);
     }
 
     // Line 2 of Algorithm 2, and the limits users of scikit-learn know.
-    bool may_split(const OpenNode& node) const {
-        const std::int64_t n = node.size();
-        if (node.depth >= settings_.max_depth || n < settings_.min_samples_split ||
-            n < 2 * settings_.min_samples_leaf) {
-            return false;
-        }
-        const std::uint32_t* labels = r_.labels.data();
-        for (std::int64_t i = node.begin + 1; i < node.end; ++i) {
-            if (labels[i] != labels[node.begin])
-                return true;
-        }
-        return false;
+    bool may_split(const Open& node) const {
+        const std::int64_t n = node.totals.n_rows;
+        return node.depth < limits_.max_depth && n >= limits_.min_samples_split &&
+               n / 2 >= limits_.min_samples_leaf && !target_.is_done(node.totals);
+    }
+
+    bool is_renewed(const Open& node) const {
+        return renewal_ && renewal_->is_due(node.totals.n_rows);
     }
 
     // Grows everything below `first`. With put_off, nodes too small to share are left
     // there instead.
-    void grow_from(const OpenNode& first, std::vector<GrownNode>& nodes,
-                   Context& context, int thread, std::vector<Subtree>* put_off) {
-        std::vector<OpenNode> open{first};
-        while (!open.empty()) {
+    void grow_from(Open first, std::vector<GrownNode>& nodes, Context& context,
+                   int thread, std::vector<Subtree>* put_off) {
+        Frontier frontier(limits_);
+        // Searches may use all threads unless this one is theirs alone.
+        const bool shared = put_off != nullptr || Frontier::kSearchesFirst;
+        std::vector<Totals> spare;
+        auto search = [&](Open* one, Open* other) {
+            Open* both[] = {one, other};
+            search_.find(both, other ? 2 : 1, context, shared, thread);
+        };
+        auto finish = [&](Open& node) {
+            search_.drop(node, context);
+            spare.push_back(std::move(node.totals));
+        };
+        auto push = [&](Open& node, bool is_open) {
+            if (is_open && (!Frontier::kSearchesFirst || is_accepted(node)))
+                frontier.push(std::move(node));
+            else
+                finish(node);
+        };
+        if (Frontier::kSearchesFirst)
+            search(&first, nullptr);
+        push(first, true);
+        while (!frontier.empty()) {
             team_.check(thread);
-            OpenNode node = open.back();
-            open.pop_back();
-            context.totals.template measure<Crit>(r_, node, settings_.n_classes);
-            Split split = search_.find(node, context, put_off != nullptr, thread);
-            if (!split.found() || !worth_it(split, context)) {
-                search_.drop(node, context);
-                continue;
+            Open node = frontier.pop();
+            if (!Frontier::kSearchesFirst) {
+                search(&node, nullptr);
+                if (!is_accepted(node)) {
+                    finish(node);
+                    continue;
+                }
             }
-            OpenNode left, right;
-            divide(node, split, nodes, left, right);
-            if constexpr (requires { search_.use(split); })
-                search_.use(split);
-            const bool left_open =
-                may_split(left) && !grown_apart(left, nodes, put_off, thread);
-            const bool right_open =
-                may_split(right) && !grown_apart(right, nodes, put_off, thread);
-            const bool left_smaller = left.size() <= right.size();
-            search_.pass_on(node, left_smaller ? left : right,
-                            left_smaller ? left_open : right_open,
-                            left_smaller ? right : left,
-                            left_smaller ? right_open : left_open, context);
-            // The last one pushed is next: the smaller child, so that few histograms
-            // wait; or the left one, in the order of the paper's recursion, when a used
-            // split is gone for the nodes after it.
-            const bool left_next = left_smaller || !settings_.reuse_splits;
-            if (left_next) {
-                if (right_open)
-                    open.push_back(right);
-                if (left_open)
-                    open.push_back(left);
+            Open left, right;
+            divide(node, nodes, left, right, spare, context);
+            if constexpr (requires { search_.use(node.split); })
+                search_.use(node.split);
+            const bool full = frontier.is_full();
+            const bool left_open = !full && may_split(left) &&
+                                   !is_grown_apart(left, nodes, put_off, thread);
+            const bool right_open = !full && may_split(right) &&
+                                    !is_grown_apart(right, nodes, put_off, thread);
+            const bool left_smaller = left.totals.n_rows <= right.totals.n_rows;
+            Open& smaller = left_smaller ? left : right;
+            Open& larger = left_smaller ? right : left;
+            const bool smaller_open = left_smaller ? left_open : right_open;
+            const bool larger_open = left_smaller ? right_open : left_open;
+            search_.pass_on(node, smaller, smaller_open, larger, larger_open, context);
+            spare.push_back(std::move(node.totals));
+            if (Frontier::kSearchesFirst && (smaller_open || larger_open))
+                search(smaller_open ? &smaller : &larger,
+                       smaller_open && larger_open ? &larger : nullptr);
+            if (frontier.left_is_next(left_smaller)) {
+                push(right, right_open);
+                push(left, left_open);
             } else {
-                if (left_open)
-                    open.push_back(left);
-                if (right_open)
-                    open.push_back(right);
+                push(left, left_open);
+                push(right, right_open);
             }
+            if (full)
+                break;
+        }
+        while (!frontier.empty()) {
+            Open node = frontier.pop();
+            finish(node);
         }
     }
 
     // True if the subtree of `node` is put off or done already.
-    bool grown_apart(const OpenNode& node, std::vector<GrownNode>& nodes,
-                     std::vector<Subtree>* put_off, int thread) {
+    bool is_grown_apart(const Open& node, std::vector<GrownNode>& nodes,
+                        std::vector<Subtree>* put_off, int thread) {
         if (put_off && search_.work(node) < kSharedWork) {
             put_off->push_back({node, {}});
             return true;
         }
-        if (!renewal_ || !renewal_->due(node.size()))
+        if (!is_renewed(node))
             return false;
         Team alone = on_thread(thread);
-        graft({node, renewal_->grow(node, r_, put_off ? team_ : alone)}, nodes);
+        graft(renewal_->grow(node, r_, put_off ? team_ : alone), node.index, nodes);
         return true;
     }
 
-    bool worth_it(const Split& split, const Context& context) const {
-        const double purity =
-            Crit::template purity<Count>(context.totals.sum, context.totals.weight);
-        const double decrease =
-            (split.score - purity) / Crit::template kUnit<Count> / total_weight_;
-        return settings_.min_impurity_decrease <= 0 ||
-               decrease + std::numeric_limits<double>::epsilon() >=
-                   settings_.min_impurity_decrease;
+    bool is_accepted(Open& node) const {
+        return node.split.found() &&
+               target_.accepts(node.split, node.totals, node.gain);
     }
 
     // Lines 10 and 11: the rows go to the two sides.
-    void divide(const OpenNode& node, Split& split, std::vector<GrownNode>& nodes,
-                OpenNode& left, OpenNode& right) {
+    void divide(Open& node, std::vector<GrownNode>& nodes, Open& left, Open& right,
+                std::vector<Totals>& spare, Context& context) {
+        Split& split = node.split;
         const std::int64_t middle =
-            r_.partition(node.begin, node.end, search_.left_side(split));
-        // No NaN seen here: later ones go with the larger child.
-        if (!split.saw_missing) {
-            split.missing_left =
-                weight_of(node.begin, middle) >= weight_of(middle, node.end);
-        }
+            r_.partition(node.begin, node.end, search_.side(split));
         const auto child = static_cast<std::int32_t>(nodes.size());
         nodes.resize(nodes.size() + 2);
-        GrownNode& grown = nodes[static_cast<std::size_t>(node.index)];
-        grown.feature = split.feature;
-        grown.threshold = split.index < 0
-                              ? -std::numeric_limits<float>::infinity()
-                              : dictionary_.thresholds(split.feature)[split.index];
-        grown.missing_left = split.missing_left;
-        grown.left = child;
-        grown.right = child + 1;
-        for (OpenNode* side : {&left, &right}) {
+        for (Open* side : {&left, &right}) {
             const bool is_right = side == &right;
             side->index = child + (is_right ? 1 : 0);
             side->begin = is_right ? middle : node.begin;
             side->end = is_right ? node.end : middle;
             side->depth = node.depth + 1;
             side->key = child_key(node.key, is_right);
-            nodes[static_cast<std::size_t>(side->index)].begin = side->begin;
-            nodes[static_cast<std::size_t>(side->index)].end = side->end;
+            if (!spare.empty()) {
+                side->totals = std::move(spare.back());
+                spare.pop_back();
+            }
         }
+        add_up(node, left, right, context);
+        // No NaN seen here: later ones go with the larger child.
+        if (!split.saw_missing)
+            split.missing_left = target_.left_is_larger(left.totals, right.totals);
+        GrownNode& grown = nodes[static_cast<std::size_t>(node.index)];
+        grown.feature = split.feature;
+        grown.index = split.index;
+        grown.threshold = split.index < 0
+                              ? -std::numeric_limits<float>::infinity()
+                              : dictionary_.thresholds(split.feature)[split.index];
+        grown.missing_left = split.missing_left;
+        grown.gain = node.gain;
+        grown.left = child;
+        place(left, nodes[static_cast<std::size_t>(child)]);
+        place(right, nodes[static_cast<std::size_t>(child) + 1]);
     }
 
-    Count weight_of(std::int64_t begin, std::int64_t end) const {
-        if (!r_.weighted())
-            return static_cast<Count>(end - begin);
-        Count weight = 0;
-        for (std::int64_t i = begin; i < end; ++i)
-            weight += r_.counts[i];
-        return weight;
+    // Totals of the two sides: read off the node's histograms, or counted for the side
+    // that has fewer rows here; the other side is what is left.
+    void add_up(const Open& node, Open& left, Open& right, Context& context) {
+        if (search_.read_left_totals(node, context, left.totals)) {
+            right.totals.subtract(node.totals, left.totals);
+            return;
+        }
+        Open& fewer = left.size() <= right.size() ? left : right;
+        Open& more = &fewer == &left ? right : left;
+        target_.measure(r_, fewer.begin, fewer.end, sum_, fewer.totals);
+        more.totals.subtract(node.totals, fewer.totals);
     }
 
+    // Where a node stands, and how pure it is.
+    void place(Open& open, GrownNode& grown) const {
+        grown.begin = open.begin;
+        grown.end = open.end;
+        grown.depth = static_cast<std::int32_t>(open.depth);
+        if (target_.is_done(open.totals))
+            return;
+        target_.complete(open.totals);
+        grown.impurity = target_.impurity(open.totals);
+    }
+
+    const Target& target_;
     Search& search_;
-    NodeRows<Count>& r_;
+    Rows& r_;
     Dictionary dictionary_;
-    const GrowSettings& settings_;
-    double total_weight_;
-    const Renewal<Count>* renewal_;
+    NodeLimits limits_;
+    const Renewal<Target>* renewal_;
+    Sum sum_;
     Team& team_;
 };
 

@@ -3,33 +3,39 @@
 
 #include "candidates/thresholds.hpp"
 #include "data/encode.hpp"
+#include "grow/grow.hpp"
 #include "grow/grower.hpp"
+#include "search/class_histograms.hpp"
 #include "search/histogram_search.hpp"
 
 namespace dics {
 
 // The dictionary in use, and how to make the next one from it.
 template <class T, class Crit, class Count>
-class RenewalStep : public Renewal<Count> {
+class RenewalStep : public Renewal<ClassCounts<Crit, Count>> {
   public:
+    using Target = ClassCounts<Crit, Count>;
+    using Open = OpenNode<ClassTotals<Count>>;
+
     // `made_from` rows gave the dictionary; 0 if it is exact and need never be renewed.
-    RenewalStep(const Matrix<T>& X, const double* weights, std::int64_t made_from,
-                const Codes& codes, const Dictionary& dictionary, const Origin* origin,
-                const GrowSettings& settings, double total_weight)
-        : X_(X),
+    RenewalStep(const Target& target, const Matrix<T>& X, const double* weights,
+                std::int64_t made_from, const Codes& codes,
+                const Dictionary& dictionary, const Origin* origin,
+                const GrowSettings& settings)
+        : target_(target),
+          X_(X),
           weights_(weights),
           made_from_(made_from),
           codes_(codes),
           dictionary_(dictionary),
           origin_(origin),
-          settings_(settings),
-          total_weight_(total_weight) {}
+          settings_(settings) {}
 
-    bool due(std::int64_t n_rows) const override {
+    bool is_due(std::int64_t n_rows) const override {
         return n_rows <= made_from_ / kRenewShare;
     }
 
-    std::vector<GrownNode> grow(const OpenNode& node, NodeRows<Count>& r,
+    std::vector<GrownNode> grow(const Open& node, ClassRows<Count>& r,
                                 Team& team) const override {
         const std::int64_t n = node.size();
         std::vector<T> values;
@@ -48,23 +54,24 @@ class RenewalStep : public Renewal<Count> {
         const Codes codes{space.data(), n, X_.n_cols, codes_.width};
         const Origin origin = trace(codes, dictionary, r, node);
 
-        NodeRows<Count> local_rows(
+        ClassRows<Count> local_rows(
             Sample<Count>{r.labels.data() + node.begin,
                           r.weighted() ? r.counts.data() + node.begin : nullptr,
                           nullptr, n},
             RowOrder::by_row);  // they are in the order of their labels already
-        HistogramSearch<Crit, Count> search(
-            codes, dictionary, &origin, local_rows, settings_,
-            least_weight<Count>(total_weight_, settings_), team);
-        const RenewalStep next(local, local_weights, made.exact ? 0 : n, codes,
-                               dictionary, &origin, settings_, total_weight_);
-        Grower<HistogramSearch<Crit, Count>> grower(
-            search, local_rows, dictionary, settings_, total_weight_, &next, team);
-        OpenNode root = node;
+        ClassHistograms<Crit, Count> histograms(
+            target_, codes, dictionary, &origin, local_rows,
+            settings_.limits.min_samples_leaf, settings_.max_candidates);
+        HistogramSearch<ClassHistograms<Crit, Count>> search(histograms, team);
+        const RenewalStep next(target_, local, local_weights, made.exact ? 0 : n, codes,
+                               dictionary, &origin, settings_);
+        Grower<HistogramSearch<ClassHistograms<Crit, Count>>> grower(
+            target_, search, local_rows, dictionary, settings_.limits, &next, team);
+        Open root = node;
         root.index = 0;
         root.begin = 0;
         root.end = n;
-        std::vector<GrownNode> nodes = grower.grow(root);
+        std::vector<GrownNode> nodes = grower.grow(std::move(root));
         r.reorder(node.begin, local_rows.rows);
         for (GrownNode& grown : nodes) {
             grown.begin += node.begin;
@@ -79,8 +86,8 @@ class RenewalStep : public Renewal<Count> {
     // never 0.6762. CPU time on electricity: 131, 93, 84 and 67 ms (2026-11).
     static constexpr std::int64_t kRenewShare = 16;
 
-    void copy_rows(const NodeRows<Count>& r, const OpenNode& node,
-                   std::vector<T>& values, std::vector<double>& weights) const {
+    void copy_rows(const ClassRows<Count>& r, const Open& node, std::vector<T>& values,
+                   std::vector<double>& weights) const {
         values.reserve(static_cast<std::size_t>(node.size() * X_.n_cols));
         for (std::int64_t i = node.begin; i < node.end; ++i) {
             const std::int64_t row = r.rows[i];
@@ -93,7 +100,7 @@ class RenewalStep : public Renewal<Count> {
 
     // Which codes of the first dictionary the new codes came from.
     Origin trace(const Codes& codes, const Dictionary& dictionary,
-                 const NodeRows<Count>& r, const OpenNode& node) const {
+                 const ClassRows<Count>& r, const Open& node) const {
         Origin origin(dictionary, origin_, dictionary_);
         for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
             const std::uint8_t* now = codes.column(f);
@@ -116,6 +123,7 @@ class RenewalStep : public Renewal<Count> {
         return origin;
     }
 
+    const Target& target_;
     Matrix<T> X_;
     const double* weights_;
     std::int64_t made_from_;
@@ -123,7 +131,6 @@ class RenewalStep : public Renewal<Count> {
     Dictionary dictionary_;
     const Origin* origin_;
     const GrowSettings& settings_;
-    double total_weight_;
 };
 
 }  // namespace dics

@@ -9,40 +9,33 @@ namespace {
 
 // Node weights in units of the mean weight of a row.
 template <class Count>
-TreeArrays flatten(const std::vector<GrownNode>& nodes, const NodeRows<Count>& r,
+TreeArrays flatten(const std::vector<GrownNode>& nodes, const ClassRows<Count>& r,
                    const double* weights, int n_classes) {
-    Flattener<Count> flattener(r, weights, n_classes);
-    const double unit = flattener.total_weight() / static_cast<double>(r.rows.size());
-    return flattener.flatten(nodes, unit);
-}
-
-template <class Count>
-OpenNode root_of(const NodeRows<Count>& r, const GrowSettings& settings) {
-    OpenNode root;
-    root.end = static_cast<std::int64_t>(r.rows.size());
-    root.key = mix(settings.seed);
-    return root;
+    return ClassFlattener<Count>(r, weights, n_classes)
+        .flatten(nodes, static_cast<double>(r.size()));
 }
 
 template <class Crit, class Count>
 TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
                       const Dictionary& dictionary, const Sample<Count>& sample,
                       const GrowSettings& settings, Team& team) {
-    NodeRows<Count> rows(sample, RowOrder::by_label);
-    const double total = total_count(rows);
-    HistogramSearch<Crit, Count> search(codes, dictionary, nullptr, rows, settings,
-                                        least_weight<Count>(total, settings), team);
-    const OpenNode root = root_of(rows, settings);
+    using Histograms = ClassHistograms<Crit, Count>;
+    ClassRows<Count> rows(sample, RowOrder::by_label);
+    const auto target = make_target<ClassCounts<Crit, Count>>(settings, rows);
+    Histograms histograms(target, codes, dictionary, nullptr, rows,
+                          settings.limits.min_samples_leaf, settings.max_candidates);
+    HistogramSearch<Histograms> search(histograms, team);
     return std::visit(
         [&](const auto& X) {
             using T = typename std::decay_t<decltype(X)>::value_type;
-            const RenewalStep<T, Crit, Count> renewal(X, sample.weights, root.size(),
-                                                      codes, dictionary, nullptr,
-                                                      settings, total);
-            Grower<HistogramSearch<Crit, Count>> grower(
-                search, rows, dictionary, settings, total,
+            const RenewalStep<T, Crit, Count> renewal(target, X, sample.weights,
+                                                      rows.size(), codes, dictionary,
+                                                      nullptr, settings);
+            Grower<HistogramSearch<Histograms>> grower(
+                target, search, rows, dictionary, settings.limits,
                 settings.renew_thresholds ? &renewal : nullptr, team);
-            return flatten(grower.grow(root), rows, sample.weights, settings.n_classes);
+            return flatten(grower.grow(mix(settings.seed)), rows, sample.weights,
+                           settings.n_classes);
         },
         any);
 }
@@ -51,13 +44,14 @@ template <class T, class Crit, class Count>
 TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
                         const Sample<Count>& sample, const GrowSettings& settings,
                         Team& team) {
-    NodeRows<Count> rows(sample, RowOrder::by_row);
-    const double total = total_count(rows);
-    DirectSearch<T, Crit, Count> search(X, dictionary, rows, settings,
-                                        least_weight<Count>(total, settings), team);
-    Grower<DirectSearch<T, Crit, Count>> grower(search, rows, dictionary, settings,
-                                                total, nullptr, team);
-    return flatten(grower.grow(root_of(rows, settings)), rows, sample.weights,
+    using Search = DirectSearch<T, Crit, Count>;
+    ClassRows<Count> rows(sample, RowOrder::by_row);
+    const auto target = make_target<ClassCounts<Crit, Count>>(settings, rows);
+    Search search(target, X, dictionary, rows, settings.limits, settings.max_candidates,
+                  team);
+    Grower<Search> grower(target, search, rows, dictionary, settings.limits, nullptr,
+                          team);
+    return flatten(grower.grow(mix(settings.seed)), rows, sample.weights,
                    settings.n_classes);
 }
 

@@ -315,19 +315,19 @@ void find_leaves_by_mask(const FindLeavesArgs& a) {
             masks[i] = static_cast<Mask>(~Mask{0});
         for (int t = 0; t < a.n_tests; ++t) {
             const std::uint8_t* code = a.column[t] + begin;
-            const NodeTest& test = a.tests[t];
-            const auto right = static_cast<Mask>(test.right);
+            const CodeTest& test = a.tests[t].test;
+            const auto right = static_cast<Mask>(a.tests[t].right);
+            const auto all = static_cast<Mask>(~Mask{0});
+            const auto threshold = static_cast<std::uint8_t>(test.threshold);
             const auto missing = static_cast<std::uint8_t>(test.missing);
             if (test.threshold < 0) {
                 for (std::int64_t i = 0; i < n; ++i)
-                    masks[i] &=
-                        code[i] != missing ? right : static_cast<Mask>(~Mask{0});
-                continue;
-            }
-            const auto threshold = static_cast<std::uint8_t>(test.threshold);
-            for (std::int64_t i = 0; i < n; ++i) {
-                const bool goes_right = (code[i] > threshold) & (code[i] != missing);
-                masks[i] &= goes_right ? right : static_cast<Mask>(~Mask{0});
+                    masks[i] &= byte_goes_left<true>(code[i], 0, missing) ? all : right;
+            } else {
+                for (std::int64_t i = 0; i < n; ++i)
+                    masks[i] &= byte_goes_left<false>(code[i], threshold, missing)
+                                    ? all
+                                    : right;
             }
         }
         for (std::int64_t i = 0; i < n; ++i)
@@ -503,38 +503,43 @@ class Best {
     bool allowed(std::int32_t n_left, std::int32_t n_rows) const {
         return n_left >= min_rows_ && n_rows - n_left >= min_rows_;
     }
-    void offer(float score, int t, bool missing_left, std::int32_t n_left) {
-        if (score > cut.score) {
-            cut.score = score;
-            cut.lo = cut.hi = t;
-            cut.missing_left = missing_left;
-            cut.n_left = n_left;
+    void offer(float score, int t, bool missing_left) {
+        if (score > best_) {
+            best_ = score;
+            cut_.lo = cut_.hi = t;
+            cut_.missing_left = missing_left;
         }
     }
-
-    GainCut cut;
+    float score() const { return best_; }
+    Cut cut(bool saw_missing) const {
+        Cut found = cut_;
+        found.score = static_cast<double>(best_);
+        found.saw_missing = saw_missing;
+        return found;
+    }
 
   private:
     std::int32_t min_rows_;
+    float best_ = -1;
+    Cut cut_;
 };
 
 // Where the rows of a threshold's own bin and those up to the next are none, the cut is
 // the same. `counts(t)` is the number of rows in bin t.
 template <class Counts>
-void widen(GainCut& cut, int n_thresholds, Counts counts) {
+void widen(Cut& cut, int n_thresholds, Counts counts) {
     if (cut.lo < 0)
         return;
     while (cut.hi + 1 < n_thresholds && counts(cut.hi + 1) == 0)
         ++cut.hi;
 }
 
-GainCut best_vector_cut(const GainArgs& a) {
+Cut best_vector_cut(const GainArgs& a) {
     const int rows_at = 2 * a.n_outputs;
     const std::int32_t* missing = a.hist + (a.n_thresholds + 1) * a.cells;
     const std::int32_t n_rows = a.total[rows_at];
     const bool saw_missing = missing[rows_at] != 0;
     Best best(a);
-    best.cut.saw_missing = saw_missing;
     // Sums of the left side, with one register of padding for reads past the end.
     auto* left = reinterpret_cast<std::int32_t*>(a.scratch);
     auto* with_missing = left + a.cells + kLanes;
@@ -543,7 +548,7 @@ GainCut best_vector_cut(const GainArgs& a) {
         // Only NaN goes left.
         std::memcpy(with_missing, missing,
                     sizeof(std::int32_t) * static_cast<std::size_t>(a.cells));
-        best.offer(split_score(a, with_missing), -1, true, missing[rows_at]);
+        best.offer(split_score(a, with_missing), -1, true);
     }
     int bin = 0;
     std::int32_t seen = -1;  // rows on the left at the last threshold looked at
@@ -561,25 +566,23 @@ GainCut best_vector_cut(const GainArgs& a) {
             continue;
         seen = n_left;
         if (best.allowed(n_left, n_rows))
-            best.offer(split_score(a, left), t, false, n_left);
+            best.offer(split_score(a, left), t, false);
         if (saw_missing && n_left > 0 &&
             best.allowed(n_left + missing[rows_at], n_rows)) {
             for (int c = 0; c < a.cells; c += kLanes)
                 store(with_missing + c, load(left + c) + load(missing + c));
-            best.offer(split_score(a, with_missing), t, true,
-                       n_left + missing[rows_at]);
+            best.offer(split_score(a, with_missing), t, true);
         }
     }
-    return best.cut;
+    return best.cut(saw_missing);
 }
 
 // One output: eight thresholds at a time.
-GainCut best_margin_cut(const GainArgs& a) {
+Cut best_margin_cut(const GainArgs& a) {
     const std::int32_t* missing = a.hist + (a.n_thresholds + 1) * 4;
     const std::int32_t n_rows = a.total[2];
     const bool saw_missing = missing[2] != 0;
     Best best(a);
-    best.cut.saw_missing = saw_missing;
     const int size = (a.n_candidates + 1 + kLanes - 1) / kLanes * kLanes;
     auto* g_sums = reinterpret_cast<std::int32_t*>(a.scratch);
     auto* h_sums = g_sums + size;
@@ -603,12 +606,11 @@ GainCut best_margin_cut(const GainArgs& a) {
                score_of(as_floats(a.total[0] - g), as_floats(a.total[1] - h), a.l2);
     };
     if (saw_missing && best.allowed(missing[2], n_rows))
-        best.offer(score_at(Ints{} + missing[0], Ints{} + missing[1])[0], -1, true,
-                   missing[2]);
+        best.offer(score_at(Ints{} + missing[0], Ints{} + missing[1])[0], -1, true);
     for (int side = 0; side < 1 + saw_missing; ++side) {
         const FourInts extra =
             side ? *reinterpret_cast<const FourInts*>(missing) : FourInts{};
-        Floats high = Floats{} + best.cut.score;
+        Floats high = Floats{} + best.score();
         Ints where = Ints{} - 1;
         const Ints iota = {0, 1, 2, 3, 4, 5, 6, 7};
         for (int first = 0; first < size; first += kLanes) {
@@ -622,25 +624,26 @@ GainCut best_margin_cut(const GainArgs& a) {
             where = allowed ? iota + first : where;
         }
         int found = -1;
+        float found_score = best.score();
         for (int j = 0; j < kLanes; ++j) {
             if (where[j] >= 0 &&
-                (high[j] > best.cut.score ||
-                 (found >= 0 && high[j] == best.cut.score && where[j] < found))) {
+                (high[j] > found_score ||
+                 (found >= 0 && high[j] == found_score && where[j] < found))) {
                 found = where[j];
-                const int k = found - 1;
-                best.cut.score = high[j];
-                best.cut.lo = best.cut.hi =
-                    k < 0 ? -1 : (a.candidates ? a.candidates[k] : k);
-                best.cut.missing_left = side == 1;
-                best.cut.n_left = n_sums[found] + extra[2];
+                found_score = high[j];
             }
         }
+        if (found >= 0) {
+            const int k = found - 1;
+            best.offer(found_score, k < 0 ? -1 : (a.candidates ? a.candidates[k] : k),
+                       side == 1);
+        }
     }
-    return best.cut;
+    return best.cut(saw_missing);
 }
 
-GainCut best_cut(const GainArgs& a) {
-    GainCut cut = a.n_outputs == 1 ? best_margin_cut(a) : best_vector_cut(a);
+Cut best_cut(const GainArgs& a) {
+    Cut cut = a.n_outputs == 1 ? best_margin_cut(a) : best_vector_cut(a);
     if (!a.candidates) {
         const int rows_at = 2 * a.n_outputs;
         widen(cut, a.n_thresholds,

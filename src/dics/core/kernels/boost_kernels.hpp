@@ -6,6 +6,9 @@
 
 #include <cstdint>
 
+#include "data/side.hpp"
+#include "grow/cut.hpp"
+
 namespace dics {
 
 // Floats in a register.
@@ -86,23 +89,13 @@ struct GainArgs {
     float* scratch;
 };
 
-// Thresholds lo..hi part the rows in the same place; see Cut in kernels.hpp.
-struct GainCut {
-    float score = -1;  // sum over both sides and the outputs of G^2 / (H + l2)
-    int lo = -2;
-    int hi = -2;
-    bool missing_left = false;
-    bool saw_missing = false;
-    std::int32_t n_left = 0;
-};
-
 // Which rows a node keeps from its left leaves. Leaves are bits, from left to right; a
 // row's leaf is the lowest bit that no node on the way took (QuickScorer, Lucchese et
 // al. 2015): no row waits for where it is.
 struct NodeTest {
     std::int32_t feature;
-    std::int16_t threshold, missing;  // codes up to it, and the other one, go left
-    std::uint64_t right;              // leaves left to a row that goes right
+    CodeTest test;
+    std::uint64_t right;  // leaves left to a row that goes right
 };
 
 inline constexpr int kMaxMaskLeaves = 64;
@@ -124,7 +117,7 @@ struct BoostKernels {
     void (*add_leaf_sums)(const LeafSumArgs&);
     void (*find_leaves)(const FindLeavesArgs&);
     void (*fill)(const FillArgs&);
-    GainCut (*best_cut)(const GainArgs&);
+    Cut (*best_cut)(const GainArgs&);
 };
 
 const BoostKernels& boost_kernels();

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "grow/cut.hpp"
 #include "target/criterion.hpp"
 
 namespace dics {
@@ -75,18 +76,6 @@ struct CandidateArgs {
     std::int64_t min_leaf;
     Count min_weight;
     Count* left;  // scratch, [n_present]
-};
-
-// The best cut of one feature: thresholds lo..hi cut the node's rows in the same place.
-// lo = -1: everything present goes right and only NaN goes left (threshold -inf).
-struct Cut {
-    double score = -1.0e308;
-    int lo = -2;
-    int hi = -2;
-    bool missing_left = false;
-    bool saw_missing = false;
-
-    bool found() const { return lo != -2; }
 };
 
 // Features side by side in a histogram come in groups of this many.

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstring>
+#include <span>
 
 #include "grow/node.hpp"
 #include "kernels/bit_mask_scan.hpp"
 #include "kernels/kernels.hpp"
+#include "target/class_counts.hpp"
 
 namespace dics {
 
@@ -14,8 +16,8 @@ template <class Crit, class Count>
 class BitMaskSearch {
   public:
     // Lays out the places of a node's rows; false if the node doesn't fit.
-    bool prepare(const NodeRows<Count>& r, const OpenNode& node,
-                 const NodeTotals<Count>& totals, std::int64_t min_leaf,
+    bool prepare(const ClassRows<Count>& r, const NodePlace& node,
+                 const ClassTotals<Count>& totals, std::int64_t min_leaf,
                  Count min_weight) {
         if (sizeof(Count) != sizeof(std::uint32_t) || totals.weight > kMaskPlaces)
             return false;
@@ -56,12 +58,13 @@ class BitMaskSearch {
     }
 
     Cut search_candidates(const std::uint8_t* column, std::int64_t width,
-                          int n_thresholds, const std::int32_t* thresholds, int n) {
+                          int n_thresholds, std::span<const std::int32_t> thresholds) {
         const BitMaskArgs args = read(column, width, n_thresholds);
+        const auto n = static_cast<int>(thresholds.size());
         if constexpr (std::is_same_v<Crit, Gini>) {
-            return kernels().search_masks_candidates_gini(args, thresholds, n);
+            return kernels().search_masks_candidates_gini(args, thresholds.data(), n);
         } else {
-            return plain::search_masks_candidates<Crit>(args, thresholds, n);
+            return plain::search_masks_candidates<Crit>(args, thresholds.data(), n);
         }
     }
 

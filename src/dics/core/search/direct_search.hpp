@@ -7,6 +7,9 @@
 #include "grow/node.hpp"
 #include "kernels/kernels.hpp"
 #include "search/candidate_draw.hpp"
+#include "sum.hpp"
+#include "target/class_counts.hpp"
+#include "team.hpp"
 
 namespace dics {
 
@@ -33,27 +36,28 @@ void count_below(const CountBelowArgs<T, Count>& args) {
 template <class T, class Crit, class CountT>
 class DirectSearch {
   public:
+    using Target = ClassCounts<Crit, CountT>;
     using Count = CountT;
-    using Criterion = Crit;
+    using Open = OpenNode<ClassTotals<Count>>;
 
     struct Context {
         CandidateList candidates;
         std::vector<Count> below, missing;  // [block][width][lane]
-        NodeTotals<Count> totals;
         std::vector<Count> left;
     };
 
-    DirectSearch(const Matrix<T>& X, const Dictionary& dictionary,
-                 NodeRows<Count>& rows, const GrowSettings& settings, Count min_weight,
-                 Team& team)
-        : X_(X),
+    DirectSearch(const Target& target, const Matrix<T>& X, const Dictionary& dictionary,
+                 const ClassRows<Count>& rows, const NodeLimits& limits,
+                 std::int64_t max_candidates, Team& team)
+        : target_(target),
+          X_(X),
           dictionary_(dictionary),
           r_(rows),
-          settings_(settings),
-          min_weight_(min_weight),
+          limits_(limits),
+          max_candidates_(max_candidates),
           team_(team),
-          width_(settings.n_classes + (rows.weighted() ? 1 : 0)) {
-        if (!settings.reuse_splits) {
+          width_(target.n_classes() + (rows.weighted() ? 1 : 0)) {
+        if (!limits.reuse_splits) {
             for (std::int64_t i = 0; i < dictionary.size(); ++i)
                 left_over_.push_back(i);
         }
@@ -61,21 +65,50 @@ class DirectSearch {
 
     Context make_context(int) const { return {}; }
 
-    std::int64_t work(const OpenNode& node) const {
-        return node.size() * std::min(settings_.max_candidates, dictionary_.size());
+    std::int64_t work(const Open& node) const {
+        return node.size() * std::min(max_candidates_, dictionary_.size());
     }
 
-    Split find(OpenNode& node, Context& context, bool parallel, int) {
+    void find(Open* const* nodes, int n_nodes, Context& context, bool shared, int) {
+        for (int i = 0; i < n_nodes; ++i)
+            nodes[i]->split = find(*nodes[i], context, shared);
+    }
+
+    // From raw values, like the search itself.
+    auto side(const Split& split) const {
+        const float threshold = dictionary_.thresholds(split.feature)[split.index];
+        return [this, split, threshold](std::uint32_t row) {
+            return value_goes_left(X_(row, split.feature), threshold,
+                                   split.missing_left);
+        };
+    }
+
+    // Line 8 of Algorithm 2 taken literally: the used split leaves the dictionary.
+    void use(const Split& split) {
+        if (limits_.reuse_splits)
+            return;
+        const std::int64_t id = dictionary_.offsets[split.feature] + split.index;
+        left_over_.erase(std::lower_bound(left_over_.begin(), left_over_.end(), id));
+    }
+
+    bool read_left_totals(const Open&, Context&, ClassTotals<Count>&) const {
+        return false;
+    }
+    void pass_on(Open&, Open&, bool, Open&, bool, Context&) {}
+    void drop(Open&, Context&) {}
+
+  private:
+    Split find(const Open& node, Context& context, bool shared) {
         context.candidates.draw(dictionary_,
-                                settings_.reuse_splits ? nullptr : &left_over_,
-                                settings_.max_candidates, node.key);
+                                limits_.reuse_splits ? nullptr : &left_over_,
+                                max_candidates_, node.key);
         const std::int64_t n = context.candidates.size();
         const std::int64_t n_blocks = (n + kCandidateBlock - 1) / kCandidateBlock;
         const std::int64_t block_size = std::int64_t{width_} * kCandidateBlock;
         context.below.assign(static_cast<std::size_t>(n_blocks * block_size), 0);
         context.missing.assign(static_cast<std::size_t>(n_blocks * block_size), 0);
         auto count = [&](std::int64_t block) { count_block(block, node, context); };
-        if (parallel) {
+        if (shared) {
             team_.run(n_blocks, true, [&](std::int64_t block, int) { count(block); });
         } else {
             for (std::int64_t block = 0; block < n_blocks; ++block)
@@ -95,27 +128,7 @@ class DirectSearch {
         return best;
     }
 
-    auto left_side(const Split& split) const {
-        const float threshold = dictionary_.thresholds(split.feature)[split.index];
-        return [this, split, threshold](std::uint32_t row) {
-            const T x = X_(row, split.feature);
-            return x != x ? split.missing_left : x < threshold;
-        };
-    }
-
-    // Line 8 of Algorithm 2 taken literally: the used split leaves the dictionary.
-    void use(const Split& split) {
-        if (settings_.reuse_splits)
-            return;
-        const std::int64_t id = dictionary_.offsets[split.feature] + split.index;
-        left_over_.erase(std::lower_bound(left_over_.begin(), left_over_.end(), id));
-    }
-
-    void pass_on(OpenNode&, OpenNode&, bool, OpenNode&, bool, Context&) {}
-    void drop(OpenNode&, Context&) {}
-
-  private:
-    void count_block(std::int64_t block, const OpenNode& node, Context& context) {
+    void count_block(std::int64_t block, const Open& node, Context& context) {
         std::int64_t column[kCandidateBlock];
         float threshold[kCandidateBlock];
         const CandidateList& candidates = context.candidates;
@@ -143,7 +156,7 @@ class DirectSearch {
     }
 
     std::int64_t rows_in(const Count* counts) const {
-        if (width_ > settings_.n_classes) {
+        if (width_ > target_.n_classes()) {
             return static_cast<std::int64_t>(counts[(width_ - 1) * kCandidateBlock]);
         }
         std::int64_t n = 0;
@@ -154,7 +167,7 @@ class DirectSearch {
     }
 
     // Candidates first..last-1 are of one feature, by rising threshold.
-    Split search_feature(std::int64_t first, std::int64_t last, const OpenNode& node,
+    Split search_feature(std::int64_t first, std::int64_t last, const Open& node,
                          Context& context) {
         const std::int64_t n_missing = rows_in(lane(context.missing, first, width_));
         Split best;
@@ -170,9 +183,10 @@ class DirectSearch {
                     ++end;
                 }
                 const std::int64_t left = below + (missing_left ? n_missing : 0);
-                const std::int64_t smaller = std::min(left, node.size() - left);
-                if (smaller >= settings_.min_samples_leaf) {
-                    const double score = score_of(i, missing_left, context);
+                const std::int64_t smaller = std::min(left, node.totals.n_rows - left);
+                if (smaller >= limits_.min_samples_leaf) {
+                    const double score =
+                        score_of(i, missing_left, node.totals, context);
                     if (score > best.score) {
                         best.score = score;
                         best.feature = context.candidates.features[first];
@@ -188,33 +202,35 @@ class DirectSearch {
         return best;
     }
 
-    double score_of(std::int64_t i, bool missing_left, const Context& context) const {
+    double score_of(std::int64_t i, bool missing_left, const ClassTotals<Count>& totals,
+                    const Context& context) const {
         using W = typename Wide<Count>::type;
         const Count* below = lane(context.below, i, width_);
         const Count* missing = lane(context.missing, i, width_);
         W left_sum = 0, right_sum = 0;
         Count left_weight = 0;
-        for (int c = 0; c < settings_.n_classes; ++c) {
+        for (int c = 0; c < target_.n_classes(); ++c) {
             const std::int64_t at = std::int64_t{c} * kCandidateBlock;
             const Count l = below[at] + (missing_left ? missing[at] : 0);
             left_sum += Crit::template term<Count>(l);
             right_sum += Crit::template term<Count>(
-                context.totals.counts[static_cast<std::size_t>(c)] - l);
+                totals.counts[static_cast<std::size_t>(c)] - l);
             left_weight += l;
         }
-        const Count right_weight = context.totals.weight - left_weight;
-        if (left_weight < min_weight_ || right_weight < min_weight_) {
+        const Count right_weight = totals.weight - left_weight;
+        if (left_weight < target_.min_weight() || right_weight < target_.min_weight()) {
             return -std::numeric_limits<double>::infinity();
         }
         return Crit::template score<Count>(left_sum, left_weight, right_sum,
                                            right_weight);
     }
 
+    const Target& target_;
     Matrix<T> X_;
     Dictionary dictionary_;
-    NodeRows<Count>& r_;
-    const GrowSettings& settings_;
-    Count min_weight_;
+    const ClassRows<Count>& r_;
+    NodeLimits limits_;
+    std::int64_t max_candidates_;
     Team& team_;
     int width_;
     std::vector<std::int64_t> left_over_;  // only when splits aren't reused

@@ -1,8 +1,12 @@
 // Search of a forest's node: features drawn anew at each node, as in RandomForest.
 #pragma once
 
+#include "search/bit_mask_search.hpp"
+#include "search/candidate_draw.hpp"
+#include "search/class_histogram.hpp"
 #include "search/feature_draw.hpp"
-#include "search/histogram_search.hpp"
+#include "search/method.hpp"
+#include "search/sorted_search.hpp"
 
 namespace dics {
 
@@ -14,26 +18,25 @@ namespace dics {
 template <class Crit, class CountT>
 class FeatureDrawSearch {
   public:
+    using Target = ClassCounts<Crit, CountT>;
     using Count = CountT;
-    using Criterion = Crit;
+    using Open = OpenNode<ClassTotals<Count>>;
+    struct Context {};
 
-    struct Context {
-        NodeTotals<Count> totals;
-    };
-
-    FeatureDrawSearch(const Codes& codes, const Dictionary& dictionary,
-                      NodeRows<Count>& rows, const GrowSettings& settings,
-                      std::int64_t max_features, Count min_weight, FeatureDraw& draw)
-        : codes_(codes),
+    FeatureDrawSearch(const Target& target, const Codes& codes,
+                      const Dictionary& dictionary, const ClassRows<Count>& rows,
+                      std::int64_t min_samples_leaf, std::int64_t max_features,
+                      std::int64_t max_candidates, FeatureDraw& draw)
+        : target_(target),
+          codes_(codes),
           dictionary_(dictionary),
           r_(rows),
-          settings_(settings),
+          limits_{min_samples_leaf, target.min_weight()},
           max_features_(max_features),
-          min_weight_(min_weight),
-          n_slices_(settings.n_classes + (counts_rows(rows, settings) ? 1 : 0)),
-          draw_(draw) {
-        mean_bins_ =
-            dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;
+          max_candidates_(max_candidates),
+          n_slices_(target.n_classes() + (counts_rows(rows, min_samples_leaf) ? 1 : 0)),
+          draw_(draw),
+          choice_(max_features, mean_bins(dictionary)) {
         const std::int64_t lane_bytes =
             (kMaxThresholds + 2) * n_slices_ * std::int64_t{sizeof(Count)};
         batch_ = std::clamp<std::int64_t>(
@@ -42,28 +45,28 @@ class FeatureDrawSearch {
 
     Context make_context(int) const { return {}; }
 
-    std::int64_t work(const OpenNode& node) const {
-        return node.size() * max_features_;
-    }
+    std::int64_t work(const Open& node) const { return node.size() * max_features_; }
 
     // Draws until `max_features` features were found that vary within the node.
-    Split find(OpenNode& node, Context& context, bool, int) {
-        node_ = &node;
-        totals_ = &context.totals;
-        draw_varying_features();
-        return settings_.max_candidates > 0 ? best_candidate() : best_cut();
+    void find(Open* const* nodes, int n_nodes, Context&, bool, int) {
+        for (int i = 0; i < n_nodes; ++i) {
+            node_ = nodes[i];
+            totals_ = &node_->totals;
+            present_.find(*totals_);
+            draw_varying_features();
+            nodes[i]->split = max_candidates_ > 0 ? best_candidate() : best_cut();
+        }
     }
 
-    CodeSide left_side(const Split& split) const {
-        return {codes_, dictionary_, split};
-    }
+    CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
 
-    void pass_on(OpenNode&, OpenNode&, bool, OpenNode&, bool, Context&) {}
-    void drop(OpenNode&, Context&) {}
+    bool read_left_totals(const Open&, Context&, ClassTotals<Count>&) const {
+        return false;
+    }
+    void pass_on(Open&, Open&, bool, Open&, bool, Context&) {}
+    void drop(Open&, Context&) {}
 
   private:
-    enum class Method { mask, sort, histogram };
-
     static constexpr std::int64_t kBatch = 64;
     // Features searched together are fewer if there are many classes: each thread has
     // histograms of its own.
@@ -71,7 +74,7 @@ class FeatureDrawSearch {
     static constexpr std::int64_t kFetchedRows = 256;
 
     Split best_cut() {
-        const Method method = method_for(*node_);
+        const Method method = choose_method();
         const auto n_features = static_cast<std::int64_t>(features_.size());
         const Cut* cuts = nullptr;
         Split best;
@@ -90,7 +93,7 @@ class FeatureDrawSearch {
     // Cuts of features first..last-1 of those drawn, from counters that are as narrow
     // as the node allows.
     const Cut* scan(std::int64_t first, std::int64_t last, double floor) {
-        const bool narrow = sizeof(Count) == 4 && n_slices_ == settings_.n_classes &&
+        const bool narrow = sizeof(Count) == 4 && n_slices_ == target_.n_classes() &&
                             totals_->weight <= kBoundedWeight<std::uint16_t>;
         return narrow ? scan_in(narrow_hist_, first, last, floor)
                       : scan_in(hist_, first, last, floor);
@@ -103,18 +106,19 @@ class FeatureDrawSearch {
         // In small nodes many features divide the classes equally well.
         const bool masked = prepare_masks();
         return scanner_.scan_all(
-            shape_, hist.data(), n_thresholds_, *totals_, limits(), floor, [&](int j) {
+            shape_, hist.data(), n_thresholds_, *totals_, present_, limits_, floor,
+            [&](int j) {
                 return masked
                            ? search_one(features_[static_cast<std::size_t>(first + j)],
                                         Method::mask, floor)
                            : scanner_.scan_one(shape_, hist.data(), j, n_thresholds_[j],
-                                               *node_, *totals_, limits());
+                                               *totals_, present_, limits_);
             });
     }
 
     bool prepare_masks() {
-        return masks_.prepare(r_, *node_, *totals_, settings_.min_samples_leaf,
-                              min_weight_);
+        return masks_.prepare(r_, *node_, *totals_, limits_.min_leaf,
+                              limits_.min_weight);
     }
 
     // k thresholds of the features drawn, instead of all of them.
@@ -125,29 +129,25 @@ class FeatureDrawSearch {
             offsets.push_back(offsets.back() + dictionary_.count(f));
         const auto n_features = static_cast<std::int64_t>(features_.size());
         candidates_.draw({nullptr, offsets.data(), n_features}, nullptr,
-                         settings_.max_candidates, node_->key);
-        const bool masked = method_for(*node_) == Method::mask;
+                         max_candidates_, node_->key);
+        const bool masked = choose_method() == Method::mask;
         Split best;
         for (std::int64_t j = 0; j < n_features; ++j) {
             if (!masked && j % batch_ == 0) {
                 fill(j, std::min(n_features, j + batch_), hist_);
-                sum_bins(shape_, r_, node_->begin, node_->end, settings_.n_classes,
-                         hist_.data());
+                sum_bins(shape_, present_, target_.n_classes(), hist_.data());
             }
-            const CandidateList::Range range = candidates_.of_feature(j);
-            const auto n = static_cast<int>(range.last - range.first);
-            if (n == 0)
+            const std::span<const std::int32_t> thresholds = candidates_.of_feature(j);
+            if (thresholds.empty())
                 continue;
             const std::int32_t f = features_[static_cast<std::size_t>(j)];
             const int n_thresholds = dictionary_.count(f);
-            const std::int32_t* thresholds = candidates_.indices.data() + range.first;
             const Cut cut =
                 masked ? masks_.search_candidates(codes_.data + f, codes_.width,
-                                                  n_thresholds, thresholds, n)
+                                                  n_thresholds, thresholds)
                        : scanner_.scan_some(shape_, hist_.data(),
                                             static_cast<int>(j % batch_), n_thresholds,
-                                            *node_, *totals_, limits(),
-                                            {thresholds, static_cast<std::size_t>(n)});
+                                            *totals_, present_, limits_, thresholds);
             const Split split = as_split(cut, f);
             if (split.beats(best))
                 best = split;
@@ -189,23 +189,9 @@ class FeatureDrawSearch {
         return codes_.data[row * codes_.width + feature];
     }
 
-    // The cheapest of those that can do it, by costs in cycles that were fitted to
-    // trees of full depth: 20000 rows of MNIST, CIFAR-10, otto, letter, electricity and
-    // helena_part, whose times change by no more than a tenth around them (2026-11).
-    Method method_for(const OpenNode& node) {
-        int n_classes = 0;
-        for (const Count count : totals_->counts)
-            n_classes += count > 0 ? 1 : 0;
-        const std::int64_t n_groups = (max_features_ + kLaneGroup - 1) / kLaneGroup;
-        const std::int64_t touches = node.size() * max_features_;
-        const std::int64_t histogram =
-            n_groups * mean_bins_ * (3 * n_classes + 20) + 4 * touches;
-        if (histogram > 30 * touches && prepare_masks())
-            return Method::mask;
-        return histogram > 15 * touches &&
-                       node.size() < SortedSearch<Crit, Count>::kMaxRows
-                   ? Method::sort
-                   : Method::histogram;
+    Method choose_method() {
+        return choice_.choose(totals_->n_rows, present_.size(),
+                              [&] { return prepare_masks(); });
     }
 
     Cut search_one(std::int64_t f, Method method, double floor) {
@@ -214,8 +200,8 @@ class FeatureDrawSearch {
         if (method == Method::mask)
             return masks_.search(column, codes_.width, n_thresholds, floor);
         sorted_.sort(column, codes_.width, r_, *node_);
-        return sorted_.search(n_thresholds, r_, *node_, *totals_,
-                              settings_.min_samples_leaf, min_weight_);
+        return sorted_.search(n_thresholds, r_, *node_, *totals_, limits_.min_leaf,
+                              limits_.min_weight);
     }
 
     bool is_constant(std::int64_t f) const {
@@ -227,14 +213,15 @@ class FeatureDrawSearch {
         return true;
     }
 
-    Split as_split(const Cut& cut, std::int64_t f) const {
-        const bool whole = settings_.max_candidates == 0 && cut.lo >= 0;
-        return split_at(cut, f, node_->key,
-                        whole ? gap_share(cut.hi - cut.lo, dictionary_.count(f)) : 0);
+    static std::int64_t mean_bins(const Dictionary& dictionary) {
+        return dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;
     }
 
-    typename HistogramScanner<Crit, Count>::Limits limits() const {
-        return {settings_.min_samples_leaf, min_weight_};
+    Split as_split(const Cut& cut, std::int64_t f) const {
+        const bool whole = max_candidates_ == 0 && cut.lo >= 0;
+        return split_by_gap(
+            cut, f, node_->key,
+            whole ? gap_share(cut.hi - cut.lo, dictionary_.count(f)) : 0);
     }
 
     // Histograms of features first..last-1 of those drawn (a batch at most).
@@ -258,23 +245,25 @@ class FeatureDrawSearch {
         hist.resize(std::max(hist.size(), static_cast<std::size_t>(shape_.size())));
         fill_histograms(
             shape_, codes_.data, codes_.width, [&](int j) { return columns[j]; }, r_,
-            node_->begin, node_->end, settings_.n_classes, lines, hist.data());
+            node_->begin, node_->end, present_, target_.n_classes(), lines,
+            hist.data());
     }
 
+    const Target& target_;
     Codes codes_;
     Dictionary dictionary_;
-    NodeRows<Count>& r_;
-    const GrowSettings& settings_;
-    std::int64_t max_features_;
-    Count min_weight_;
+    const ClassRows<Count>& r_;
+    typename HistogramScanner<Crit, Count>::Limits limits_;
+    std::int64_t max_features_, max_candidates_;
     int n_slices_;
     FeatureDraw& draw_;
-    std::int64_t mean_bins_ = 0;
+    MethodChoice choice_;
     std::int64_t batch_ = kBatch;
 
     // Of the node being searched.
-    const OpenNode* node_ = nullptr;
-    const NodeTotals<Count>* totals_ = nullptr;
+    const Open* node_ = nullptr;
+    const ClassTotals<Count>* totals_ = nullptr;
+    PresentClasses<Count> present_;
     std::vector<std::int32_t> features_;
     CandidateList candidates_;
     int n_thresholds_[kBatch];

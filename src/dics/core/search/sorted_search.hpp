@@ -2,6 +2,7 @@
 
 #include "grow/node.hpp"
 #include "kernels/kernels.hpp"
+#include "target/class_counts.hpp"
 
 namespace dics {
 
@@ -10,11 +11,10 @@ namespace dics {
 template <class Crit, class Count>
 class SortedSearch {
   public:
-    static constexpr std::int64_t kMaxRows = 1 << 24;  // numbered in 24 bits
-
-    // Reads the node's codes of one feature into sorted order.
-    void sort(const std::uint8_t* column, int width, const NodeRows<Count>& r,
-              const OpenNode& node) {
+    // Reads the node's codes of one feature into sorted order. Rows are numbered in 24
+    // bits: see MethodChoice.
+    void sort(const std::uint8_t* column, int width, const ClassRows<Count>& r,
+              const NodePlace& node) {
         const auto n = static_cast<std::uint32_t>(node.size());
         keys_.resize(n);
         for (std::uint32_t i = 0; i < n; ++i) {
@@ -28,8 +28,8 @@ class SortedSearch {
         }
     }
 
-    Cut search(int n_thresholds, const NodeRows<Count>& r, const OpenNode& node,
-               const NodeTotals<Count>& totals, std::int64_t min_leaf,
+    Cut search(int n_thresholds, const ClassRows<Count>& r, const NodePlace& node,
+               const ClassTotals<Count>& totals, std::int64_t min_leaf,
                Count min_weight) {
         Cut best;
         if (code(0) == code(keys_.size() - 1))
@@ -76,8 +76,8 @@ class SortedSearch {
         keys_.swap(sorted_);
     }
 
-    void walk(bool missing_left, std::size_t n_present, const NodeRows<Count>& r,
-              const OpenNode& node, const NodeTotals<Count>& totals,
+    void walk(bool missing_left, std::size_t n_present, const ClassRows<Count>& r,
+              const NodePlace& node, const ClassTotals<Count>& totals,
               std::int64_t min_leaf, Count min_weight, Cut& best) {
         W left_sum = 0, right_sum = totals.sum;
         Count left_weight = 0;
@@ -104,7 +104,7 @@ class SortedSearch {
         for (std::size_t i = 0; i < n_present;) {
             const int bin = static_cast<int>(code(i));
             const Count right_weight = totals.weight - left_weight;
-            if (left_rows >= min_leaf && node.size() - left_rows >= min_leaf &&
+            if (left_rows >= min_leaf && totals.n_rows - left_rows >= min_leaf &&
                 left_weight >= min_weight && right_weight >= min_weight) {
                 const double score = Crit::template score<Count>(
                     left_sum, left_weight, right_sum, right_weight);

@@ -50,6 +50,12 @@ struct Gini {
     DICS_INLINE double purity(W sum, Count total) {
         return static_cast<double>(sum) / static_cast<double>(total);
     }
+    // The Gini index.
+    template <class Count, class W>
+    DICS_INLINE double impurity(W sum, Count total) {
+        const double n = static_cast<double>(total);
+        return std::fmax(0.0, 1.0 - static_cast<double>(sum) / n / n);
+    }
 };
 
 struct Entropy {
@@ -70,6 +76,12 @@ struct Entropy {
     template <class Count, class W>
     static double purity(W sum, Count total) {
         return static_cast<double>(sum - term(total));
+    }
+    // In bits.
+    template <class Count, class W>
+    static double impurity(W sum, Count total) {
+        return std::fmax(
+            0.0, -purity(sum, total) / kUnit<Count> / static_cast<double>(total));
     }
 
   private:

@@ -1,4 +1,4 @@
-// Class histograms of a block of features.
+// Histograms of classes for several features side by side, and the scan of them.
 #pragma once
 
 #include <cstring>
@@ -8,6 +8,7 @@
 #include "grow/node.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/scan.hpp"
+#include "target/class_counts.hpp"
 
 namespace dics {
 
@@ -19,20 +20,34 @@ inline std::uint64_t gap_share(int width, int n_thresholds) {
     return static_cast<std::uint64_t>(width * 65535 / n_thresholds);
 }
 
-inline Split split_at(const Cut& cut, std::int64_t f, std::uint64_t node_key,
-                      std::uint64_t gap) {
-    Split split;
-    if (!cut.found())
-        return split;
-    split.score = cut.score;
-    split.tie = gap << 48 | tie_number(node_key, f) >> 16;
-    split.feature = static_cast<std::int32_t>(f);
-    // Of several thresholds that cut in the same place, the middle one.
-    split.index = cut.lo < 0 ? -1 : (cut.lo + cut.hi) / 2;
-    split.missing_left = cut.missing_left;
-    split.saw_missing = cut.saw_missing;
-    return split;
+inline Split split_by_gap(const Cut& cut, std::int64_t f, std::uint64_t node_key,
+                          std::uint64_t gap) {
+    return {cut, f, gap << 48 | tie_number(node_key, f) >> 16};
 }
+
+// Classes that occur in a node, and their counts.
+template <class Count>
+struct PresentClasses {
+    std::vector<int> classes;
+    std::vector<Count> counts;
+
+    void find(const ClassTotals<Count>& totals) {
+        of_class_ = totals.counts.data();
+        classes.clear();
+        counts.clear();
+        for (std::size_t c = 0; c < totals.counts.size(); ++c) {
+            if (totals.counts[c] == 0)
+                continue;
+            classes.push_back(static_cast<int>(c));
+            counts.push_back(totals.counts[c]);
+        }
+    }
+    int size() const { return static_cast<int>(classes.size()); }
+    bool has(std::uint32_t label) const { return of_class_[label] != 0; }
+
+  private:
+    const Count* of_class_ = nullptr;
+};
 
 // counts[slice][bin][lane]: a slice for each class (and, where rows are counted apart
 // from weights, one more), a lane for each feature. Rows are in the order of their
@@ -59,32 +74,20 @@ struct HistogramShape {
 
 // A histogram counts rows apart from weights only where their number matters.
 template <class Count>
-bool counts_rows(const NodeRows<Count>& r, const GrowSettings& settings) {
-    return r.weighted() && settings.min_samples_leaf > 1;
+bool counts_rows(const ClassRows<Count>& r, std::int64_t min_samples_leaf) {
+    return r.weighted() && min_samples_leaf > 1;
 }
 
-// Classes that occur. The rows of an open node are in the order of their classes; those
-// of a node whose subtree is done are so in each of its leaves.
-template <class Count>
-std::vector<std::uint32_t> classes_of(const NodeRows<Count>& r, std::int64_t begin,
-                                      std::int64_t end) {
-    std::vector<std::uint32_t> classes;
-    for (std::int64_t i = begin; i < end; ++i) {
-        if (i == begin || r.labels[i] != r.labels[i - 1])
-            classes.push_back(r.labels[i]);
-    }
-    std::sort(classes.begin(), classes.end());
-    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-    return classes;
-}
-
-// Counts rows begin..end-1 of `r`. The code of feature j is codes[row * stride +
-// column(j)]; `lines` are offsets into a row's codes that are worth fetching ahead.
-// Slices of classes that don't occur are left as they are.
+// Counts rows begin..end-1 of `r`: of an open node, whose rows are in the order of
+// their classes, or of one whose subtree is done, where they are so in each leaf. The
+// code of feature j is codes[row * stride + column(j)]; `lines` are offsets into a
+// row's codes that are worth fetching ahead. Rows of other classes than `present` are
+// passed over, and the slices of those are left as they are.
 template <class Counter, class Count, class Column>
 void fill_histograms(const HistogramShape& shape, const std::uint8_t* codes,
-                     std::int64_t stride, Column column, const NodeRows<Count>& r,
-                     std::int64_t begin, std::int64_t end, int n_classes,
+                     std::int64_t stride, Column column, const ClassRows<Count>& r,
+                     std::int64_t begin, std::int64_t end,
+                     const PresentClasses<Count>& present, int n_classes,
                      std::span<const std::uint32_t> lines, Counter* hist) {
     constexpr std::int64_t kRowsAhead = 8;
     const std::uint32_t* rows = r.rows.data();
@@ -96,10 +99,14 @@ void fill_histograms(const HistogramShape& shape, const std::uint8_t* codes,
         std::memset(slice, 0,
                     static_cast<std::size_t>(shape.slice()) * sizeof(Counter));
     };
-    for (const std::uint32_t label : classes_of(r, begin, end))
-        clear(hist + label * shape.slice());
+    for (const int c : present.classes)
+        clear(hist + c * shape.slice());
     for (std::int64_t i = begin; i < end;) {
         const std::uint32_t label = labels[i];
+        if (!present.has(label)) {
+            ++i;
+            continue;
+        }
         Counter* slice = hist + label * shape.slice();
         for (; i < end && labels[i] == label; ++i) {
             const std::uint8_t* code = codes + std::int64_t{rows[i]} * stride;
@@ -126,37 +133,39 @@ void fill_histograms(const HistogramShape& shape, const std::uint8_t* codes,
     }
 }
 
-// Turns the counts of rows begin..end-1 into running sums along the bins: what lies
-// below a threshold is then one number a class. Sums can be subtracted like counts.
-template <class Count>
-void sum_bins(const HistogramShape& shape, const NodeRows<Count>& r, std::int64_t begin,
-              std::int64_t end, int n_classes, Count* hist) {
-    auto sum = [&](std::int64_t slice) {
-        Count* at = hist + slice * shape.slice();
-        for (std::int64_t i = shape.n_lanes; i < shape.slice(); ++i)
-            at[i] += at[i - shape.n_lanes];
-    };
-    for (const std::uint32_t label : classes_of(r, begin, end))
-        sum(label);
+// Calls body(slice) for the slices of the classes that occur and of the rows.
+template <class Count, class Body>
+void for_slices(const HistogramShape& shape, const PresentClasses<Count>& present,
+                int n_classes, Body body) {
+    for (const int c : present.classes)
+        body(c * shape.slice());
     if (shape.n_slices > n_classes)
-        sum(n_classes);
+        body(n_classes * shape.slice());
 }
 
-// Takes the counts of rows begin..end-1 (in `what`) out of `from`.
+// Turns counts into running sums along the bins: what lies below a threshold is then
+// one number a class. Sums can be subtracted like counts.
 template <class Count>
-void subtract_histograms(const HistogramShape& shape, Count* from, const Count* what,
-                         const NodeRows<Count>& r, std::int64_t begin, std::int64_t end,
-                         int n_classes) {
-    auto subtract = [&](std::int64_t slice) {
-        Count* a = from + slice * shape.slice();
-        const Count* b = what + slice * shape.slice();
+void sum_bins(const HistogramShape& shape, const PresentClasses<Count>& present,
+              int n_classes, Count* hist) {
+    for_slices(shape, present, n_classes, [&](std::int64_t slice) {
+        Count* at = hist + slice;
+        for (std::int64_t i = shape.n_lanes; i < shape.slice(); ++i)
+            at[i] += at[i - shape.n_lanes];
+    });
+}
+
+// Takes the counts in `what` out of `from`.
+template <class Count>
+void subtract_histograms(const HistogramShape& shape,
+                         const PresentClasses<Count>& present, int n_classes,
+                         Count* from, const Count* what) {
+    for_slices(shape, present, n_classes, [&](std::int64_t slice) {
+        Count* a = from + slice;
+        const Count* b = what + slice;
         for (std::int64_t i = 0; i < shape.slice(); ++i)
             a[i] -= b[i];
-    };
-    for (const std::uint32_t label : classes_of(r, begin, end))
-        subtract(label);
-    if (shape.n_slices > n_classes)
-        subtract(n_classes);
+    });
 }
 
 // Searches histograms. One for each thread: it keeps scratch memory.
@@ -174,15 +183,15 @@ class HistogramScanner {
     // the best cut of feature j. The answer lives until the next call.
     template <class Counter, class Exact>
     const Cut* scan_all(const HistogramShape& shape, const Counter* hist,
-                        const int* n_thresholds, const NodeTotals<Count>& totals,
-                        const Limits& limits, double floor, Exact exact) {
+                        const int* n_thresholds, const ClassTotals<Count>& totals,
+                        const PresentClasses<Count>& present, const Limits& limits,
+                        double floor, Exact exact) {
         cuts_.assign(static_cast<std::size_t>(shape.n_features), Cut{});
-        find_present(totals);
         auto scan_exactly = [&](int j) {
             cuts_[j] = exact(j);
             floor = std::max(floor, cuts_[j].score);
         };
-        if (!find_bounds(shape, hist, n_thresholds, totals, limits)) {
+        if (!find_bounds(shape, hist, n_thresholds, totals, present, limits)) {
             for (int j = 0; j < shape.n_features; ++j)
                 scan_exactly(j);
             return cuts_.data();
@@ -200,18 +209,17 @@ class HistogramScanner {
     // The best cut of feature j, inside scan_all.
     template <class Counter>
     Cut scan_one(const HistogramShape& shape, const Counter* hist, int j,
-                 int n_thresholds, const OpenNode& node,
-                 const NodeTotals<Count>& totals, const Limits& limits) {
-        return scan(alone(shape, hist, j, n_thresholds, node, totals, limits));
+                 int n_thresholds, const ClassTotals<Count>& totals,
+                 const PresentClasses<Count>& present, const Limits& limits) {
+        return scan(alone(shape, hist, j, n_thresholds, totals, present, limits));
     }
 
     // The best of some thresholds of feature j; `sums` are histograms after sum_bins.
     Cut scan_some(const HistogramShape& shape, const Count* sums, int j,
-                  int n_thresholds, const OpenNode& node,
-                  const NodeTotals<Count>& totals, const Limits& limits,
+                  int n_thresholds, const ClassTotals<Count>& totals,
+                  const PresentClasses<Count>& present, const Limits& limits,
                   std::span<const std::int32_t> thresholds) {
-        find_present(totals);
-        left_.resize(present_.size());
+        left_.resize(present.classes.size());
         const bool rows_apart = counts_rows_in(shape, totals);
         const CandidateArgs<Count> args{
             sums + j,
@@ -220,12 +228,12 @@ class HistogramScanner {
             n_thresholds,
             thresholds.data(),
             static_cast<int>(thresholds.size()),
-            present_.data(),
-            static_cast<int>(present_.size()),
+            present.classes.data(),
+            present.size(),
             rows_apart ? (shape.n_slices - 1) * shape.slice() : -1,
-            present_totals_.data(),
+            present.counts.data(),
             totals.weight,
-            rows_apart ? node.size() : static_cast<std::int64_t>(totals.weight),
+            rows_apart ? totals.n_rows : static_cast<std::int64_t>(totals.weight),
             limits.min_leaf,
             limits.min_weight,
             left_.data()};
@@ -242,26 +250,15 @@ class HistogramScanner {
     static constexpr double kBoundError = 1e-5;  // ten times what rounding can do
 
     static bool counts_rows_in(const HistogramShape& shape,
-                               const NodeTotals<Count>& totals) {
+                               const ClassTotals<Count>& totals) {
         return shape.n_slices > static_cast<int>(totals.counts.size());
-    }
-
-    void find_present(const NodeTotals<Count>& totals) {
-        present_.clear();
-        present_totals_.clear();
-        for (int c = 0; c < static_cast<int>(totals.counts.size()); ++c) {
-            if (totals.counts[c] == 0)
-                continue;
-            present_.push_back(c);
-            present_totals_.push_back(totals.counts[c]);
-        }
     }
 
     // False if there are no bounds for this kind of counts.
     template <class Counter>
     bool find_bounds(const HistogramShape& shape, const Counter* hist,
-                     const int* n_thresholds, const NodeTotals<Count>& totals,
-                     const Limits& limits) {
+                     const int* n_thresholds, const ClassTotals<Count>& totals,
+                     const PresentClasses<Count>& present, const Limits& limits) {
         if constexpr (!std::is_same_v<Crit, Gini> || sizeof(Count) != 4) {
             return false;
         } else {
@@ -269,8 +266,8 @@ class HistogramScanner {
                 limits.min_weight > totals.weight)
                 return false;
             std::vector<Counter>& counter_totals = totals_of<Counter>();
-            counter_totals.assign(present_totals_.begin(), present_totals_.end());
-            scratch_.resize(present_.size() + 1);
+            counter_totals.assign(present.counts.begin(), present.counts.end());
+            scratch_.resize(present.classes.size() + 1);
             bounds_.resize(static_cast<std::size_t>(shape.n_features));
             const BoundArgs<Counter> args{
                 hist,
@@ -278,8 +275,8 @@ class HistogramScanner {
                 shape.n_lanes,
                 shape.n_features,
                 n_thresholds,
-                present_.data(),
-                static_cast<int>(present_.size()),
+                present.classes.data(),
+                present.size(),
                 counter_totals.data(),
                 static_cast<Counter>(totals.sum),
                 static_cast<Counter>(totals.weight),
@@ -290,7 +287,7 @@ class HistogramScanner {
             } else {
                 kernels().bound_gini_32(args, bounds_.data());
             }
-            lift_missing(shape, hist, n_thresholds);
+            lift_missing(shape, hist, n_thresholds, present);
             return true;
         }
     }
@@ -298,11 +295,11 @@ class HistogramScanner {
     // Features with NaN in the node have more cuts than the bounds are of.
     template <class Counter>
     void lift_missing(const HistogramShape& shape, const Counter* hist,
-                      const int* n_thresholds) {
+                      const int* n_thresholds, const PresentClasses<Count>& present) {
         for (int j = 0; j < shape.n_features; ++j) {
             const Counter* bin =
                 hist + std::int64_t{n_thresholds[j] + 1} * shape.n_lanes + j;
-            for (const int c : present_) {
+            for (const int c : present.classes) {
                 if (bin[c * shape.slice()] > 0)
                     bounds_[j] = std::numeric_limits<float>::infinity();
             }
@@ -331,16 +328,16 @@ class HistogramScanner {
     // One feature's counts as [bin][class], of the classes that occur.
     template <class Counter>
     ScanArgs<Count> alone(const HistogramShape& shape, const Counter* hist, int j,
-                          int n_thresholds, const OpenNode& node,
-                          const NodeTotals<Count>& totals, const Limits& limits) {
-        const auto n_classes = static_cast<int>(present_.size());
+                          int n_thresholds, const ClassTotals<Count>& totals,
+                          const PresentClasses<Count>& present, const Limits& limits) {
+        const int n_classes = present.size();
         const bool rows_apart = counts_rows_in(shape, totals);
         const int width = n_classes + (rows_apart ? 1 : 0);
         const int n_bins = n_thresholds + 1;
         turned_.resize(static_cast<std::size_t>((n_bins + 1) * width));
         left_.resize(static_cast<std::size_t>(n_classes));
         for (int s = 0; s < width; ++s) {
-            const int slice = s < n_classes ? present_[s] : shape.n_slices - 1;
+            const int slice = s < n_classes ? present.classes[s] : shape.n_slices - 1;
             const Counter* from = hist + slice * shape.slice() + j;
             for (int bin = 0; bin <= n_bins; ++bin)
                 turned_[bin * width + s] = from[std::int64_t{bin} * shape.n_lanes];
@@ -349,10 +346,10 @@ class HistogramScanner {
                 n_bins,
                 width,
                 n_classes,
-                present_totals_.data(),
+                present.counts.data(),
                 totals.sum,
                 totals.weight,
-                rows_apart ? node.size() : static_cast<std::int64_t>(totals.weight),
+                rows_apart ? totals.n_rows : static_cast<std::int64_t>(totals.weight),
                 limits.min_leaf,
                 limits.min_weight,
                 left_.data()};
@@ -364,11 +361,10 @@ class HistogramScanner {
 
     std::vector<Cut> cuts_;
     std::vector<float> bounds_;
-    std::vector<int> present_;
     std::vector<std::uint16_t> totals_16_;
     std::vector<std::uint32_t> totals_32_;
     std::vector<Register> scratch_;
-    std::vector<Count> present_totals_, turned_, left_;
+    std::vector<Count> turned_, left_;
 };
 
 }  // namespace dics

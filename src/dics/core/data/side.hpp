@@ -1,0 +1,56 @@
+// Which side of a split a row takes, stated once: for raw values and for codes.
+//
+// The paper's rule: x < threshold goes left, x >= threshold goes right. A code counts
+// the thresholds that its value has reached, so "below threshold t" is "code <= t". NaN
+// is neither below nor at a threshold; each split says where it goes. A split by a set
+// of categories would be one more test of a code and one more of a raw value here.
+#pragma once
+
+#include <cstdint>
+
+namespace dics {
+
+// Of numbers, or of vectors of them (then a mask). False for NaN.
+template <class Value>
+[[gnu::always_inline]] inline auto is_below(const Value& x, const Value& threshold) {
+    return x < threshold;
+}
+template <class Value>
+[[gnu::always_inline]] inline auto has_reached(const Value& x, const Value& threshold) {
+    return x >= threshold;
+}
+
+// A raw value, compared exactly whatever its type.
+template <class T>
+[[gnu::always_inline]] inline bool value_goes_left(T x, float threshold,
+                                                   bool missing_left) {
+    return x != x ? missing_left : x < threshold;
+}
+
+// A code. Where NaN goes right, as its code, the largest, says anyway, `missing` is the
+// threshold itself.
+struct CodeTest {
+    std::int16_t threshold;  // codes up to it go left; -1: none
+    std::int16_t missing;    // and this one
+
+    CodeTest(int threshold_index, bool missing_left, int n_thresholds)
+        : threshold(static_cast<std::int16_t>(threshold_index)),
+          missing(missing_left ? static_cast<std::int16_t>(n_thresholds + 1)
+                               : threshold) {}
+    // The test of a leaf: every code goes left.
+    CodeTest() : threshold(255), missing(255) {}
+
+    [[gnu::always_inline]] bool goes_left(int code) const {
+        return (code <= threshold) | (code == missing);
+    }
+};
+
+// The same for loops over bytes, which have no -1.
+template <bool kOnlyMissing>
+[[gnu::always_inline]] inline bool byte_goes_left(std::uint8_t code,
+                                                  std::uint8_t threshold,
+                                                  std::uint8_t missing) {
+    return kOnlyMissing ? code == missing : (code <= threshold) | (code == missing);
+}
+
+}  // namespace dics

@@ -1,0 +1,76 @@
+// The split of a node, chosen among the best cuts of its features.
+#pragma once
+
+#include <cstdint>
+
+#include "data/matrix.hpp"
+#include "data/side.hpp"
+#include "grow/cut.hpp"
+#include "random.hpp"
+
+namespace dics {
+
+// The split chosen for a node.
+struct Split {
+    double score = -1.0e308;
+    std::uint64_t tie = 0;
+    std::int32_t feature = -1;
+    std::int32_t index = -1;  // threshold of the feature; -1: -inf, only NaN goes left
+    bool missing_left = false;
+    bool saw_missing = false;
+
+    Split() = default;
+    Split(const Cut& cut, std::int64_t of_feature, std::uint64_t tie_number) {
+        if (!cut.found())
+            return;
+        score = cut.score;
+        tie = tie_number;
+        feature = static_cast<std::int32_t>(of_feature);
+        // Of several thresholds that cut in the same place, the middle one.
+        index = cut.lo < 0 ? -1 : (cut.lo + cut.hi) / 2;
+        missing_left = cut.missing_left;
+        saw_missing = cut.saw_missing;
+    }
+
+    bool found() const { return feature >= 0; }
+
+    // Equal scores: the feature with the larger tie number wins, then the lower one, so
+    // no thread is favoured by its speed.
+    bool beats(const Split& other) const {
+        if (!found())
+            return false;
+        if (!other.found() || score != other.score) {
+            return !other.found() || score > other.score;
+        }
+        return tie != other.tie ? tie > other.tie : feature < other.feature;
+    }
+};
+
+// A random number of this node and feature: no feature is favoured by its place.
+inline std::uint64_t tie_number(std::uint64_t key, std::int64_t feature) {
+    return combine(key, 0x7469650000000000ull + static_cast<std::uint64_t>(feature));
+}
+
+inline std::uint64_t child_key(std::uint64_t key, bool right) {
+    return combine(key, right ? 2 : 1);
+}
+
+// Rows by their codes of the feature of a split.
+class CodeSide {
+  public:
+    CodeSide(const Codes& codes, const Dictionary& dictionary, const Split& split)
+        : column_(codes.column(split.feature)),
+          stride_(codes.width),
+          test_(split.index, split.missing_left, dictionary.count(split.feature)) {}
+
+    bool operator()(std::int64_t row) const {
+        return test_.goes_left(column_[row * stride_]);
+    }
+
+  private:
+    const std::uint8_t* column_;
+    std::int64_t stride_;
+    CodeTest test_;
+};
+
+}  // namespace dics

@@ -1,0 +1,265 @@
+// Class counts of all features, from codes in blocks.
+#pragma once
+
+#include "search/bit_mask_search.hpp"
+#include "search/candidate_draw.hpp"
+#include "search/class_histogram.hpp"
+#include "search/method.hpp"
+#include "search/sorted_search.hpp"
+
+namespace dics {
+
+// What the codes of a renewed dictionary are in the tree's first one: the range that
+// the rows of each code had there. Gaps are measured in the first dictionary
+// throughout.
+struct Origin {
+    std::vector<std::int32_t> n_thresholds;     // of each feature, in the first one
+    std::vector<std::uint8_t> lowest, highest;  // of code c at offsets[f] + f + c
+
+    Origin(const Dictionary& dictionary, const Origin* parent,
+           const Dictionary& parent_dictionary) {
+        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
+            n_thresholds.push_back(parent ? parent->n_thresholds[f]
+                                          : parent_dictionary.count(f));
+        }
+        const auto size =
+            static_cast<std::size_t>(dictionary.size() + dictionary.n_features);
+        lowest.assign(size, 255);
+        highest.assign(size, 0);
+    }
+
+    static std::size_t at(const Dictionary& dictionary, std::int64_t f, int code) {
+        return static_cast<std::size_t>(dictionary.offsets[f] + f + code);
+    }
+    void add(std::size_t at, std::uint8_t low, std::uint8_t high) {
+        lowest[at] = std::min(lowest[at], low);
+        highest[at] = std::max(highest[at], high);
+    }
+};
+
+template <class Crit, class Count>
+class ClassHistograms {
+  public:
+    using Target = ClassCounts<Crit, Count>;
+    using Value = Count;
+    using Open = OpenNode<ClassTotals<Count>>;
+
+    // What is found out once about a node.
+    struct Prepared {
+        PresentClasses<Count> present;
+        CandidateList candidates;  // of the node, if some are drawn
+        BitMaskSearch<Crit, Count> masks;
+        Method method = Method::histogram;
+
+        bool uses_histogram() const { return method == Method::histogram; }
+    };
+    struct Scratch {
+        HistogramScanner<Crit, Count> scanner;
+        SortedSearch<Crit, Count> sorted;
+    };
+
+    // `origin` is null for the tree's first dictionary. With `max_candidates`, so many
+    // are drawn for each node.
+    ClassHistograms(const Target& target, const Codes& codes,
+                    const Dictionary& dictionary, const Origin* origin,
+                    const ClassRows<Count>& rows, std::int64_t min_samples_leaf,
+                    std::int64_t max_candidates)
+        : target_(target),
+          codes_(codes),
+          dictionary_(dictionary),
+          origin_(origin),
+          r_(rows),
+          limits_{min_samples_leaf, target.min_weight()},
+          max_candidates_(max_candidates),
+          choice_(codes.n_features, mean_bins(dictionary)) {
+        const int n_slices =
+            target.n_classes() + (counts_rows(rows, min_samples_leaf) ? 1 : 0);
+        starts_.push_back(0);
+        for (std::int64_t f = 0; f < dictionary.n_features; ++f)
+            n_thresholds_.push_back(dictionary.count(f));
+        for (std::int64_t first = 0; first < codes.n_features; first += codes.width) {
+            const auto begin = n_thresholds_.begin() + first;
+            const auto end =
+                n_thresholds_.begin() + std::min(codes.n_features, first + codes.width);
+            const int most = *std::max_element(begin, end);
+            if (most == 0)
+                continue;
+            blocks_.push_back({first, {static_cast<int>(end - begin), most, n_slices}});
+            starts_.push_back(starts_.back() + blocks_.back().shape.size());
+        }
+    }
+
+    std::int64_t n_blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
+    // Where the histograms of a block stand among those of a node.
+    std::int64_t block_start(std::int64_t block) const {
+        return starts_[static_cast<std::size_t>(block)];
+    }
+    std::int64_t size() const { return starts_.back(); }
+    // All pools together may take an eighth of what the codes take (0.03 of a float32
+    // X).
+    std::int64_t pool_bytes(std::int64_t) const {
+        return std::max(kPoolBytes, codes_.n_rows * codes_.n_features / kPoolShare);
+    }
+
+    std::int64_t work(std::int64_t n_rows) const {
+        return n_rows * n_blocks() * codes_.width;
+    }
+    bool uses_threads(std::int64_t) const { return true; }
+
+    bool needs_histogram(const Open& node) const {
+        int n_present = 0;
+        for (const Count count : node.totals.counts)
+            n_present += count > 0 ? 1 : 0;
+        return !choice_.is_small(node.totals.n_rows, n_present);
+    }
+
+    // Bit masks are for one thread.
+    void prepare(const Open& node, bool one_thread, Prepared& prepared) const {
+        prepared.present.find(node.totals);
+        if (draws())
+            prepared.candidates.draw(dictionary_, nullptr, max_candidates_, node.key);
+        prepared.method =
+            choice_.choose(node.totals.n_rows, prepared.present.size(), [&] {
+                return one_thread &&
+                       prepared.masks.prepare(r_, node, node.totals, limits_.min_leaf,
+                                              limits_.min_weight);
+            });
+        if (draws() && prepared.method == Method::sort)
+            prepared.method = Method::histogram;
+    }
+
+    // All features of the block in one walk over the rows: a row's codes fill a cache
+    // line that is read once and used whole, however sparse the node's rows are.
+    void fill(std::int64_t block, std::int64_t begin, std::int64_t end,
+              const Prepared& prepared, Count* hists) const {
+        const Block& b = at(block);
+        fill_histograms(
+            b.shape, codes_.block(b.first / codes_.width), codes_.width,
+            [](int j) { return j; }, r_, begin, end, prepared.present,
+            target_.n_classes(), kFirstLine, hists);
+        if (draws())
+            sum_bins(b.shape, prepared.present, target_.n_classes(), hists);
+    }
+
+    void subtract(std::int64_t block, const Prepared& prepared, Count* from,
+                  const Count* what) const {
+        subtract_histograms(at(block).shape, prepared.present, target_.n_classes(),
+                            from, what);
+    }
+
+    Split best_split(std::int64_t block, const Count* hists, const Open& node,
+                     Prepared& prepared, Scratch& scratch) const {
+        const Block& b = at(block);
+        const bool scans = hists && !draws();
+        const Cut* cuts =
+            scans ? scan(b, hists, node.totals, prepared.present, scratch) : nullptr;
+        Split best;
+        for (int j = 0; j < b.shape.n_features; ++j) {
+            const std::int64_t f = b.first + j;
+            if (dictionary_.count(f) == 0)
+                continue;
+            const Cut cut = scans ? cuts[j]
+                            : draws()
+                                ? best_candidate(b, j, hists, node, prepared, scratch)
+                                : best_cut(f, node, prepared, scratch, best.score);
+            const Split split =
+                split_by_gap(cut, f, node.key, draws() ? 0 : gap(cut, f));
+            if (split.beats(best))
+                best = split;
+        }
+        return best;
+    }
+
+    CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+
+  private:
+    struct Block {
+        std::int64_t first;  // feature
+        HistogramShape shape;
+    };
+
+    static constexpr std::uint32_t kFirstLine[] = {0};
+    static constexpr std::int64_t kPoolBytes = 1 << 20;
+    static constexpr std::int64_t kPoolShare = 8;
+
+    static std::int64_t mean_bins(const Dictionary& dictionary) {
+        return dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;
+    }
+
+    const Block& at(std::int64_t block) const {
+        return blocks_[static_cast<std::size_t>(block)];
+    }
+    bool draws() const { return max_candidates_ > 0; }
+
+    const Cut* scan(const Block& b, const Count* hists,
+                    const ClassTotals<Count>& totals,
+                    const PresentClasses<Count>& present, Scratch& scratch) const {
+        const int* n_thresholds = n_thresholds_.data() + b.first;
+        return scratch.scanner.scan_all(b.shape, hists, n_thresholds, totals, present,
+                                        limits_, -1.0e308, [&](int j) {
+                                            return scratch.scanner.scan_one(
+                                                b.shape, hists, j, n_thresholds[j],
+                                                totals, present, limits_);
+                                        });
+    }
+
+    // In a node too small for histograms.
+    Cut best_cut(std::int64_t f, const Open& node, Prepared& prepared, Scratch& scratch,
+                 double floor) const {
+        const int n_thresholds = dictionary_.count(f);
+        if (prepared.method == Method::mask) {
+            return prepared.masks.search(codes_.column(f), codes_.width, n_thresholds,
+                                         floor);
+        }
+        scratch.sorted.sort(codes_.column(f), codes_.width, r_, node);
+        return scratch.sorted.search(n_thresholds, r_, node, node.totals,
+                                     limits_.min_leaf, limits_.min_weight);
+    }
+
+    // Of those drawn; `hists` is null where masks are used.
+    Cut best_candidate(const Block& b, int j, const Count* hists, const Open& node,
+                       Prepared& prepared, Scratch& scratch) const {
+        const std::int64_t f = b.first + j;
+        const std::span<const std::int32_t> thresholds =
+            prepared.candidates.of_feature(f);
+        if (thresholds.empty())
+            return {};
+        const int n_thresholds = dictionary_.count(f);
+        if (!hists) {
+            return prepared.masks.search_candidates(codes_.column(f), codes_.width,
+                                                    n_thresholds, thresholds);
+        }
+        return scratch.scanner.scan_some(b.shape, hists, j, n_thresholds, node.totals,
+                                         prepared.present, limits_, thresholds);
+    }
+
+    // How wide the gap between the two sides is, as a share of the feature's
+    // thresholds.
+    std::uint64_t gap(const Cut& cut, std::int64_t f) const {
+        if (cut.lo < 0)
+            return 0;
+        int width = cut.hi - cut.lo;
+        int n_thresholds = dictionary_.count(f);
+        if (origin_) {
+            const int right = origin_->lowest[Origin::at(dictionary_, f, cut.hi + 1)];
+            const int left = origin_->highest[Origin::at(dictionary_, f, cut.lo)];
+            width = std::max(0, right - 1 - left);
+            n_thresholds = std::max(1, origin_->n_thresholds[f]);
+        }
+        return gap_share(width, n_thresholds);
+    }
+
+    const Target& target_;
+    Codes codes_;
+    Dictionary dictionary_;
+    const Origin* origin_;
+    const ClassRows<Count>& r_;
+    typename HistogramScanner<Crit, Count>::Limits limits_;
+    std::int64_t max_candidates_;
+    MethodChoice choice_;
+    std::vector<int> n_thresholds_;     // of each feature
+    std::vector<Block> blocks_;         // those with a threshold
+    std::vector<std::int64_t> starts_;  // of each block's histograms
+};
+
+}  // namespace dics

@@ -1,0 +1,113 @@
+// The target of classification: a node adds up the weight of each class.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "grow/split.hpp"
+#include "sum.hpp"
+#include "target/class_rows.hpp"
+#include "target/criterion.hpp"
+
+namespace dics {
+
+template <class Count>
+struct ClassTotals {
+    std::vector<Count> counts;  // of each class
+    Count weight = 0;
+    std::int64_t n_rows = 0;
+    typename Wide<Count>::type sum = 0;  // of the terms of all counts
+
+    // Of rows begin..end-1.
+    void measure(const ClassRows<Count>& r, std::int64_t begin, std::int64_t end,
+                 int n_classes, const Sum& contributors) {
+        counts.assign(static_cast<std::size_t>(n_classes), 0);
+        for (std::int64_t i = begin; i < end; ++i)
+            counts[r.labels[i]] += r.count(i);
+        n_rows = end - begin;
+        contributors.everywhere(counts.data(), n_classes);
+        contributors.everywhere(&n_rows, 1);
+        weight = 0;
+        for (const Count count : counts)
+            weight += count;
+    }
+
+    // What is left of `all` without `part`.
+    void subtract(const ClassTotals& all, const ClassTotals& part) {
+        counts.resize(all.counts.size());
+        for (std::size_t c = 0; c < counts.size(); ++c)
+            counts[c] = all.counts[c] - part.counts[c];
+        weight = all.weight - part.weight;
+        n_rows = all.n_rows - part.n_rows;
+    }
+};
+
+template <class Crit, class CountT>
+class ClassCounts {
+  public:
+    using Criterion = Crit;
+    using Count = CountT;
+    using Rows = ClassRows<Count>;
+    using Totals = ClassTotals<Count>;
+
+    // `total_weight` is that of the whole tree's rows.
+    ClassCounts(int n_classes, double total_weight, double min_weight_fraction_leaf,
+                double min_impurity_decrease)
+        : n_classes_(n_classes),
+          total_weight_(total_weight),
+          min_weight_(
+              static_cast<Count>(std::ceil(total_weight * min_weight_fraction_leaf))),
+          min_impurity_decrease_(min_impurity_decrease) {}
+
+    int n_classes() const { return n_classes_; }
+    double total_weight() const { return total_weight_; }
+    // What each side of a split has to weigh.
+    Count min_weight() const { return min_weight_; }
+
+    void measure(const Rows& r, std::int64_t begin, std::int64_t end,
+                 const Sum& contributors, Totals& totals) const {
+        totals.measure(r, begin, end, n_classes_, contributors);
+    }
+
+    // A node of one class is done.
+    bool is_done(const Totals& totals) const {
+        for (const Count count : totals.counts) {
+            if (count != 0)
+                return count == totals.weight;
+        }
+        return true;
+    }
+
+    // What a search and the impurity need besides the counts.
+    void complete(Totals& totals) const {
+        totals.sum = 0;
+        for (const Count count : totals.counts)
+            totals.sum += Crit::template term<Count>(count);
+    }
+
+    float impurity(const Totals& totals) const {
+        return static_cast<float>(
+            Crit::template impurity<Count>(totals.sum, totals.weight));
+    }
+
+    // Is the split good enough? Then `gain` is what it gains.
+    bool accepts(const Split& split, const Totals& totals, double& gain) const {
+        const double purity = Crit::template purity<Count>(totals.sum, totals.weight);
+        gain = (split.score - purity) / Crit::template kUnit<Count> / total_weight_;
+        return min_impurity_decrease_ <= 0 ||
+               gain + std::numeric_limits<double>::epsilon() >= min_impurity_decrease_;
+    }
+
+    // Where NaN goes that no row of the node has.
+    bool left_is_larger(const Totals& left, const Totals& right) const {
+        return left.weight >= right.weight;
+    }
+
+  private:
+    int n_classes_;
+    double total_weight_;
+    Count min_weight_;
+    double min_impurity_decrease_;
+};
+
+}  // namespace dics

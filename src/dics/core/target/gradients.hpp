@@ -1,0 +1,128 @@
+// The target of boosting: a node adds up gradients and hessians in whole numbers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "grow/partition.hpp"
+#include "grow/split.hpp"
+#include "kernels/boost_kernels.hpp"
+#include "sum.hpp"
+
+namespace dics {
+
+// The rows drawn for a round, by their places 0, 1, ... among them.
+struct GradientRows {
+    const std::uint32_t* rows = nullptr;   // null: the place itself
+    const std::int16_t* values = nullptr;  // [place][cells]
+    std::vector<std::uint32_t> places, scratch;
+
+    void reset(const std::uint32_t* drawn, const std::int16_t* drawn_values,
+               std::int64_t n) {
+        rows = drawn;
+        values = drawn_values;
+        places.resize(static_cast<std::size_t>(n));
+        for (std::size_t i = 0; i < places.size(); ++i)
+            places[i] = static_cast<std::uint32_t>(i);
+        scratch.resize(places.size());
+    }
+
+    std::int64_t size() const { return static_cast<std::int64_t>(places.size()); }
+
+    template <class GoesLeft>
+    std::int64_t partition(std::int64_t begin, std::int64_t end, GoesLeft goes_left) {
+        const RowColumn<std::uint32_t> column{places.data(), scratch.data()};
+        const std::uint32_t* all = places.data();
+        if (!rows) {
+            return dics::partition(
+                begin, end, [&](std::int64_t i) { return goes_left(all[i]); }, column);
+        }
+        const std::uint32_t* row = rows;
+        return dics::partition(
+            begin, end, [&](std::int64_t i) { return goes_left(row[all[i]]); }, column);
+    }
+};
+
+// Sums of the cells of a node's rows, and a register of padding.
+struct GradientTotals {
+    std::vector<std::int32_t> cells;
+    std::int64_t n_rows = 0;
+
+    void subtract(const GradientTotals& all, const GradientTotals& part) {
+        cells.resize(all.cells.size());
+        for (std::size_t c = 0; c < cells.size(); ++c)
+            cells[c] = all.cells[c] - part.cells[c];
+        n_rows = all.n_rows - part.n_rows;
+    }
+};
+
+class Gradients {
+  public:
+    using Rows = GradientRows;
+    using Totals = GradientTotals;
+
+    explicit Gradients(const Outputs& outputs) : outputs_(outputs) {}
+
+    // What a round's numbers are worth: l2 and the least gain in their units.
+    void set_units(float l2, double min_gain) {
+        l2_ = l2;
+        min_gain_ = min_gain;
+    }
+
+    const Outputs& outputs() const { return outputs_; }
+    float l2() const { return l2_; }
+
+    void measure(const Rows& r, std::int64_t begin, std::int64_t end,
+                 const Sum& contributors, Totals& totals) const {
+        clear(totals);
+        for (std::int64_t i = begin; i < end; ++i)
+            add(r.values + std::int64_t{r.places[i]} * outputs_.cells, totals);
+        contributors.everywhere(totals.cells.data(), outputs_.cells);
+        finish(totals);
+    }
+
+    void clear(Totals& totals) const {
+        totals.cells.assign(static_cast<std::size_t>(outputs_.cells) + kLanes, 0);
+    }
+    template <class Value>
+    void add(const Value* cells, Totals& totals) const {
+        for (int c = 0; c < outputs_.cells; ++c)
+            totals.cells[static_cast<std::size_t>(c)] += cells[c];
+    }
+    void finish(Totals& totals) const {
+        totals.n_rows = totals.cells[static_cast<std::size_t>(2 * outputs_.n)];
+    }
+
+    bool is_done(const Totals&) const { return false; }
+    void complete(Totals&) const {}
+    float impurity(const Totals&) const { return 0; }
+
+    bool accepts(const Split& split, const Totals& totals, double& gain) const {
+        const double own = score(totals);
+        gain = split.score - own;
+        // Sums of single precision: less than this is noise.
+        return gain > 1e-6 * own && gain > min_gain_;
+    }
+
+    bool left_is_larger(const Totals& left, const Totals& right) const {
+        return left.n_rows > right.n_rows;
+    }
+
+  private:
+    double score(const Totals& totals) const {
+        double sum = 0;
+        for (int c = 0; c < outputs_.n; ++c) {
+            const double g = totals.cells[static_cast<std::size_t>(c)];
+            const double h = totals.cells[static_cast<std::size_t>(c + outputs_.n)] +
+                             static_cast<double>(l2_);
+            sum += h > 0 ? g * g / h : 0.0;
+        }
+        return sum;
+    }
+
+    Outputs outputs_;
+    float l2_ = 0;
+    double min_gain_ = 0;
+};
+
+}  // namespace dics
