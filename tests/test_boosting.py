@@ -383,7 +383,7 @@ def test_matrices_are_read_in_place(dtype, order, monkeypatch):
         seen.append(X)
         return encode(X, *args)
 
-    monkeypatch.setattr("dics.boosting.encode", spy)
+    monkeypatch.setattr("dics._boosting_base.encode", spy)
     candidates = QuantileCandidates()
     model = booster(candidates=candidates).fit(X, y)
     assert [np.shares_memory(a, X) for a in seen] == [True]
@@ -1002,7 +1002,7 @@ def test_progress_tells_the_loss(data, monkeypatch):
     X, y = data
     told = []
     monkeypatch.setattr(
-        "dics.boosting.Progress.update",
+        "dics._boosting_base.Progress.update",
         lambda self, done, text="": told.append((done, text)),
     )
     model = booster(3, verbose=1).fit(X, y)

@@ -72,6 +72,7 @@ class TrainingData(NamedTuple):
     weights: FloatArray | None
     seed: int
     n_threads: int
+    classes: Array | None = None  # the labels that y has, sorted
 
 
 class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -11,22 +11,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from sklearn.base import _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._classifier import NO_LIMIT, ImpurityTreesClassifier, as_feature_count
+from dics._base import NO_LIMIT, ImpurityTreesEstimator, as_feature_count
+from dics._classifier import TreesClassifierMixin
 from dics._progress import Progress
-from dics._threads import effective_n_threads
-from dics._validation import (
-    MAX_COUNT,
-    Array,
-    FloatArray,
-    split_counts,
-    unchanged_on_error,
-)
+from dics._validation import MAX_COUNT, FloatArray, split_counts
 from dics.candidates import (
     BaseCandidates,
     CentroidCandidates,
@@ -34,11 +27,238 @@ from dics.candidates import (
     fit_candidates,
 )
 from dics.dictionary import code_width, encode, select
-from dics.tree import CGTreeClassifier
+from dics.tree import CGTree, CGTreeClassifier
 from dics.trees import Trees
 
+# Fitted attributes of a forest that its trees have as well.
+SHARED_WITH_TREES = (
+    "candidates_",
+    "classes_",
+    "n_classes_",
+    "n_features_in_",
+    "feature_names_in_",
+)
 
-class CGForestClassifier(ImpurityTreesClassifier):
+
+class CGForest(ImpurityTreesEstimator):
+    """A forest of trees that share one dictionary, whatever it predicts."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        **ImpurityTreesEstimator._parameter_constraints,
+        "max_features": [
+            StrOptions({"sqrt", "log2"}),
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            None,
+        ],
+        "feature_sampling": [StrOptions({"tree", "node"})],
+        "bootstrap": ["boolean"],
+        "max_samples": [
+            None,
+            Interval(RealNotInt, 0.0, None, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "oob_score": ["boolean", callable],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+    _tree_class: ClassVar[type[CGTree]]
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        is_warm_start = self.warm_start and hasattr(self, "trees_")
+        n_trees = len(self.trees_) if is_warm_start else 0
+        self._check_options(n_trees)
+        data = self._check_training_data(
+            X, y, sample_weight, is_warm_start=is_warm_start
+        )
+        n_draws = self._n_draws(data)
+        if self.n_estimators == n_trees:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new "
+                "trees.",
+                stacklevel=4,
+            )
+        else:
+            if not is_warm_start:
+                self.candidates_ = fit_candidates(self, data)
+            new = self._grow(data, n_draws, n_trees)
+            for stale in ("oob_score_", "oob_decision_function_"):
+                self.__dict__.pop(stale, None)
+            self.trees_ = self.trees_.followed_by(new) if is_warm_start else new
+            self._keep_targets(data)
+            self._seed = data.seed
+        if self.oob_score and (
+            self.n_estimators > n_trees or not hasattr(self, "oob_score_")
+        ):
+            self._estimate_out_of_bag(data, n_draws)
+
+    def _check_options(self, n_trees: int) -> None:
+        """Check what is asked for, before any work."""
+        if not self.bootstrap and self.max_samples is not None:
+            raise ValueError(
+                f"max_samples={self.max_samples!r} needs bootstrap=True, "
+                "got bootstrap=False."
+            )
+        if not self.bootstrap and self.oob_score:
+            raise ValueError(
+                "Out of bag estimation only available if bootstrap=True, "
+                f"got oob_score={self.oob_score!r} and bootstrap=False."
+            )
+        if self.n_estimators < n_trees:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_trees} when warm_start==True"
+            )
+
+    def _n_draws(self, data: TrainingData) -> int:
+        """Rows drawn for each tree; 0 if nothing is drawn."""
+        if not self.bootstrap:
+            return 0
+        n_rows = len(data.X)
+        if self.max_samples is None:
+            return n_rows
+        if isinstance(self.max_samples, Integral):
+            n_draws = int(self.max_samples)
+        else:
+            total = n_rows if data.weights is None else float(data.weights.sum())
+            n_draws = max(1, int(self.max_samples * total))
+        if n_draws > MAX_COUNT:
+            raise ValueError(
+                f"max_samples={self.max_samples!r} asks for {n_draws} rows a tree; "
+                f"at most {MAX_COUNT} are supported."
+            )
+        return n_draws
+
+    def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
+        assert data.labels is not None
+        dictionary = self.candidates_._dictionary
+        n_rows, n_features = data.X.shape
+        max_features = as_feature_count(self.max_features, n_features)
+        sampling = self.feature_sampling if max_features < n_features else "none"
+        order: npt.NDArray[np.int32] | None = None
+        if sampling == "node":
+            order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
+            n_features = len(order)
+        width = forest_code_width(sampling, n_features)
+        codes = encode(data.X, dictionary, width, data.n_threads, order)
+        if order is not None:
+            dictionary = select(dictionary, order)
+        counts = split_counts(None if n_draws else data.weights)
+        n_trees = self.n_estimators - first_tree
+        k = self.max_candidates
+        progress = Progress(
+            type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
+        )
+        with progress:
+            arrays = _core.grow_forest(
+                codes,
+                code_width=width,
+                values=dictionary.values,
+                offsets=dictionary.offsets,
+                labels=data.labels,
+                counts=counts.narrow,
+                wide_counts=counts.wide,
+                weights=data.weights,
+                n_classes=data.n_classes,
+                **self._limits(n_rows),
+                max_candidates=0 if k is None else min(k, NO_LIMIT),
+                seed=data.seed,
+                first_tree=first_tree,
+                n_trees=n_trees,
+                sampling=sampling,
+                max_features=max_features,
+                n_draws=n_draws,
+                balance_each_tree=(
+                    self.bootstrap and self.class_weight == "balanced_subsample"
+                ),
+                progress=progress.update if self.verbose else None,
+                n_threads=data.n_threads,
+            )
+        trees = Trees.from_core(arrays)
+        if order is not None:
+            trees.feature[trees.inner] = order[trees.feature[trees.inner]]
+        return trees
+
+    def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
+        """Let each tree predict the rows that it didn't draw."""
+        raise NotImplementedError
+
+    def decision_path(
+        self, X: Any
+    ) -> tuple[scipy.sparse.csr_matrix, npt.NDArray[np.int64]]:
+        """Find the nodes each row passes in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]`` are the nodes of tree t.
+        """
+        leaves = self.apply(X)
+        paths = [
+            self.trees_[t].decision_path(leaves[:, t]) for t in range(len(self.trees_))
+        ]
+        indicator = scipy.sparse.hstack(paths, format="csr")
+        return scipy.sparse.csr_matrix(indicator), self.trees_.node_starts.copy()
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees, each as an estimator that shares the forest's memory."""
+        if not hasattr(self, "trees_"):
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'estimators_' "
+                "before it is fitted"
+            )
+        return [self._as_tree(t) for t in range(len(self.trees_))]
+
+    def _as_tree(self, t: int) -> CGTree:
+        tree = self._tree_class(
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            max_candidates=self.max_candidates,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            min_impurity_decrease=self.min_impurity_decrease,
+            candidates=self.candidates,
+            renew_thresholds=False,
+            n_jobs=self.n_jobs,
+        )
+        tree.trees_ = self.trees_[t]
+        for name in SHARED_WITH_TREES:
+            if hasattr(self, name):
+                setattr(tree, name, getattr(self, name))
+        return tree
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return len(self.trees_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one tree, or a list of them for a slice."""
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._as_tree(t) for t in numbers]
+        return self._as_tree(numbers)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Mean decrease of impurity by each feature, normalised to sum to one."""
+        check_is_fitted(self, "trees_")
+        total: FloatArray = np.zeros(self.n_features_in_)
+        for t in range(len(self.trees_)):
+            total += self.trees_[t].feature_importances(
+                self.n_features_in_, self.criterion
+            )
+        return total / total.sum() if total.sum() > 0 else total
+
+
+class CGForestClassifier(TreesClassifierMixin, CGForest):
     """Forest of classification trees that share one dictionary of candidate splits.
 
     A drop-in for scikit-learn's RandomForestClassifier. The thresholds are placed once,
@@ -143,27 +363,12 @@ class CGForestClassifier(ImpurityTreesClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        **ImpurityTreesClassifier._parameter_constraints,
-        "max_features": [
-            StrOptions({"sqrt", "log2"}),
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            None,
-        ],
-        "feature_sampling": [StrOptions({"tree", "node"})],
+        **CGForest._parameter_constraints,
+        "criterion": [StrOptions({"gini", "entropy"})],
         "voting": [StrOptions({"soft", "hard"})],
-        "bootstrap": ["boolean"],
-        "max_samples": [
-            None,
-            Interval(RealNotInt, 0.0, None, closed="neither"),
-            Interval(Integral, 1, None, closed="left"),
-        ],
-        "oob_score": ["boolean", callable],
         "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
     }
+    _tree_class = CGTreeClassifier
 
     def __init__(
         self,
@@ -240,147 +445,10 @@ class CGForestClassifier(ImpurityTreesClassifier):
         }
         return cls(**{**setting, **parameters})
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the forest.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows. float32, float64 and uint8 arrays in any memory order are
-            read in place; other numbers are converted. NaN is a value of its own:
-            each split learns the side it takes. Infinities are ordinary values.
-        y : array-like of shape (n_samples,)
-            Class labels, of any type.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : CGForestClassifier
-        """
-        with unchanged_on_error(self):
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        goes_on = self.warm_start and hasattr(self, "trees_")
-        n_trees = len(self.trees_) if goes_on else 0
-        self._check_options(n_trees)
-        class_weight = self.class_weight
-        if class_weight == "balanced_subsample":
-            class_weight = None if self.bootstrap else "balanced"
-        data, classes = self._training_data(
-            X, y, sample_weight, class_weight, goes_on=goes_on
-        )
-        n_draws = self._n_draws(data)
-        if self.n_estimators == n_trees:
-            warnings.warn(
-                "Warm-start fitting without increasing n_estimators does not fit new "
-                "trees.",
-                stacklevel=4,
-            )
-        else:
-            if not goes_on:
-                self.candidates_ = fit_candidates(self, data)
-            new = self._grow(data, n_draws, n_trees)
-            for stale in ("oob_score_", "oob_decision_function_"):
-                self.__dict__.pop(stale, None)
-            self.trees_ = self.trees_.followed_by(new) if goes_on else new
-            self.classes_ = classes
-            self.n_classes_ = len(classes)
-            self._seed = data.seed
-        if self.oob_score and (
-            self.n_estimators > n_trees or not hasattr(self, "oob_score_")
-        ):
-            self._estimate_out_of_bag(data, n_draws)
-
-    def _check_options(self, n_trees: int) -> None:
-        """Check what is asked for, before any work."""
-        if not self.bootstrap and self.max_samples is not None:
-            raise ValueError(
-                f"max_samples={self.max_samples!r} needs bootstrap=True, "
-                "got bootstrap=False."
-            )
-        if not self.bootstrap and self.oob_score:
-            raise ValueError(
-                "Out of bag estimation only available if bootstrap=True, "
-                f"got oob_score={self.oob_score!r} and bootstrap=False."
-            )
-        if self.n_estimators < n_trees:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={n_trees} when warm_start==True"
-            )
-
-    def _n_draws(self, data: TrainingData) -> int:
-        """Rows drawn for each tree; 0 if nothing is drawn."""
-        if not self.bootstrap:
-            return 0
-        n_rows = len(data.X)
-        if self.max_samples is None:
-            return n_rows
-        if isinstance(self.max_samples, Integral):
-            n_draws = int(self.max_samples)
-        else:
-            total = n_rows if data.weights is None else float(data.weights.sum())
-            n_draws = max(1, int(self.max_samples * total))
-        if n_draws > MAX_COUNT:
-            raise ValueError(
-                f"max_samples={self.max_samples!r} asks for {n_draws} rows a tree; "
-                f"at most {MAX_COUNT} are supported."
-            )
-        return n_draws
-
-    def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
-        assert data.labels is not None
-        dictionary = self.candidates_._dictionary
-        n_rows, n_features = data.X.shape
-        max_features = as_feature_count(self.max_features, n_features)
-        sampling = self.feature_sampling if max_features < n_features else "none"
-        order: npt.NDArray[np.int32] | None = None
-        if sampling == "node":
-            order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
-            n_features = len(order)
-        width = forest_code_width(sampling, n_features)
-        codes = encode(data.X, dictionary, width, data.n_threads, order)
-        if order is not None:
-            dictionary = select(dictionary, order)
-        counts = split_counts(None if n_draws else data.weights)
-        n_trees = self.n_estimators - first_tree
-        k = self.max_candidates
-        progress = Progress(
-            type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
-        )
-        with progress:
-            arrays = _core.grow_forest(
-                codes,
-                code_width=width,
-                values=dictionary.values,
-                offsets=dictionary.offsets,
-                labels=data.labels,
-                counts=counts.narrow,
-                wide_counts=counts.wide,
-                weights=data.weights,
-                n_classes=data.n_classes,
-                **self._limits(n_rows),
-                max_candidates=0 if k is None else min(k, NO_LIMIT),
-                seed=data.seed,
-                first_tree=first_tree,
-                n_trees=n_trees,
-                sampling=sampling,
-                max_features=max_features,
-                n_draws=n_draws,
-                balance_each_tree=(
-                    self.bootstrap and self.class_weight == "balanced_subsample"
-                ),
-                progress=progress.update if self.verbose else None,
-                n_threads=data.n_threads,
-            )
-        trees = Trees.from_core(arrays)
-        if order is not None:
-            trees.feature[trees.inner] = order[trees.feature[trees.inner]]
-        return trees
+    def _class_weight(self) -> Any:
+        if self.class_weight == "balanced_subsample":
+            return None if self.bootstrap else "balanced"
+        return self.class_weight
 
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree vote on the rows that it didn't draw."""
@@ -419,129 +487,11 @@ class CGForestClassifier(ImpurityTreesClassifier):
         metric = self.oob_score if callable(self.oob_score) else accuracy_score
         self.oob_score_ = float(metric(truth, guess)) if seen.any() else math.nan
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the probability of each class: the mean vote of the trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-        """
-        X = self._rows(X)
+    def _class_probabilities(self, X: Any) -> FloatArray:
+        X = self._check_rows(X)
         return self.trees_.shares(
-            X,
-            hard=self.voting == "hard",
-            n_threads=effective_n_threads(self.n_jobs),
+            X, hard=self.voting == "hard", n_threads=self._n_threads()
         )
-
-    def predict(self, X: Any) -> Array:
-        """Predict the class of each row: the one with the most votes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        shares = self.predict_proba(X)
-        predicted: Array = self.classes_[shares.argmax(axis=1)]
-        return predicted
-
-    def apply(self, X: Any) -> npt.NDArray[np.int64]:
-        """Find the leaf of each row in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples, n_estimators)
-            Node indices, numbered from each root breadth first.
-        """
-        X = self._rows(X)
-        return self.trees_.apply(X, effective_n_threads(self.n_jobs))
-
-    def decision_path(
-        self, X: Any
-    ) -> tuple[scipy.sparse.csr_matrix, npt.NDArray[np.int64]]:
-        """Find the nodes each row passes in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        indicator : sparse matrix of shape (n_samples, n_nodes)
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            Columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]`` are the nodes of tree t.
-        """
-        leaves = self.apply(X)
-        paths = [
-            self.trees_[t].decision_path(leaves[:, t]) for t in range(len(self.trees_))
-        ]
-        indicator = scipy.sparse.hstack(paths, format="csr")
-        return scipy.sparse.csr_matrix(indicator), self.trees_.node_starts.copy()
-
-    @property
-    def estimators_(self) -> list[CGTreeClassifier]:
-        """The trees, each as a CGTreeClassifier that shares the forest's memory."""
-        if not hasattr(self, "trees_"):
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute 'estimators_' "
-                "before it is fitted"
-            )
-        return [self._as_tree(t) for t in range(len(self.trees_))]
-
-    def _as_tree(self, t: int) -> CGTreeClassifier:
-        tree = CGTreeClassifier(
-            criterion=self.criterion,
-            max_depth=self.max_depth,
-            max_candidates=self.max_candidates,
-            min_samples_split=self.min_samples_split,
-            min_samples_leaf=self.min_samples_leaf,
-            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
-            min_impurity_decrease=self.min_impurity_decrease,
-            candidates=self.candidates,
-            renew_thresholds=False,
-            n_jobs=self.n_jobs,
-        )
-        tree.trees_ = self.trees_[t]
-        tree.candidates_ = self.candidates_
-        tree.classes_ = self.classes_
-        tree.n_classes_ = self.n_classes_
-        tree.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            tree.feature_names_in_ = self.feature_names_in_
-        return tree
-
-    def __len__(self) -> int:
-        """Return the number of trees."""
-        return len(self.trees_)
-
-    def __getitem__(self, index: Any) -> Any:
-        """Return one tree, or a list of them for a slice."""
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            return [self._as_tree(t) for t in numbers]
-        return self._as_tree(numbers)
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Mean decrease of impurity by each feature, normalised to sum to one."""
-        check_is_fitted(self, "trees_")
-        total: FloatArray = np.zeros(self.n_features_in_)
-        for t in range(len(self.trees_)):
-            total += self.trees_[t].feature_importances(
-                self.n_features_in_, self.criterion
-            )
-        return total / total.sum() if total.sum() > 0 else total
 
 
 def forest_code_width(sampling: str, n_features: int) -> int:

@@ -7,19 +7,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._classifier import ImpurityTreesClassifier
-from dics._threads import effective_n_threads
-from dics._validation import (
-    Array,
-    FloatArray,
-    split_counts,
-    unchanged_on_error,
-)
+from dics._base import ImpurityTreesEstimator
+from dics._classifier import TreesClassifierMixin
+from dics._validation import FloatArray, split_counts
 from dics.candidates import (
     BaseCandidates,
     CentroidCandidates,
@@ -36,7 +30,107 @@ from dics.trees import Trees
 CODED_SHARE = 1
 
 
-class CGTreeClassifier(ImpurityTreesClassifier):
+class CGTree(ImpurityTreesEstimator):
+    """A tree that chooses its splits from a dictionary, whatever it predicts."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ImpurityTreesEstimator._parameter_constraints,
+        "renew_thresholds": [StrOptions({"auto"}), "boolean"],
+        "reuse_splits": ["boolean"],
+    }
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        data = self._check_training_data(X, y, sample_weight)
+        self.candidates_ = fit_candidates(self, data)
+        self.trees_ = self._grow(data, self.candidates_._dictionary)
+        self._keep_targets(data)
+
+    def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
+        assert data.labels is not None
+        k = self.max_candidates
+        n_features = data.X.shape[1]
+        whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
+        # The whole dictionary is priced by histograms of codes; a few candidates are
+        # counted straight from X, which costs less than encoding it.
+        coded = whole or (
+            self.reuse_splits and k is not None and k >= CODED_SHARE * n_features
+        )
+        width = code_width(n_features)
+        codes = encode(data.X, dictionary, width, data.n_threads) if coded else None
+        counts = split_counts(data.weights)
+        n_rows = len(data.X)
+        arrays = _core.grow_tree(
+            data.X,
+            codes=codes,
+            code_width=width,
+            values=dictionary.values,
+            offsets=dictionary.offsets,
+            labels=data.labels,
+            counts=counts.narrow,
+            wide_counts=counts.wide,
+            weights=data.weights,
+            n_classes=data.n_classes,
+            **self._limits(n_rows),
+            max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
+            reuse_splits=self.reuse_splits,
+            renew_thresholds=whole
+            and (
+                dictionary.renewable
+                if self.renew_thresholds == "auto"
+                else bool(self.renew_thresholds)
+            ),
+            renew_rows=fill_rows(n_features, MAX_THRESHOLDS),
+            seed=data.seed,
+            n_threads=data.n_threads,
+        )
+        return Trees.from_core(arrays)
+
+    def apply(self, X: Any) -> npt.NDArray[np.int64]:
+        """Find the leaf of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples,)
+            Node indices, numbered from the root breadth first.
+        """
+        return super().apply(X)[:, 0]
+
+    def decision_path(self, X: Any) -> scipy.sparse.csr_matrix:
+        """Find the nodes each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+        """
+        leaves = self.apply(X)  # refuses if there is no tree yet
+        return self.trees_.decision_path(leaves)
+
+    def get_depth(self) -> int:
+        """Return the depth of the deepest leaf."""
+        check_is_fitted(self, "trees_")
+        return int(self.trees_.node_depths().max())
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        check_is_fitted(self, "trees_")
+        return self.trees_.n_leaves
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Total decrease of impurity by each feature, normalised to sum to one."""
+        check_is_fitted(self, "trees_")
+        return self.trees_.feature_importances(self.n_features_in_, self.criterion)
+
+
+class CGTreeClassifier(TreesClassifierMixin, CGTree):
     """Classification tree that chooses its splits from a dictionary of candidates.
 
     A drop-in for scikit-learn's DecisionTreeClassifier. Splits come from a few
@@ -113,10 +207,9 @@ class CGTreeClassifier(ImpurityTreesClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ImpurityTreesClassifier._parameter_constraints,
+        **CGTree._parameter_constraints,
+        "criterion": [StrOptions({"gini", "entropy"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "renew_thresholds": [StrOptions({"auto"}), "boolean"],
-        "reuse_splits": ["boolean"],
     }
 
     def __init__(
@@ -178,148 +271,10 @@ class CGTreeClassifier(ImpurityTreesClassifier):
         }
         return cls(**{**setting, **parameters})
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.
+    def _class_probabilities(self, X: Any) -> FloatArray:
+        X = self._check_rows(X)
+        return self.trees_.shares(X, hard=False, n_threads=self._n_threads())
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows. float32, float64 and uint8 arrays in any memory order are
-            read in place; other numbers are converted. NaN is a value of its own:
-            each split learns the side it takes. Infinities are ordinary values.
-        y : array-like of shape (n_samples,)
-            Class labels, of any type.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : CGTreeClassifier
-        """
-        with unchanged_on_error(self):
-            data, classes = self._training_data(X, y, sample_weight, self.class_weight)
-            candidates = fit_candidates(self, data)
-            self.trees_ = self._grow(data, candidates._dictionary)
-            self.candidates_ = candidates
-            self.classes_ = classes
-            self.n_classes_ = len(classes)
-        return self
-
-    def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
-        assert data.labels is not None
-        k = self.max_candidates
-        n_features = data.X.shape[1]
-        whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
-        # The whole dictionary is priced by histograms of codes; a few candidates are
-        # counted straight from X, which costs less than encoding it.
-        coded = whole or (
-            self.reuse_splits and k is not None and k >= CODED_SHARE * n_features
-        )
-        width = code_width(n_features)
-        codes = encode(data.X, dictionary, width, data.n_threads) if coded else None
-        counts = split_counts(data.weights)
-        n_rows = len(data.X)
-        arrays = _core.grow_tree(
-            data.X,
-            codes=codes,
-            code_width=width,
-            values=dictionary.values,
-            offsets=dictionary.offsets,
-            labels=data.labels,
-            counts=counts.narrow,
-            wide_counts=counts.wide,
-            weights=data.weights,
-            n_classes=data.n_classes,
-            **self._limits(n_rows),
-            max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
-            reuse_splits=self.reuse_splits,
-            renew_thresholds=whole
-            and (
-                dictionary.renewable
-                if self.renew_thresholds == "auto"
-                else bool(self.renew_thresholds)
-            ),
-            renew_rows=fill_rows(n_features, MAX_THRESHOLDS),
-            seed=data.seed,
-            n_threads=data.n_threads,
-        )
-        return Trees.from_core(arrays)
-
-    def _leaves(self, X: Any) -> npt.NDArray[np.int64]:
-        X = self._rows(X)
-        return self.trees_.apply(X, effective_n_threads(self.n_jobs))[:, 0]
-
-    def predict(self, X: Any) -> Array:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        leaves = self._leaves(X)
-        predicted: Array = self.classes_[self.trees_.leaf_classes(leaves)]
-        return predicted
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the share of each class in the leaf of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-        """
-        X = self._rows(X)
-        n_threads = effective_n_threads(self.n_jobs)
-        return self.trees_.shares(X, hard=False, n_threads=n_threads)
-
-    def apply(self, X: Any) -> npt.NDArray[np.int64]:
-        """Find the leaf of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples,)
-            Node indices, numbered from the root breadth first.
-        """
-        return self._leaves(X)
-
-    def decision_path(self, X: Any) -> scipy.sparse.csr_matrix:
-        """Find the nodes each row passes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        indicator : sparse matrix of shape (n_samples, n_nodes)
-        """
-        leaves = self._leaves(X)
-        return self.trees_.decision_path(leaves)
-
-    def get_depth(self) -> int:
-        """Return the depth of the deepest leaf."""
-        check_is_fitted(self, "trees_")
-        return int(self.trees_.node_depths().max())
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
-        check_is_fitted(self, "trees_")
-        return self.trees_.n_leaves
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Total decrease of impurity by each feature, normalised to sum to one."""
-        check_is_fitted(self, "trees_")
-        return self.trees_.feature_importances(self.n_features_in_, self.criterion)
+    def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
+        leaves = self.apply(X)
+        return self.trees_.leaf_classes(leaves)
