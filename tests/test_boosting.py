@@ -977,8 +977,10 @@ def test_verbose(data, capfd, verbose, early_stopping):
     written = capfd.readouterr()
     assert written.out == ""
     if verbose:
-        assert written.err.startswith("FastCGBMClassifier: 7 rounds in ")
-        assert written.err.endswith(" s\n")
+        plan, rounds = written.err.splitlines()
+        assert plan == f"FastCGBMClassifier: {model.plan_}"
+        assert rounds.startswith("FastCGBMClassifier: 7 rounds in ")
+        assert rounds.endswith(" s")
     else:
         assert written.err == ""
     same_bytes(model, booster(7, early_stopping=early_stopping).fit(X, y))
@@ -994,20 +996,20 @@ def test_progress_of_a_fit_that_stops_early(capfd):
         n_iter_no_change=3,
         candidates=GivenCandidates([[20]]),
     ).fit(X, y, X_val=X, y_val=1 - y)
-    written = capfd.readouterr().err
-    assert written.startswith("FastCGBMClassifier: 3 rounds in ")
+    written = capfd.readouterr().err.splitlines()
+    assert written[-1].startswith("FastCGBMClassifier: 3 rounds in ")
 
 
-def test_progress_tells_the_loss(data, monkeypatch):
+def test_progress_reports_the_loss(data, monkeypatch):
     X, y = data
-    told = []
+    reported = []
     monkeypatch.setattr(
         "dics._boosting_base.Progress.update",
-        lambda self, done, text="": told.append((done, text)),
+        lambda self, done, text="": reported.append((done, text)),
     )
     model = booster(3, verbose=1).fit(X, y)
-    assert [done for done, _ in told] == [0, 1, 2, 3]
-    for (_, text), score in zip(told, model.train_score_, strict=True):
+    assert [done for done, _ in reported] == [0, 1, 2, 3]
+    for (_, text), score in zip(reported, model.train_score_, strict=True):
         assert text == f"loss {-score:.4f}"
 
 

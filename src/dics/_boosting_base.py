@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,13 +16,8 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._base import NO_LIMIT, TreesEstimator, as_feature_count
-from dics._boosting_defaults import (
-    auto_features,
-    auto_rate,
-    auto_sampling,
-    auto_thresholds,
-)
+from dics._base import NO_LIMIT, TreesEstimator
+from dics._boosting_plan import BoostingPlan, make_plan
 from dics._boosting_rows import (
     CodedRows,
     Parts,
@@ -32,7 +28,7 @@ from dics._boosting_rows import (
 from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._validation import Array, FloatArray, unchanged_on_error
-from dics.candidates import CentroidCandidates, TrainingData, fit_candidates
+from dics.candidates import TrainingData, fit_candidates
 from dics.dictionary import encode
 from dics.trees import NODE, Trees
 
@@ -79,6 +75,7 @@ class Boosting(TreesEstimator):
         "verbose": ["verbose"],
     }
 
+    plan_: BoostingPlan
     _start: npt.NDArray[np.float32]  # scores before the first round
 
     # --- hooks for what is predicted ----------------------------------------
@@ -154,13 +151,14 @@ class Boosting(TreesEstimator):
         stops_early = self._stops_early(data, given)
         held_out = self.validation_fraction if stops_early and given is None else None
         parts = part_rows(data, held_out)
+        self.plan_ = self._make_plan(data, parts, stops_early, is_warm_start)
         if not is_warm_start:
             self._begin(data, parts)
         if data.n_classes == 1:  # nothing to learn
             self.n_iter_ = 0
             self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
         else:
-            self._boost(data, parts, given, stops_early)
+            self._boost(data, parts, given)
 
     def _check_options(self, n_done: int, X_val: Any, y_val: Any) -> None:
         """Check what is asked for, before any work."""
@@ -194,12 +192,27 @@ class Boosting(TreesEstimator):
             return given is not None
         return bool(self.early_stopping)
 
+    def _make_plan(
+        self, data: TrainingData, parts: Parts, stops_early: bool, is_warm_start: bool
+    ) -> BoostingPlan:
+        """Resolve every "auto", by the training rows alone."""
+        plan = make_plan(
+            self.get_params(deep=False),
+            n_rows=len(data.X) if parts.training is None else len(parts.training),
+            n_features=data.X.shape[1],
+            n_classes=data.n_classes,
+            early_stopping=stops_early,
+        )
+        if is_warm_start:  # it continues with the dictionary of the first fit
+            plan = replace(plan, max_thresholds=self.plan_.max_thresholds)
+        return plan
+
     def _begin(self, data: TrainingData, parts: Parts) -> None:
         """Make the dictionary and a model without rounds."""
         self.candidates_ = fit_candidates(
             self,
             data._replace(weights=parts.weights),
-            CentroidCandidates(max_thresholds=auto_thresholds(data)),
+            self.plan_.default_candidates(),
         )
         self._keep_targets(data)
         self._seed = data.seed
@@ -209,11 +222,7 @@ class Boosting(TreesEstimator):
         self.trees_ = no_trees(len(self._start))
 
     def _boost(
-        self,
-        data: TrainingData,
-        parts: Parts,
-        given: Validation | None,
-        stops_early: bool,
+        self, data: TrainingData, parts: Parts, given: Validation | None
     ) -> None:
         rows = self._encode(data)
         training = rows.take(parts.training)
@@ -225,6 +234,7 @@ class Boosting(TreesEstimator):
             validation = self._encode(data._replace(**given._asdict()))
         del rows
         score = None
+        stops_early = self.plan_.early_stopping
         if stops_early and self.scoring not in LOSSES:
             score = self._score_of(data, parts, given, training, validation)
         n_rounds = self.n_estimators - len(self.trees_)
@@ -239,6 +249,7 @@ class Boosting(TreesEstimator):
             progress=progress,
         )
         with progress:
+            progress.announce(str(self.plan_))
             arrays = self._run_rounds(data, training, validation, rounds)
             progress.stopped_at = len(rounds.train) - 1
         self._keep(arrays, rounds, stops_early)
@@ -260,13 +271,13 @@ class Boosting(TreesEstimator):
             **{f"validation_{name}": a for name, a in validation._asdict().items()},
             used_splits=self._used_splits,
             n_classes=data.n_classes,
-            learning_rate=self._step_factor(len(data.X)),
+            learning_rate=self.plan_.learning_rate,
             max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
             max_leaf_nodes=min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
-            max_features=self._n_features_drawn(*data.X.shape),
+            max_features=self.plan_.max_features,
             max_candidates=min(self.max_candidates or 0, NO_LIMIT),
             reuse_splits=self.reuse_splits,
-            sampling=self._row_sampling(len(training.labels)),
+            sampling=self.plan_.sampling or "none",
             top_rate=self.top_rate,
             other_rate=self.other_rate,
             leaves_of_sample=self.leaf_values == "sample",
@@ -282,25 +293,6 @@ class Boosting(TreesEstimator):
         # Wider: with weights of 1e40 and more, gains are beyond single precision.
         arrays["gains"] = arrays["gains"].astype(np.float64) / unit
         return arrays
-
-    def _step_factor(self, n_rows: int) -> float:
-        if self.learning_rate == "auto":
-            return auto_rate(n_rows, self.n_classes_)
-        return float(self.learning_rate)
-
-    def _n_features_drawn(self, n_rows: int, n_features: int) -> int:
-        if self.max_features == "auto":
-            sampled = self._row_sampling(n_rows) != "none"
-            share = min(1.0, self.top_rate + self.other_rate) if sampled else 1.0
-            n_outputs = 1 if self.n_classes_ == 2 else self.n_classes_
-            return auto_features(n_rows, n_features, share * n_rows * n_outputs)
-        return as_feature_count(self.max_features, n_features)
-
-    def _row_sampling(self, n_rows: int) -> str:
-        sampling = self.sampling
-        if sampling == "auto":
-            sampling = auto_sampling(n_rows, self.n_classes_)
-        return sampling or "none"
 
     def _encode(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""

@@ -44,7 +44,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     learning_rate : float or "auto", default="auto"
         Factor eta of what each tree adds. "auto" is 0.15, and 0.04 for two classes,
         where both scores move and the margin between them twice as fast (0.02 below
-        10,000 rows).
+        10,000 training rows).
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit. The paper uses 3.
     max_leaf_nodes : int or None, default=31
@@ -56,14 +56,14 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     max_features : "auto", int, float or None, default="auto"
         Number of features drawn for each round; a float is a share of them, None means
         all. "auto" is 4 times their square root, at least 100, and as many as keep the
-        product of features, rows drawn and classes below 20 million; below 10,000 rows
-        half of them, if they are up to 64 and half is more than 8.
+        product of features, rows drawn and classes below 20 million; below 10,000
+        training rows half of them, if they are up to 64 and half is more than 8.
     sampling : {"auto", "goss", "mvs"} or None, default="auto"
         Rows that the splits of a round are chosen by. "goss" takes those with the
         longest gradients and some of the others, which then weigh more (the paper).
         "mvs" draws rows with a probability proportional to the length of their
         gradient, and weighs them by its inverse. None takes all. "auto" is "mvs" from
-        20,000 rows and 100,000 rows times outputs on, and None below.
+        20,000 training rows and 100,000 rows times outputs on, and None below.
     top_rate : float, default=0.2
         Share a of the rows that "goss" takes by their gradients. "mvs" draws a share of
         `top_rate` + `other_rate`.
@@ -104,7 +104,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         `n_jobs` gives way to this one's, and so does a `random_state` of None.
     warm_start : bool, default=False
         Keep the rounds of the last fit and only add those that `n_estimators` asks for
-        in addition. On the same data, the result is that of one fit.
+        in addition. On the same data, the result is that of one fit. The plan of the
+        new rounds is made from the data and the parameters of the call that adds them;
+        the dictionary is that of the first fit.
     random_state : int, RandomState instance or None, default=None
         Seed of the clustering, of the rows, features and candidates drawn, and of the
         validation rows.
@@ -112,7 +114,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         Number of threads; None means all cores the process may use. The model is the
         same for any number.
     verbose : int, default=0
-        1 writes the progress, the loss and the time left to stderr.
+        1 writes the plan (see `plan_`), the progress, the loss and the time left to
+        stderr.
 
     Attributes
     ----------
@@ -123,6 +126,11 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         Defined only when X had string column names.
     n_iter_ : int
         Number of rounds kept.
+    plan_ : BoostingPlan
+        What every "auto" has become in this fit: `learning_rate`, `max_features`,
+        `sampling`, `early_stopping` and `max_thresholds`. All rules look at the
+        training rows (``plan_.n_rows``), that is at neither rows that were held out
+        nor rows of weight zero.
     train_score_ : ndarray of shape (n_rounds + 1,)
         Negative mean loss of the training rows before the first round and after each
         (or the score, if it is what early stopping looks at).
@@ -154,6 +162,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     array([0, 1, 2])
     >>> model.n_iter_
     20
+    >>> model.plan_.learning_rate, model.plan_.sampling, model.plan_.max_features
+    (0.15, None, 4)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
