@@ -98,8 +98,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         the weights of the rows, if there are any.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
-    candidates : CentroidCandidates, QuantileCandidates or None, default=None
-        Source of the thresholds, cloned before use; None means
+    candidates : BaseCandidates or None, default=None
+        Source of the thresholds, such as a `CentroidCandidates`, a `QuantileCandidates`
+        or one of your own, cloned before use; None means
         ``CentroidCandidates()``, with fewer thresholds for more than 32 classes. Its
         `n_jobs` gives way to this one's, and so does a `random_state` of None.
     warm_start : bool, default=False

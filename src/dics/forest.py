@@ -308,8 +308,9 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. "balanced_subsample" weighs the classes of each
         bootstrap sample; "balanced" those of y.
-    candidates : CentroidCandidates, QuantileCandidates or None, default=None
-        Source of the thresholds, cloned before use; None means
+    candidates : BaseCandidates or None, default=None
+        Source of the thresholds, such as a `CentroidCandidates`, a `QuantileCandidates`
+        or one of your own, cloned before use; None means
         ``CentroidCandidates()``. Its `n_jobs` gives way to the forest's, and so does a
         `random_state` of None.
     warm_start : bool, default=False

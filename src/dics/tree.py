@@ -159,17 +159,21 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         A split must reduce the weighted impurity by at least this.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
-    candidates : CentroidCandidates, QuantileCandidates or None, default=None
-        Source of the thresholds, cloned before use; None means
+    candidates : BaseCandidates or None, default=None
+        Source of the thresholds, such as a `CentroidCandidates`, a `QuantileCandidates`
+        or one of your own, cloned before use; None means
         ``CentroidCandidates()``. ``CentroidCandidates.paper()`` is the paper's. A
         search over its parameters (``candidates__n_pairs``) needs an instance here.
         Its `n_jobs` gives way to the tree's, and so does a `random_state` of None.
     renew_thresholds : bool or "auto", default="auto"
         Give a subtree new thresholds, even cuts of its own rows, once it has a
         sixteenth of the rows that its thresholds were made from. Deep nodes of narrow
-        data need that. "auto" does it for up to 128 features, where `candidates` filled
-        up the dictionary and some feature has more values than thresholds. It has no
-        effect when candidates are drawn (`max_candidates`).
+        data need that. "auto" does it for up to 128 features, where the dictionary was
+        filled up with even cuts anyway and some feature has more values than
+        thresholds; never for a source of your own. New thresholds do not come from
+        `candidates`, because the subtree is grown inside the core, by several threads,
+        where a source written in Python cannot be called. It has no effect when
+        candidates are drawn (`max_candidates`).
     reuse_splits : bool, default=True
         False takes line 8 of the paper's Algorithm 2 literally: a split that was used
         leaves the dictionary for the rest of the tree, which grows depth first. Slower,
