@@ -50,7 +50,7 @@ MEASURE_ROWS = 4096
 # the paper's dictionary keeps 97.3 % of the exhaustive gain at depth 8 (CIFAR-10, mean
 # of 8 seeds) instead of 97.0 %, for 35 ms more (2026-11).
 ALONE_MEASURE_ROWS = 16_384
-BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory beside X
+BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory compared with X
 FILL_VALUES = 1 << 19
 FILL_ROWS_PER_THRESHOLD = 16
 # Wide data too need some thresholds in the tails of a feature and between the levels of
@@ -66,7 +66,7 @@ RENEWABLE_BUDGET = 128
 
 
 class TrainingData(NamedTuple):
-    """What a source of thresholds may look at, checked."""
+    """What `fit` was given, checked: the input of every stage."""
 
     X: Array
     labels: npt.NDArray[np.uint32] | None
@@ -143,7 +143,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Number of the class of each row, 0, 1, ... in the order of `classes_`. None
             if `fit` of the source itself got no class labels.
         sample_weight : ndarray of shape (n_samples,) or None
-            Weights of the rows; None if all count the same.
+            Weights of the rows, or None if there are none.
         rng : numpy.random.Generator
             Source of random numbers. Without others, the same seed gives the same
             model.

@@ -281,7 +281,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
         (features that are constant within the node don't count), or once for each tree,
         as the paper does, which is faster and on most data less accurate, most of all
         where many features are constant. Of more than 128 features, each node draws
-        from a random menu of up to 128.
+        from a random group of up to 128.
     max_candidates : int or None, default=None
         Number k of candidate splits drawn at each node from the thresholds of the drawn
         features. None looks at all of them; the paper uses 100.
