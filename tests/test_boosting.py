@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from checks import GivenCandidates, digest, same_bytes
+from checks import GivenCandidates, changed_parameters, digest, same_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -383,7 +383,7 @@ def test_matrices_are_read_in_place(dtype, order, monkeypatch):
         seen.append(X)
         return encode(X, *args)
 
-    monkeypatch.setattr("dics.boosting.encode", spy)
+    monkeypatch.setattr("dics._boosting_base.encode", spy)
     candidates = QuantileCandidates()
     model = booster(candidates=candidates).fit(X, y)
     assert [np.shares_memory(a, X) for a in seen] == [True]
@@ -948,18 +948,20 @@ def test_model_selection(data):
 
 def test_paper_setting(data):
     X, y = data
-    model = FastCGBMClassifier(
-        20,
-        max_depth=3,
-        max_leaf_nodes=None,
-        max_candidates=100,
-        sampling="goss",
-        leaf_values="sample",
-        min_samples_leaf=1,
-        candidates=CentroidCandidates.paper(),
-        early_stopping=False,
-        random_state=0,
-    ).fit(X, y)
+    model = FastCGBMClassifier.paper(n_estimators=20, random_state=0)
+    changed = changed_parameters(model)
+    assert changed.pop("candidates") == CentroidCandidates.paper().get_params()
+    assert changed == {
+        "n_estimators": 20,
+        "max_depth": 3,
+        "max_leaf_nodes": None,
+        "max_candidates": 100,
+        "sampling": "goss",
+        "leaf_values": "sample",
+        "min_samples_leaf": 1,
+        "random_state": 0,
+    }
+    model.fit(X, y)
     assert max(model.trees_[t].node_depths().max() for t in range(20)) == 3
     assert model.score(X, y) > 0.6
 
@@ -975,8 +977,10 @@ def test_verbose(data, capfd, verbose, early_stopping):
     written = capfd.readouterr()
     assert written.out == ""
     if verbose:
-        assert written.err.startswith("FastCGBMClassifier: 7 rounds in ")
-        assert written.err.endswith(" s\n")
+        plan, rounds = written.err.splitlines()
+        assert plan == f"FastCGBMClassifier: {model.plan_}"
+        assert rounds.startswith("FastCGBMClassifier: 7 rounds in ")
+        assert rounds.endswith(" s")
     else:
         assert written.err == ""
     same_bytes(model, booster(7, early_stopping=early_stopping).fit(X, y))
@@ -992,20 +996,20 @@ def test_progress_of_a_fit_that_stops_early(capfd):
         n_iter_no_change=3,
         candidates=GivenCandidates([[20]]),
     ).fit(X, y, X_val=X, y_val=1 - y)
-    written = capfd.readouterr().err
-    assert written.startswith("FastCGBMClassifier: 3 rounds in ")
+    written = capfd.readouterr().err.splitlines()
+    assert written[-1].startswith("FastCGBMClassifier: 3 rounds in ")
 
 
-def test_progress_tells_the_loss(data, monkeypatch):
+def test_progress_reports_the_loss(data, monkeypatch):
     X, y = data
-    told = []
+    reported = []
     monkeypatch.setattr(
-        "dics.boosting.Progress.update",
-        lambda self, done, text="": told.append((done, text)),
+        "dics._boosting_base.Progress.update",
+        lambda self, done, text="": reported.append((done, text)),
     )
     model = booster(3, verbose=1).fit(X, y)
-    assert [done for done, _ in told] == [0, 1, 2, 3]
-    for (_, text), score in zip(told, model.train_score_, strict=True):
+    assert [done for done, _ in reported] == [0, 1, 2, 3]
+    for (_, text), score in zip(reported, model.train_score_, strict=True):
         assert text == f"loss {-score:.4f}"
 
 

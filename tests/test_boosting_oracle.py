@@ -165,7 +165,7 @@ def check(X, y, dictionary, *, weights=None, seed=0, n_rounds=4, n_jobs=1, **mor
 
 
 def make_set(n_classes, *, n=250, p=5, n_thresholds=15, missing=0.0, seed=0):
-    """Classes that hang on X, none as large as another.
+    """Classes that depend on X, none as large as another.
 
     Gradients of classes of one size have one length: which is the longer then depends
     on rounding.

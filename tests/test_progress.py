@@ -104,9 +104,21 @@ def test_short_work_says_nothing_before_its_end(clock):
     assert log.getvalue() == "Forest: 10 trees in 0.0 s\n"
 
 
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_announcement_stays(clock, stream):
+    stream = stream()
+    with Progress("Forest", 10, "trees", stream=stream) as progress:
+        progress.announce("a plan")
+        clock[0] += 5
+        progress.update(5)
+    assert stream.getvalue().startswith("Forest: a plan\n")
+    assert stream.getvalue().count("a plan") == 1
+
+
 def test_disabled_progress(clock):
     log = io.StringIO()
     with Progress("Forest", 10, "trees", enabled=False, stream=log) as progress:
+        progress.announce("a plan")
         clock[0] += 100
         progress.update(5)
     assert log.getvalue() == ""

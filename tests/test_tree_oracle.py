@@ -109,7 +109,7 @@ def test_random_small_sets(seed):
     n, p = int(rng.integers(2, 150)), int(rng.integers(1, 7))
     X = random_matrix(rng, n, p)
     y = rng.integers(0, rng.integers(2, 13), size=n)
-    if rng.random() < 0.5:  # labels that hang on X
+    if rng.random() < 0.5:  # labels that depend on X
         y = (np.nan_to_num(X).sum(axis=1) * 3).astype(int) % (y.max() + 1)
     dictionary = [random_thresholds(rng, X[:, f]) for f in range(p)]
     if not any(map(len, dictionary)):

@@ -1,7 +1,7 @@
 """Trees, forests and boosting from a small dictionary of data-informed splits."""
 
 from dics.boosting import FastCGBMClassifier
-from dics.candidates import CentroidCandidates, QuantileCandidates
+from dics.candidates import BaseCandidates, CentroidCandidates, QuantileCandidates
 from dics.export import export_graphviz, export_text, plot_tree
 from dics.forest import CGForestClassifier
 from dics.tree import CGTreeClassifier
@@ -9,6 +9,7 @@ from dics.tree import CGTreeClassifier
 __version__ = "0.1.0"
 
 __all__ = [
+    "BaseCandidates",
     "CGForestClassifier",
     "CGTreeClassifier",
     "CentroidCandidates",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dics._validation import Array, FloatArray
+from dics.candidates import TrainingData
 
 
 class Validation(NamedTuple):
@@ -46,6 +47,21 @@ class CodedRows(NamedTuple):
             None if self.weights is None else self.weights[rows],
             self.scores[rows],
         )
+
+
+def part_rows(data: TrainingData, validation_fraction: Any) -> Parts:
+    """Choose training and validation rows; rows of weight zero are neither."""
+    rows = None
+    if data.weights is not None and not data.weights.all():
+        rows = np.flatnonzero(data.weights)
+    if validation_fraction is None:
+        return Parts(rows, None, data.weights)
+    if rows is None:
+        rows = np.arange(len(data.X))
+    training, validation = hold_out(rows, data.labels, validation_fraction, data.seed)
+    weights = np.ones(len(data.X)) if data.weights is None else data.weights.copy()
+    weights[validation] = 0
+    return Parts(training, validation, weights)
 
 
 def hold_out(

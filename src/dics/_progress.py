@@ -84,6 +84,13 @@ class Progress:
         state = f"{done}/{self.total} {self.unit}"
         self._write(", ".join(filter(None, [state, note, f"{as_time(left)} left"])))
 
+    def announce(self, message: str) -> None:
+        """Write a line that stays, before the work begins."""
+        if not self.enabled:
+            return
+        self.stream.write(f"{self.title}: {message}\n")
+        self.stream.flush()
+
     def _elapsed(self) -> float:
         return time.monotonic() - self.start
 

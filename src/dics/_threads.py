@@ -50,8 +50,8 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     """Keep NumPy's products in this thread while the context lasts.
 
     Products of blocks that fit into the cache gain nothing from more threads, lose much
-    beside another program (a fit of 10000 rows of MNIST by BDTKS: 3.4 s with one thread
-    and 13.5 with two), and their rounding would depend on the number.
+    while another program runs (a fit of 10000 rows of MNIST by BDTKS: 3.4 s with one
+    thread and 13.5 with two), and their rounding would depend on the number.
     """
     limited: AbstractContextManager[Any] = _blas_libraries().limit(
         limits=1, user_api="blas"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-# Lengths in units of the font size, unless told otherwise.
+# Lengths in units of the font size, unless stated otherwise.
 _GAP_X = 1.2
 _GAP_Y = 3.0
 _BOX_PAD = 0.45

@@ -1,11 +1,13 @@
 """Stage `candidates`: the split dictionary (Algorithm 1 of the paper).
 
-A source of thresholds is a class with ``_place``, which gets checked arrays and returns
-the thresholds of every feature; all else is shared.
+A source of thresholds is a `BaseCandidates`. Users write ``place``, which returns the
+thresholds of every feature; the sources here write ``_place``, which makes the
+dictionary in the core. All else is shared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -34,7 +36,7 @@ from dics._validation import (
     draw_seed,
     unchanged_on_error,
 )
-from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode
+from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode, make_dictionary
 
 # From 5 to 32 clusters the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to 20
 # seeds each) differed no more than between seeds; what counts is that class means are
@@ -48,7 +50,7 @@ MEASURE_ROWS = 4096
 # the paper's dictionary keeps 97.3 % of the exhaustive gain at depth 8 (CIFAR-10, mean
 # of 8 seeds) instead of 97.0 %, for 35 ms more (2026-11).
 ALONE_MEASURE_ROWS = 16_384
-BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory beside X
+BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory compared with X
 FILL_VALUES = 1 << 19
 FILL_ROWS_PER_THRESHOLD = 16
 # Wide data too need some thresholds in the tails of a feature and between the levels of
@@ -64,7 +66,7 @@ RENEWABLE_BUDGET = 128
 
 
 class TrainingData(NamedTuple):
-    """What a source of thresholds may look at, checked."""
+    """What `fit` was given, checked: the input of every stage."""
 
     X: Array
     labels: npt.NDArray[np.uint32] | None
@@ -72,13 +74,106 @@ class TrainingData(NamedTuple):
     weights: FloatArray | None
     seed: int
     n_threads: int
+    classes: Array | None = None  # the labels that y has, sorted
 
 
 class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """What every source of thresholds shares."""
+    """Base of all sources of thresholds, and of your own.
+
+    A source is a class with a method `place`, which returns the thresholds of every
+    feature. The `candidates` of every estimator takes it. Its parameters are those of
+    its ``__init__``, as for any scikit-learn estimator, so that ``candidates__name``
+    works in a grid search. If it has a parameter `random_state` that is not None, the
+    `rng` of `place` comes from there, otherwise from the estimator.
+
+    Within one tree, deep nodes may get new thresholds (see `renew_thresholds` of
+    `CGTreeClassifier`). These are even cuts of the rows of the node and never come from
+    the source, because the subtree is grown inside the core, by several threads, where
+    Python cannot be called. "auto" does not renew the thresholds of your own source.
+
+    Attributes
+    ----------
+    thresholds_ : list of n_features arrays, float32
+        Sorted and distinct.
+    n_thresholds_ : ndarray of shape (n_features,)
+
+    Examples
+    --------
+    Thresholds at the values of random rows, as extremely randomised trees have them:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import BaseCandidates, CGTreeClassifier
+    >>> class RandomCandidates(BaseCandidates):
+    ...     def __init__(self, n_rows=10):
+    ...         self.n_rows = n_rows
+    ...
+    ...     def place(self, X, y, sample_weight, rng):
+    ...         return X[rng.choice(len(X), self.n_rows)].T
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = CGTreeClassifier(candidates=RandomCandidates(20), random_state=0)
+    >>> bool(tree.fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    # For sources that have no such parameters.
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    def place(
+        self,
+        X: Array,
+        y: npt.NDArray[np.intp] | None,
+        sample_weight: FloatArray | None,
+        rng: np.random.Generator,
+    ) -> Iterable[npt.ArrayLike]:
+        """Return the thresholds of every feature: the method to write.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Training rows: float32, float64 or uint8, in any memory order and with NaN
+            where values are missing. They may be the user's own and are read-only. Rows
+            of weight zero, such as those held out for validation, are not among them.
+        y : ndarray of shape (n_samples,) or None
+            Number of the class of each row, 0, 1, ... in the order of `classes_`. None
+            if `fit` of the source itself got no class labels.
+        sample_weight : ndarray of shape (n_samples,) or None
+            Weights of the rows, or None if there are none.
+        rng : numpy.random.Generator
+            Source of random numbers. Without others, the same seed gives the same
+            model.
+
+        Returns
+        -------
+        thresholds : iterable of n_features arrays
+            At most 254 distinct finite numbers for each feature, in any order; they are
+            kept as float32, sorted. A split sends ``x < threshold`` to the left. No
+            thresholds at all make a feature that is not split.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method `place`.")
 
     def _place(self, data: TrainingData) -> Dictionary:
-        raise NotImplementedError
+        """Make the dictionary; our own sources have a faster way than `place`."""
+        return self._call_place(data)
+
+    def _call_place(self, data: TrainingData) -> Dictionary:
+        """Make the dictionary by `place`, with what it is promised."""
+        X, labels, weights = data.X, data.labels, data.weights
+        if weights is not None and not weights.all():
+            rows = np.flatnonzero(weights)
+            X, weights = X[rows], weights[rows]
+            labels = None if labels is None else labels[rows]
+        X = X.view()
+        X.flags.writeable = False
+        y = None if labels is None else labels.astype(np.intp)
+        weights = None if weights is None else weights.copy()
+        thresholds = self.place(X, y, weights, np.random.default_rng(data.seed))
+        return make_dictionary(thresholds, X.shape[1], f"{type(self).__name__}.place")
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -89,8 +184,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             float32, float64 and uint8 are read in place. NaN is allowed.
         y : array-like of shape (n_samples,), default=None
-            Class labels; needed only when the number or the place of the centroids
-            comes from the classes.
+            Class labels, for sources that look at them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -127,11 +221,13 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return False
 
     def _uses_labels(self) -> bool:
-        return False
+        return True
 
     def _learn(self, data: TrainingData) -> None:
-        """Fit from checked arrays: the way the tree estimators come in."""
-        self._dictionary = self._place(data)
+        """Fit from checked arrays, as the tree estimators do."""
+        # A user's `place` counts also in a subclass of our sources.
+        written = type(self).place is not BaseCandidates.place
+        self._dictionary = self._call_place(data) if written else self._place(data)
         self.n_features_in_ = data.X.shape[1]
         self.n_thresholds_ = np.diff(self._dictionary.offsets)
 
@@ -174,7 +270,7 @@ class CentroidCandidates(BaseCandidates):
     apart, every feature gets the boundary between the two. The paper's own setting is
     ``CentroidCandidates.paper()``. The defaults differ from it where it loses accuracy:
     the means of the classes are centroids too, clusters are found in standardised
-    features and their number doesn't hang on the number of classes, and the holes
+    features and their number does not depend on the number of classes, and the gaps
     between the boundaries are filled with even cuts, many where there are few features.
 
     Parameters
@@ -198,12 +294,12 @@ class CentroidCandidates(BaseCandidates):
     min_gap : float, default=0.05
         Thresholds of a feature closer than this many standard deviations count as one.
     fill : bool, default=True
-        Fill the holes between the boundaries with even cuts; a feature with few
+        Fill the gaps between the boundaries with even cuts; a feature with few
         distinct values gets all midpoints instead.
     max_thresholds : "auto" or int, default="auto"
         Thresholds for each feature when ``fill``; as an int it is a maximum, half of it
         for boundaries. "auto" gives narrow data more: up to 254 for at most 64
-        features, then fewer, and at least 16 even parts beside the boundaries.
+        features, then fewer, and at least 16 even parts besides the boundaries.
     random_state : int, RandomState instance or None, default=None
         Seed of the rows drawn and of the start of K-means.
     n_jobs : int or None, default=None
@@ -406,6 +502,9 @@ class QuantileCandidates(BaseCandidates):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def _uses_labels(self) -> bool:
+        return False
+
     def _place(self, data: TrainingData) -> Dictionary:
         none = np.empty((data.X.shape[1], 0), dtype=np.float32)
         return filled_dictionary(data, none, self.max_thresholds, 0)
@@ -515,7 +614,7 @@ def fill_rows(n_features: int, budget: int) -> int:
 def filled_dictionary(
     data: TrainingData, zeta: npt.NDArray[np.float32], budget: int, least_even: int
 ) -> Dictionary:
-    """Boundaries, their holes filled with even cuts of a bounded sample."""
+    """Boundaries, and even cuts of a bounded sample in the gaps between them."""
     values, offsets, exact = _core.make_thresholds(
         data.X,
         data.weights,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,55 @@ class Dictionary(NamedTuple):
     offsets: npt.NDArray[np.int64]
     # Even cuts, too coarse for deep nodes: worth making anew there.
     renewable: bool = False
+
+
+def make_dictionary(
+    thresholds: Iterable[npt.ArrayLike], n_features: int, source: str
+) -> Dictionary:
+    """Check thresholds that `source` has placed, and sort them."""
+    try:
+        columns = list(thresholds)
+    except TypeError as error:
+        raise TypeError(
+            f"{source} must return an array of thresholds for each feature, got "
+            f"{type(thresholds).__name__}."
+        ) from error
+    if len(columns) != n_features:
+        raise ValueError(
+            f"{source} returned thresholds of {len(columns)} features; X has "
+            f"{n_features}."
+        )
+    checked = [
+        _check_thresholds(column, f"{source}, feature {f}")
+        for f, column in enumerate(columns)
+    ]
+    offsets = np.cumsum([0, *map(len, checked)], dtype=np.int64)
+    return Dictionary(np.concatenate(checked), offsets)
+
+
+def _check_thresholds(column: npt.ArrayLike, where: str) -> npt.NDArray[np.float32]:
+    """Return the thresholds of one feature, sorted and distinct."""
+    try:
+        given = np.asarray(column)
+    except ValueError as error:  # of different lengths
+        raise ValueError(f"{where}: thresholds are no vector: {error}") from error
+    if given.ndim != 1:
+        raise ValueError(
+            f"{where}: thresholds must be a vector, got the shape {given.shape}."
+        )
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"{where}: thresholds must be numbers, got {given.dtype}.")
+    with np.errstate(over="ignore"):
+        values: npt.NDArray[np.float32] = np.unique(given.astype(np.float32))
+    if not np.isfinite(values).all():
+        bad = given[~np.isfinite(given.astype(np.float64))]
+        what = f"contain {bad[0]}" if len(bad) else "are beyond float32"
+        raise ValueError(f"{where}: thresholds {what}; they must be finite.")
+    if len(values) > MAX_THRESHOLDS:
+        raise ValueError(
+            f"{where}: {len(values)} thresholds; at most {MAX_THRESHOLDS} are possible."
+        )
+    return values
 
 
 def select(dictionary: Dictionary, order: npt.NDArray[np.int32]) -> Dictionary:

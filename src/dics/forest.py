@@ -11,138 +11,41 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from sklearn.base import _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._classifier import NO_LIMIT, ImpurityTreesClassifier, as_feature_count
+from dics._base import NO_LIMIT, ImpurityTreesEstimator, as_feature_count
+from dics._classifier import TreesClassifierMixin
 from dics._progress import Progress
-from dics._threads import effective_n_threads
-from dics._validation import (
-    MAX_COUNT,
-    Array,
-    FloatArray,
-    split_counts,
-    unchanged_on_error,
+from dics._validation import MAX_COUNT, FloatArray, split_counts
+from dics.candidates import (
+    BaseCandidates,
+    CentroidCandidates,
+    TrainingData,
+    fit_candidates,
 )
-from dics.candidates import BaseCandidates, TrainingData, fit_candidates
 from dics.dictionary import code_width, encode, select
-from dics.tree import CGTreeClassifier
+from dics.tree import CGTree, CGTreeClassifier
 from dics.trees import Trees
 
+# Fitted attributes of a forest that its trees have as well.
+SHARED_WITH_TREES = (
+    "candidates_",
+    "classes_",
+    "n_classes_",
+    "n_features_in_",
+    "feature_names_in_",
+)
 
-class CGForestClassifier(ImpurityTreesClassifier):
-    """Forest of classification trees that share one dictionary of candidate splits.
 
-    A drop-in for scikit-learn's RandomForestClassifier. The thresholds are placed once,
-    between the centroids of clusters of the data (`CentroidCandidates`), X is turned
-    into one byte a value, and all trees are grown from those bytes.
-
-    The paper's forest is ``CGForestClassifier(feature_sampling="tree",
-    max_candidates=100, max_depth=8, min_samples_split=3, voting="hard",
-    candidates=CentroidCandidates.paper())``.
-
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Number of trees.
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity that a split is to reduce.
-    max_depth : int or None, default=None
-        Largest depth of a leaf; None for no limit. The paper uses 8.
-    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Number of features drawn; a float is a share of them, None means all.
-    feature_sampling : {"node", "tree"}, default="node"
-        When features are drawn: anew at each node, as RandomForestClassifier does
-        (features that are constant within the node don't count), or once for each tree,
-        as the paper does, which is faster and on most data less accurate, most of all
-        where many features are constant. Of more than 128 features, each node draws
-        from a random menu of up to 128.
-    max_candidates : int or None, default=None
-        Number k of candidate splits drawn at each node from the thresholds of the drawn
-        features. None looks at all of them; the paper uses 100.
-    voting : {"soft", "hard"}, default="soft"
-        Whether `predict_proba` is the mean of the class shares in the leaves, or the
-        share of trees that vote for a class, as in the paper.
-    bootstrap : bool, default=True
-        Grow each tree from rows drawn with replacement. False gives each tree all rows.
-    max_samples : int, float or None, default=None
-        Number of rows drawn for each tree; a float is a share of all rows (of their
-        total weight), None means as many as there are rows.
-    oob_score : bool or callable, default=False
-        Estimate the accuracy from the rows that a tree didn't draw; a callable
-        ``metric(y_true, y_pred)`` is used instead of accuracy.
-    min_samples_split : int or float, default=2
-        Rows a node must have to be split; a float is a share of all rows. The paper
-        stops at two rows, which is 3 here.
-    min_samples_leaf : int or float, default=1
-        Rows each side of a split must have; a float is a share of all rows.
-    min_weight_fraction_leaf : float, default=0.0
-        Share of the total weight each side of a split must have.
-    min_impurity_decrease : float, default=0.0
-        A split must reduce the weighted impurity by at least this.
-    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-        Weights of the classes. "balanced_subsample" weighs the classes of each
-        bootstrap sample; "balanced" those of y.
-    candidates : CentroidCandidates, QuantileCandidates or None, default=None
-        Source of the thresholds, cloned before use; None means
-        ``CentroidCandidates()``. Its `n_jobs` gives way to the forest's, and so does a
-        `random_state` of None.
-    warm_start : bool, default=False
-        Keep the trees of the last fit and only grow those that `n_estimators` asks for
-        in addition. The result is that of one fit.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the clustering, the bootstrap, the draws and the ties. Tree b is the
-        same however many trees follow.
-    n_jobs : int or None, default=None
-        Number of threads; None means all cores the process may use. The forest is the
-        same for any number.
-    verbose : int, default=0
-        1 writes the progress and the time left to stderr.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_classes_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Defined only when X had string column names.
-    estimators_ : list of CGTreeClassifier
-        The trees, as views of `trees_`.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Mean over the trees of the decrease of impurity by each feature, normalised.
-    oob_score_ : float
-        Only with `oob_score`.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Votes of the trees that didn't draw a row; NaN where all did. Only with
-        `oob_score`.
-    candidates_ : BaseCandidates
-        The fitted source of thresholds.
-    trees_ : Trees
-        All trees as flat arrays.
-
-    Notes
-    -----
-    With `bootstrap`, the weights of rows and classes are their chances to be drawn, as
-    in scikit-learn 1.9; without it, they weigh in the counts.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from dics import CGForestClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = CGForestClassifier(n_estimators=20, random_state=0).fit(X, y)
-    >>> forest.predict(X[[0, 75, 149]])
-    array([0, 1, 2])
-    >>> len(forest.estimators_)
-    20
-    """
+class CGForest(ImpurityTreesEstimator):
+    """A forest of trees that share one dictionary, whatever it predicts."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        **ImpurityTreesClassifier._parameter_constraints,
+        **ImpurityTreesEstimator._parameter_constraints,
         "max_features": [
             StrOptions({"sqrt", "log2"}),
             Interval(Integral, 1, None, closed="left"),
@@ -150,7 +53,6 @@ class CGForestClassifier(ImpurityTreesClassifier):
             None,
         ],
         "feature_sampling": [StrOptions({"tree", "node"})],
-        "voting": [StrOptions({"soft", "hard"})],
         "bootstrap": ["boolean"],
         "max_samples": [
             None,
@@ -158,88 +60,17 @@ class CGForestClassifier(ImpurityTreesClassifier):
             Interval(Integral, 1, None, closed="left"),
         ],
         "oob_score": ["boolean", callable],
-        "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        max_features: str | int | float | None = "sqrt",
-        feature_sampling: str = "node",
-        max_candidates: int | None = None,
-        voting: str = "soft",
-        bootstrap: bool = True,
-        max_samples: int | float | None = None,
-        oob_score: bool | Callable[[Any, Any], float] = False,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        min_impurity_decrease: float = 0.0,
-        class_weight: Any = None,
-        candidates: BaseCandidates | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.feature_sampling = feature_sampling
-        self.max_candidates = max_candidates
-        self.voting = voting
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.class_weight = class_weight
-        self.candidates = candidates
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the forest.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows. float32, float64 and uint8 arrays in any memory order are
-            read in place; other numbers are converted. NaN is a value of its own:
-            each split learns the side it takes. Infinities are ordinary values.
-        y : array-like of shape (n_samples,)
-            Class labels, of any type.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : CGForestClassifier
-        """
-        with unchanged_on_error(self):
-            self._fit(X, y, sample_weight)
-        return self
+    _tree_class: ClassVar[type[CGTree]]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        goes_on = self.warm_start and hasattr(self, "trees_")
-        n_trees = len(self.trees_) if goes_on else 0
+        is_warm_start = self.warm_start and hasattr(self, "trees_")
+        n_trees = len(self.trees_) if is_warm_start else 0
         self._check_options(n_trees)
-        class_weight = self.class_weight
-        if class_weight == "balanced_subsample":
-            class_weight = None if self.bootstrap else "balanced"
-        data, classes = self._training_data(
-            X, y, sample_weight, class_weight, goes_on=goes_on
+        data = self._check_training_data(
+            X, y, sample_weight, is_warm_start=is_warm_start
         )
         n_draws = self._n_draws(data)
         if self.n_estimators == n_trees:
@@ -249,14 +80,13 @@ class CGForestClassifier(ImpurityTreesClassifier):
                 stacklevel=4,
             )
         else:
-            if not goes_on:
+            if not is_warm_start:
                 self.candidates_ = fit_candidates(self, data)
             new = self._grow(data, n_draws, n_trees)
             for stale in ("oob_score_", "oob_decision_function_"):
                 self.__dict__.pop(stale, None)
-            self.trees_ = self.trees_.followed_by(new) if goes_on else new
-            self.classes_ = classes
-            self.n_classes_ = len(classes)
+            self.trees_ = self.trees_.followed_by(new) if is_warm_start else new
+            self._keep_targets(data)
             self._seed = data.seed
         if self.oob_score and (
             self.n_estimators > n_trees or not hasattr(self, "oob_score_")
@@ -351,6 +181,277 @@ class CGForestClassifier(ImpurityTreesClassifier):
         return trees
 
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
+        """Let each tree predict the rows that it didn't draw."""
+        raise NotImplementedError
+
+    def decision_path(
+        self, X: Any
+    ) -> tuple[scipy.sparse.csr_matrix, npt.NDArray[np.int64]]:
+        """Find the nodes each row passes in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]`` are the nodes of tree t.
+        """
+        leaves = self.apply(X)
+        paths = [
+            self.trees_[t].decision_path(leaves[:, t]) for t in range(len(self.trees_))
+        ]
+        indicator = scipy.sparse.hstack(paths, format="csr")
+        return scipy.sparse.csr_matrix(indicator), self.trees_.node_starts.copy()
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees, each as an estimator that shares the forest's memory."""
+        if not hasattr(self, "trees_"):
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'estimators_' "
+                "before it is fitted"
+            )
+        return [self._as_tree(t) for t in range(len(self.trees_))]
+
+    def _as_tree(self, t: int) -> CGTree:
+        tree = self._tree_class(
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            max_candidates=self.max_candidates,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            min_impurity_decrease=self.min_impurity_decrease,
+            candidates=self.candidates,
+            renew_thresholds=False,
+            n_jobs=self.n_jobs,
+        )
+        tree.trees_ = self.trees_[t]
+        for name in SHARED_WITH_TREES:
+            if hasattr(self, name):
+                setattr(tree, name, getattr(self, name))
+        return tree
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return len(self.trees_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one tree, or a list of them for a slice."""
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._as_tree(t) for t in numbers]
+        return self._as_tree(numbers)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Mean decrease of impurity by each feature, normalised to sum to one."""
+        check_is_fitted(self, "trees_")
+        total: FloatArray = np.zeros(self.n_features_in_)
+        for t in range(len(self.trees_)):
+            total += self.trees_[t].feature_importances(
+                self.n_features_in_, self.criterion
+            )
+        return total / total.sum() if total.sum() > 0 else total
+
+
+class CGForestClassifier(TreesClassifierMixin, CGForest):
+    """Forest of classification trees that share one dictionary of candidate splits.
+
+    A drop-in for scikit-learn's RandomForestClassifier. The thresholds are placed once,
+    between the centroids of clusters of the data (`CentroidCandidates`), X is turned
+    into one byte a value, and all trees are grown from those bytes. The paper's own
+    setting is ``CGForestClassifier.paper()``.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"gini", "entropy"}, default="gini"
+        Impurity that a split is to reduce.
+    max_depth : int or None, default=None
+        Largest depth of a leaf; None for no limit. The paper uses 8.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Number of features drawn; a float is a share of them, None means all.
+    feature_sampling : {"node", "tree"}, default="node"
+        When features are drawn: anew at each node, as RandomForestClassifier does
+        (features that are constant within the node don't count), or once for each tree,
+        as the paper does, which is faster and on most data less accurate, most of all
+        where many features are constant. Of more than 128 features, each node draws
+        from a random group of up to 128.
+    max_candidates : int or None, default=None
+        Number k of candidate splits drawn at each node from the thresholds of the drawn
+        features. None looks at all of them; the paper uses 100.
+    voting : {"soft", "hard"}, default="soft"
+        Whether `predict_proba` is the mean of the class shares in the leaves, or the
+        share of trees that vote for a class, as in the paper.
+    bootstrap : bool, default=True
+        Grow each tree from rows drawn with replacement. False gives each tree all rows.
+    max_samples : int, float or None, default=None
+        Number of rows drawn for each tree; a float is a share of all rows (of their
+        total weight), None means as many as there are rows.
+    oob_score : bool or callable, default=False
+        Estimate the accuracy from the rows that a tree didn't draw; a callable
+        ``metric(y_true, y_pred)`` is used instead of accuracy.
+    min_samples_split : int or float, default=2
+        Rows a node must have to be split; a float is a share of all rows. The paper
+        stops at two rows, which is 3 here.
+    min_samples_leaf : int or float, default=1
+        Rows each side of a split must have; a float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the total weight each side of a split must have.
+    min_impurity_decrease : float, default=0.0
+        A split must reduce the weighted impurity by at least this.
+    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+        Weights of the classes. "balanced_subsample" weighs the classes of each
+        bootstrap sample; "balanced" those of y.
+    candidates : BaseCandidates or None, default=None
+        Source of the thresholds, such as a `CentroidCandidates`, a `QuantileCandidates`
+        or one of your own, cloned before use; None means
+        ``CentroidCandidates()``. Its `n_jobs` gives way to the forest's, and so does a
+        `random_state` of None.
+    warm_start : bool, default=False
+        Keep the trees of the last fit and only grow those that `n_estimators` asks for
+        in addition. The result is that of one fit.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the clustering, the bootstrap, the draws and the ties. Tree b is the
+        same however many trees follow.
+    n_jobs : int or None, default=None
+        Number of threads; None means all cores the process may use. The forest is the
+        same for any number.
+    verbose : int, default=0
+        1 writes the progress and the time left to stderr.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Defined only when X had string column names.
+    estimators_ : list of CGTreeClassifier
+        The trees, as views of `trees_`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean over the trees of the decrease of impurity by each feature, normalised.
+    oob_score_ : float
+        Only with `oob_score`.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        Votes of the trees that didn't draw a row; NaN where all did. Only with
+        `oob_score`.
+    candidates_ : BaseCandidates
+        The fitted source of thresholds.
+    trees_ : Trees
+        All trees as flat arrays.
+
+    Notes
+    -----
+    With `bootstrap`, the weights of rows and classes are their chances to be drawn, as
+    in scikit-learn 1.9; without it, they weigh in the counts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = CGForestClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> forest.predict(X[[0, 75, 149]])
+    array([0, 1, 2])
+    >>> len(forest.estimators_)
+    20
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CGForest._parameter_constraints,
+        "criterion": [StrOptions({"gini", "entropy"})],
+        "voting": [StrOptions({"soft", "hard"})],
+        "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
+    }
+    _tree_class = CGTreeClassifier
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        max_features: str | int | float | None = "sqrt",
+        feature_sampling: str = "node",
+        max_candidates: int | None = None,
+        voting: str = "soft",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: bool | Callable[[Any, Any], float] = False,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+        candidates: BaseCandidates | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.feature_sampling = feature_sampling
+        self.max_candidates = max_candidates
+        self.voting = voting
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.candidates = candidates
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Make the paper's own setting: features drawn for each tree, hard votes.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters to set in addition, or instead.
+
+        Returns
+        -------
+        forest : CGForestClassifier
+
+        Examples
+        --------
+        >>> from dics import CGForestClassifier
+        >>> forest = CGForestClassifier.paper(n_estimators=50, random_state=0)
+        >>> forest.feature_sampling, forest.voting, forest.max_candidates
+        ('tree', 'hard', 100)
+        """
+        setting = {
+            "candidates": CentroidCandidates.paper(),
+            "feature_sampling": "tree",
+            "max_candidates": 100,
+            "max_depth": 8,
+            "min_samples_split": 3,
+            "voting": "hard",
+        }
+        return cls(**{**setting, **parameters})
+
+    def _class_weight(self) -> Any:
+        if self.class_weight == "balanced_subsample":
+            return None if self.bootstrap else "balanced"
+        return self.class_weight
+
+    def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree vote on the rows that it didn't draw."""
         n_rows = len(data.X)
         cumulative = None if data.weights is None else np.cumsum(data.weights)
@@ -387,129 +488,11 @@ class CGForestClassifier(ImpurityTreesClassifier):
         metric = self.oob_score if callable(self.oob_score) else accuracy_score
         self.oob_score_ = float(metric(truth, guess)) if seen.any() else math.nan
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the probability of each class: the mean vote of the trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-        """
-        X = self._rows(X)
+    def _class_probabilities(self, X: Any) -> FloatArray:
+        X = self._check_rows(X)
         return self.trees_.shares(
-            X,
-            hard=self.voting == "hard",
-            n_threads=effective_n_threads(self.n_jobs),
+            X, hard=self.voting == "hard", n_threads=self._n_threads()
         )
-
-    def predict(self, X: Any) -> Array:
-        """Predict the class of each row: the one with the most votes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        shares = self.predict_proba(X)
-        predicted: Array = self.classes_[shares.argmax(axis=1)]
-        return predicted
-
-    def apply(self, X: Any) -> npt.NDArray[np.int64]:
-        """Find the leaf of each row in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples, n_estimators)
-            Node indices, numbered from each root breadth first.
-        """
-        X = self._rows(X)
-        return self.trees_.apply(X, effective_n_threads(self.n_jobs))
-
-    def decision_path(
-        self, X: Any
-    ) -> tuple[scipy.sparse.csr_matrix, npt.NDArray[np.int64]]:
-        """Find the nodes each row passes in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        indicator : sparse matrix of shape (n_samples, n_nodes)
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            Columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]`` are the nodes of tree t.
-        """
-        leaves = self.apply(X)
-        paths = [
-            self.trees_[t].decision_path(leaves[:, t]) for t in range(len(self.trees_))
-        ]
-        indicator = scipy.sparse.hstack(paths, format="csr")
-        return scipy.sparse.csr_matrix(indicator), self.trees_.node_starts.copy()
-
-    @property
-    def estimators_(self) -> list[CGTreeClassifier]:
-        """The trees, each as a CGTreeClassifier that shares the forest's memory."""
-        if not hasattr(self, "trees_"):
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute 'estimators_' "
-                "before it is fitted"
-            )
-        return [self._as_tree(t) for t in range(len(self.trees_))]
-
-    def _as_tree(self, t: int) -> CGTreeClassifier:
-        tree = CGTreeClassifier(
-            criterion=self.criterion,
-            max_depth=self.max_depth,
-            max_candidates=self.max_candidates,
-            min_samples_split=self.min_samples_split,
-            min_samples_leaf=self.min_samples_leaf,
-            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
-            min_impurity_decrease=self.min_impurity_decrease,
-            candidates=self.candidates,
-            renew_thresholds=False,
-            n_jobs=self.n_jobs,
-        )
-        tree.trees_ = self.trees_[t]
-        tree.candidates_ = self.candidates_
-        tree.classes_ = self.classes_
-        tree.n_classes_ = self.n_classes_
-        tree.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            tree.feature_names_in_ = self.feature_names_in_
-        return tree
-
-    def __len__(self) -> int:
-        """Return the number of trees."""
-        return len(self.trees_)
-
-    def __getitem__(self, index: Any) -> Any:
-        """Return one tree, or a list of them for a slice."""
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            return [self._as_tree(t) for t in numbers]
-        return self._as_tree(numbers)
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Mean decrease of impurity by each feature, normalised to sum to one."""
-        check_is_fitted(self, "trees_")
-        total: FloatArray = np.zeros(self.n_features_in_)
-        for t in range(len(self.trees_)):
-            total += self.trees_[t].feature_importances(
-                self.n_features_in_, self.criterion
-            )
-        return total / total.sum() if total.sum() > 0 else total
 
 
 def forest_code_width(sampling: str, n_features: int) -> int:

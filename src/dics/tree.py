@@ -7,21 +7,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._classifier import ImpurityTreesClassifier
-from dics._threads import effective_n_threads
-from dics._validation import (
-    Array,
-    FloatArray,
-    split_counts,
-    unchanged_on_error,
-)
+from dics._base import ImpurityTreesEstimator
+from dics._classifier import TreesClassifierMixin
+from dics._validation import FloatArray, split_counts
 from dics.candidates import (
     BaseCandidates,
+    CentroidCandidates,
     TrainingData,
     fill_rows,
     fit_candidates,
@@ -35,146 +30,20 @@ from dics.trees import Trees
 CODED_SHARE = 1
 
 
-class CGTreeClassifier(ImpurityTreesClassifier):
-    """Classification tree that chooses its splits from a dictionary of candidates.
-
-    A drop-in for scikit-learn's DecisionTreeClassifier. Splits come from a few
-    thresholds per feature, placed between the centroids of clusters of the data
-    (`CentroidCandidates`), instead of from every value that occurs.
-
-    Parameters
-    ----------
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity that a split is to reduce.
-    max_depth : int or None, default=None
-        Largest depth of a leaf; None for no limit. The paper uses 8.
-    max_candidates : int or None, default=None
-        Number k of candidates drawn at each node. None looks at the whole dictionary.
-        The paper uses 100, which on wide data is a few times faster still and costs
-        some points of accuracy.
-    min_samples_split : int or float, default=2
-        Rows a node must have to be split; a float is a share of all rows. The paper
-        stops at two rows, which is 3 here.
-    min_samples_leaf : int or float, default=1
-        Rows each side of a split must have; a float is a share of all rows.
-    min_weight_fraction_leaf : float, default=0.0
-        Share of the total weight each side of a split must have.
-    min_impurity_decrease : float, default=0.0
-        A split must reduce the weighted impurity by at least this.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes.
-    candidates : CentroidCandidates, QuantileCandidates or None, default=None
-        Source of the thresholds, cloned before use; None means
-        ``CentroidCandidates()``. ``CentroidCandidates.paper()`` is the paper's. A
-        search over its parameters (``candidates__n_pairs``) needs an instance here.
-        Its `n_jobs` gives way to the tree's, and so does a `random_state` of None.
-    renew_thresholds : bool or "auto", default="auto"
-        Give a subtree new thresholds, even cuts of its own rows, once it has a
-        sixteenth of the rows that its thresholds were made from. Deep nodes of narrow
-        data need that. "auto" does it for up to 128 features, where `candidates` filled
-        up the dictionary and some feature has more values than thresholds. It has no
-        effect when candidates are drawn (`max_candidates`).
-    reuse_splits : bool, default=True
-        False takes line 8 of the paper's Algorithm 2 literally: a split that was used
-        leaves the dictionary for the rest of the tree, which grows depth first. Slower,
-        since every candidate is counted from X.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the clustering, of the candidates drawn, and of ties between features.
-    n_jobs : int or None, default=None
-        Number of threads; None means all cores the process may use. The tree is the
-        same for any number.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_classes_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Defined only when X had string column names.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Total decrease of impurity by each feature, normalised.
-    candidates_ : BaseCandidates
-        The fitted source of thresholds.
-    trees_ : Trees
-        The tree as flat arrays.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from dics import CGTreeClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> tree = CGTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    >>> tree.predict(X[[0, 75, 149]])
-    array([0, 1, 2])
-    >>> tree.get_depth()
-    3
-    """
+class CGTree(ImpurityTreesEstimator):
+    """A tree that chooses its splits from a dictionary, whatever it predicts."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ImpurityTreesClassifier._parameter_constraints,
-        "class_weight": [dict, StrOptions({"balanced"}), None],
+        **ImpurityTreesEstimator._parameter_constraints,
         "renew_thresholds": [StrOptions({"auto"}), "boolean"],
         "reuse_splits": ["boolean"],
     }
 
-    def __init__(
-        self,
-        *,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        max_candidates: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        min_impurity_decrease: float = 0.0,
-        class_weight: Any = None,
-        candidates: BaseCandidates | None = None,
-        renew_thresholds: bool | str = "auto",
-        reuse_splits: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_candidates = max_candidates
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.class_weight = class_weight
-        self.candidates = candidates
-        self.renew_thresholds = renew_thresholds
-        self.reuse_splits = reuse_splits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows. float32, float64 and uint8 arrays in any memory order are
-            read in place; other numbers are converted. NaN is a value of its own:
-            each split learns the side it takes. Infinities are ordinary values.
-        y : array-like of shape (n_samples,)
-            Class labels, of any type.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : CGTreeClassifier
-        """
-        with unchanged_on_error(self):
-            data, classes = self._training_data(X, y, sample_weight, self.class_weight)
-            candidates = fit_candidates(self, data)
-            self.trees_ = self._grow(data, candidates._dictionary)
-            self.candidates_ = candidates
-            self.classes_ = classes
-            self.n_classes_ = len(classes)
-        return self
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        data = self._check_training_data(X, y, sample_weight)
+        self.candidates_ = fit_candidates(self, data)
+        self.trees_ = self._grow(data, self.candidates_._dictionary)
+        self._keep_targets(data)
 
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
         assert data.labels is not None
@@ -216,40 +85,6 @@ class CGTreeClassifier(ImpurityTreesClassifier):
         )
         return Trees.from_core(arrays)
 
-    def _leaves(self, X: Any) -> npt.NDArray[np.int64]:
-        X = self._rows(X)
-        return self.trees_.apply(X, effective_n_threads(self.n_jobs))[:, 0]
-
-    def predict(self, X: Any) -> Array:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        leaves = self._leaves(X)
-        predicted: Array = self.classes_[self.trees_.leaf_classes(leaves)]
-        return predicted
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the share of each class in the leaf of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-        """
-        X = self._rows(X)
-        n_threads = effective_n_threads(self.n_jobs)
-        return self.trees_.shares(X, hard=False, n_threads=n_threads)
-
     def apply(self, X: Any) -> npt.NDArray[np.int64]:
         """Find the leaf of each row.
 
@@ -262,7 +97,7 @@ class CGTreeClassifier(ImpurityTreesClassifier):
         leaves : ndarray of shape (n_samples,)
             Node indices, numbered from the root breadth first.
         """
-        return self._leaves(X)
+        return super().apply(X)[:, 0]
 
     def decision_path(self, X: Any) -> scipy.sparse.csr_matrix:
         """Find the nodes each row passes.
@@ -275,7 +110,7 @@ class CGTreeClassifier(ImpurityTreesClassifier):
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
         """
-        leaves = self._leaves(X)
+        leaves = self.apply(X)  # refuses if there is no tree yet
         return self.trees_.decision_path(leaves)
 
     def get_depth(self) -> int:
@@ -293,3 +128,157 @@ class CGTreeClassifier(ImpurityTreesClassifier):
         """Total decrease of impurity by each feature, normalised to sum to one."""
         check_is_fitted(self, "trees_")
         return self.trees_.feature_importances(self.n_features_in_, self.criterion)
+
+
+class CGTreeClassifier(TreesClassifierMixin, CGTree):
+    """Classification tree that chooses its splits from a dictionary of candidates.
+
+    A drop-in for scikit-learn's DecisionTreeClassifier. Splits come from a few
+    thresholds per feature, placed between the centroids of clusters of the data
+    (`CentroidCandidates`), instead of from every value that occurs. The paper's own
+    setting is ``CGTreeClassifier.paper()``.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy"}, default="gini"
+        Impurity that a split is to reduce.
+    max_depth : int or None, default=None
+        Largest depth of a leaf; None for no limit. The paper uses 8.
+    max_candidates : int or None, default=None
+        Number k of candidates drawn at each node. None looks at the whole dictionary.
+        The paper uses 100, which on wide data is a few times faster still and costs
+        some points of accuracy.
+    min_samples_split : int or float, default=2
+        Rows a node must have to be split; a float is a share of all rows. The paper
+        stops at two rows, which is 3 here.
+    min_samples_leaf : int or float, default=1
+        Rows each side of a split must have; a float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the total weight each side of a split must have.
+    min_impurity_decrease : float, default=0.0
+        A split must reduce the weighted impurity by at least this.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+    candidates : BaseCandidates or None, default=None
+        Source of the thresholds, such as a `CentroidCandidates`, a `QuantileCandidates`
+        or one of your own, cloned before use; None means
+        ``CentroidCandidates()``. ``CentroidCandidates.paper()`` is the paper's. A
+        search over its parameters (``candidates__n_pairs``) needs an instance here.
+        Its `n_jobs` gives way to the tree's, and so does a `random_state` of None.
+    renew_thresholds : bool or "auto", default="auto"
+        Give a subtree new thresholds, even cuts of its own rows, once it has a
+        sixteenth of the rows that its thresholds were made from. Deep nodes of narrow
+        data need that. "auto" does it for up to 128 features, where the dictionary was
+        filled up with even cuts anyway and some feature has more values than
+        thresholds; never for a source of your own. New thresholds do not come from
+        `candidates`, because the subtree is grown inside the core, by several threads,
+        where a source written in Python cannot be called. It has no effect when
+        candidates are drawn (`max_candidates`).
+    reuse_splits : bool, default=True
+        False takes line 8 of the paper's Algorithm 2 literally: a split that was used
+        leaves the dictionary for the rest of the tree, which grows depth first. Slower,
+        since every candidate is counted from X.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the clustering, of the candidates drawn, and of ties between features.
+    n_jobs : int or None, default=None
+        Number of threads; None means all cores the process may use. The tree is the
+        same for any number.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Defined only when X had string column names.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Total decrease of impurity by each feature, normalised.
+    candidates_ : BaseCandidates
+        The fitted source of thresholds.
+    trees_ : Trees
+        The tree as flat arrays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = CGTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> tree.predict(X[[0, 75, 149]])
+    array([0, 1, 2])
+    >>> tree.get_depth()
+    3
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CGTree._parameter_constraints,
+        "criterion": [StrOptions({"gini", "entropy"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        max_candidates: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+        candidates: BaseCandidates | None = None,
+        renew_thresholds: bool | str = "auto",
+        reuse_splits: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_candidates = max_candidates
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.candidates = candidates
+        self.renew_thresholds = renew_thresholds
+        self.reuse_splits = reuse_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Make the paper's own setting: its dictionary, and 100 candidates a node.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters to set in addition, or instead.
+
+        Returns
+        -------
+        tree : CGTreeClassifier
+
+        Examples
+        --------
+        >>> from dics import CGTreeClassifier
+        >>> tree = CGTreeClassifier.paper(random_state=0)
+        >>> tree.max_candidates, tree.max_depth, tree.min_samples_split
+        (100, 8, 3)
+        """
+        setting = {
+            "candidates": CentroidCandidates.paper(),
+            "max_candidates": 100,
+            "max_depth": 8,
+            "min_samples_split": 3,
+        }
+        return cls(**{**setting, **parameters})
+
+    def _class_probabilities(self, X: Any) -> FloatArray:
+        X = self._check_rows(X)
+        return self.trees_.shares(X, hard=False, n_threads=self._n_threads())
+
+    def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
+        leaves = self.apply(X)
+        return self.trees_.leaf_classes(leaves)

@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics._boosting_rows import hold_out
+from dics._classifier import ClassPredictionMixin
 from dics._threads import one_blas_thread
 from dics._validation import (
     Array,
@@ -33,7 +34,7 @@ from dics.baselines._bisecting_tree import (
 LAMBDAS: FloatArray = np.array([10.0**power for power in range(-6, 4)])
 
 
-class BDTKSClassifier(ClassifierMixin, BaseEstimator):
+class BDTKSClassifier(ClassPredictionMixin, BaseEstimator):
     """Bisecting decision tree by K-means splits (Wang et al., 2020).
 
     Each node is parted in two clusters by 2-means, whatever the classes of its rows: a
@@ -187,36 +188,16 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
         with one_blas_thread():
             return self.tree_.apply(X)
 
-    def predict(self, X: Any) -> Array:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        leaves = self.apply(X)
-        predicted: Array = self.classes_[self.tree_.majority[leaves]]
-        return predicted
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Predict the share of each class in the leaf of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-        """
+    def _class_probabilities(self, X: Any) -> FloatArray:
         leaves = self.apply(X)  # refuses if there is no tree yet
         counts = self.tree_.counts[leaves]
         shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
         return shares
+
+    def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
+        leaves = self.apply(X)
+        majority: npt.NDArray[np.intp] = self.tree_.majority[leaves]
+        return majority
 
     def get_depth(self) -> int:
         """Return the depth of the deepest leaf."""

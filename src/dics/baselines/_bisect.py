@@ -22,7 +22,7 @@ from dics.baselines._hyperplane import (
 )
 
 # Constants are from calls of `bisect` on random rows of MNIST and of CIFAR-10 and, the
-# residual, from fits of 6000 rows; one thread, beside other programs (2026-11).
+# residual, from fits of 6000 rows; one thread, while other programs ran (2026-11).
 
 # Rows are multiplied in blocks that stay in the cache, so that a step which needs two
 # products with them reads the memory once. 6000 rows of CIFAR-10: 225 ms with 2**17,

@@ -174,7 +174,7 @@ def holdout_scores(
     Lambda decides where a tree stops and not how it splits. So one tree is grown, down
     to where the smallest lambda stops, and the rows held out go down with it; a subtree
     that none of them reaches isn't grown. A larger lambda stops at every node where a
-    smaller one does: on the way down, the largest are settled first.
+    smaller one does: on the way down, the largest are decided first.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ STAND_INS = {
         "set",
     )
 }
-# Where to get a set by hand, beside OpenML.
+# Where to get a set by hand, if not from OpenML.
 _BY_HAND = {
     "santander": "The set is train.csv of Kaggle's competition "
     "santander-customer-transaction-prediction: X is its columns var_0 to var_199, y "

@@ -1,4 +1,4 @@
-"""How good the splits of a dictionary are beside those of an exhaustive search."""
+"""How good the splits of a dictionary are compared with exhaustive search."""
 
 from dics.diagnostics._depth import (
     DepthComparison,

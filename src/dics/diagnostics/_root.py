@@ -1,4 +1,4 @@
-"""The best split of a dictionary at the root beside the best of all."""
+"""The best split of a dictionary at the root, compared with the best of all."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def root_split_gap(X: Any, y: Any, candidates: Any) -> RootSplitGap:
     labels = targets.labels.astype(np.min_scalar_type(len(totals)))  # quick to sort
     best = _Best()
     for f, offered in enumerate(thresholds):
-        best.look_at(f, _SortedColumn.of(X[:, f], labels, totals), offered)
+        best.compare_feature(f, _SortedColumn.of(X[:, f], labels, totals), offered)
     if best.exhaustive is None:
         raise ValueError("no feature of X has two different values: nothing to split")
     return best.summary(len(X))
@@ -174,7 +174,9 @@ class _Best:
     same_feature: _Cut | None = None
     dictionary: _Cut | None = None
 
-    def look_at(self, feature: int, column: _SortedColumn, offered: Array) -> None:
+    def compare_feature(
+        self, feature: int, column: _SortedColumn, offered: Array
+    ) -> None:
         anywhere = column.best_of_all(feature)
         ours = column.best_among(feature, offered)
         if _better(anywhere, self.exhaustive):

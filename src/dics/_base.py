@@ -1,0 +1,182 @@
+"""What all estimators that hold trees have in common, whatever they predict."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, RealNotInt
+from sklearn.utils.validation import check_is_fitted
+
+from dics._threads import effective_n_threads
+from dics._validation import (
+    Array,
+    FloatArray,
+    Targets,
+    check_matrix,
+    check_weights,
+    draw_seed,
+    unchanged_on_error,
+)
+from dics.candidates import BaseCandidates, TrainingData
+from dics.trees import Trees
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+class TreesEstimator(BaseEstimator):
+    """Base of all estimators that hold trees.
+
+    What is predicted is the business of a mixin that comes before this class, such as
+    `TreesClassifierMixin`. It checks y (`_check_targets`), may change the weights
+    (`_check_weights`), keeps what it learned of y (`_keep_targets`) and has `predict`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "candidates": [BaseCandidates, None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    trees_: Trees
+    candidates_: BaseCandidates
+    _seed: int  # of the first fit, for a warm start
+
+    # --- hooks for the mixin ------------------------------------------------
+
+    def _check_targets(self, y: Any, n_rows: int, *, is_warm_start: bool) -> Targets:
+        raise NotImplementedError
+
+    def _check_weights(self, sample_weight: Any, targets: Targets) -> FloatArray | None:
+        return check_weights(sample_weight, len(targets.labels))
+
+    def _keep_targets(self, data: TrainingData) -> None:
+        """Set the attributes that describe y."""
+
+    # --- checked input ------------------------------------------------------
+
+    def _check_training_data(
+        self, X: Any, y: Any, sample_weight: Any, *, is_warm_start: bool = False
+    ) -> TrainingData:
+        """Check what `fit` was given; a warm start adds to an earlier fit."""
+        X = check_matrix(self, X, reset=not is_warm_start)
+        targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
+        return TrainingData(
+            X,
+            targets.labels,
+            len(targets.classes),
+            self._check_weights(sample_weight, targets),
+            self._seed if is_warm_start else draw_seed(self.random_state),
+            self._n_threads(),
+            targets.classes,
+        )
+
+    def _check_rows(self, X: Any) -> Array:
+        """Check that the model is fitted and X is of its kind."""
+        check_is_fitted(self, "trees_")
+        return check_matrix(self, X, reset=False)
+
+    def _n_threads(self) -> int:
+        return effective_n_threads(self.n_jobs)
+
+    # --- what needs no target -----------------------------------------------
+
+    def apply(self, X: Any) -> npt.NDArray[np.int64]:
+        """Find the leaf of each row in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_trees)
+            Node indices, numbered from each root breadth first.
+        """
+        X = self._check_rows(X)
+        return self.trees_.apply(X, self._n_threads())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class ImpurityTreesEstimator(TreesEstimator):
+    """Base of trees and forests, whose splits reduce an impurity."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TreesEstimator._parameter_constraints,
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree, or the trees of the forest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows. float32, float64 and uint8 arrays in any memory order are
+            read in place; other numbers are converted. NaN is a value of its own:
+            each split learns the side it takes. Infinities are ordinary values.
+        y : array-like of shape (n_samples,)
+            Class labels, of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; rows of weight zero are left out.
+
+        Returns
+        -------
+        self : object
+        """
+        with unchanged_on_error(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        raise NotImplementedError
+
+    def _limits(self, n_rows: int) -> dict[str, Any]:
+        """Return when a node isn't split, as the core wants it."""
+        return {
+            "entropy": self.criterion == "entropy",
+            "max_depth": min(self.max_depth or NO_LIMIT, NO_LIMIT),
+            "min_samples_split": max(2, as_row_count(self.min_samples_split, n_rows)),
+            "min_samples_leaf": as_row_count(self.min_samples_leaf, n_rows),
+            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
+            "min_impurity_decrease": self.min_impurity_decrease,
+        }
+
+
+def as_feature_count(max_features: Any, n_features: int) -> int:
+    """Resolve a number of features: a count, a share, a rule by name or None (all)."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, math.isqrt(n_features))
+    if max_features == "log2":
+        return max(1, int(math.log2(n_features)))
+    if isinstance(max_features, Integral):
+        return min(n_features, int(max_features))
+    return max(1, int(max_features * n_features))
+
+
+def as_row_count(limit: Any, n_rows: int) -> int:
+    """Resolve a number of rows that may be given as a share."""
+    rows = int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)
+    return min(rows, n_rows + 1)

@@ -1,0 +1,428 @@
+"""What boosting does in every round, whatever it predicts."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from dics import _core
+from dics._base import NO_LIMIT, TreesEstimator
+from dics._boosting_plan import BoostingPlan, make_plan
+from dics._boosting_rows import (
+    CodedRows,
+    Parts,
+    Validation,
+    part_rows,
+    weight_unit,
+)
+from dics._progress import Progress
+from dics._rounds import Rounds
+from dics._validation import Array, FloatArray, unchanged_on_error
+from dics.candidates import TrainingData, fit_candidates
+from dics.dictionary import encode
+from dics.trees import NODE, Trees
+
+# Names of what the core computes itself.
+LOSSES = ("loss", "neg_log_loss")
+LANES = 8  # floats in a register: rows of scores are padded to whole ones
+
+
+class Boosting(TreesEstimator):
+    """Gradient boosting with one small tree a round, whatever it predicts."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "learning_rate": [
+            StrOptions({"auto"}),
+            Interval(Real, 0.0, None, closed="neither"),
+        ],
+        **TreesEstimator._parameter_constraints,
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "max_features": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            None,
+        ],
+        "sampling": [StrOptions({"auto", "goss", "mvs"}), None],
+        "top_rate": [Interval(Real, 0.0, 1.0, closed="both")],
+        "other_rate": [Interval(Real, 0.0, 1.0, closed="both")],
+        "leaf_values": [StrOptions({"all", "sample"})],
+        "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
+        "min_split_gain": [Interval(Real, 0.0, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "reuse_splits": ["boolean"],
+        "early_stopping": [StrOptions({"auto"}), "boolean"],
+        "validation_fraction": [
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "scoring": [str, callable, None],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    plan_: BoostingPlan
+    _start: npt.NDArray[np.float32]  # scores before the first round
+
+    # --- hooks for what is predicted ----------------------------------------
+
+    def _start_scores(
+        self, data: TrainingData, parts: Parts
+    ) -> npt.NDArray[np.float32]:
+        """Compute F_0, the scores of every row before the first round."""
+        raise NotImplementedError
+
+    def _check_validation(
+        self, X_val: Any, y_val: Any, data: TrainingData
+    ) -> Validation | None:
+        """Check validation rows that were given to `fit`."""
+        raise NotImplementedError
+
+    def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
+        """Return what a scorer of early stopping wants: the current model, and y."""
+        raise NotImplementedError
+
+    # --- fit ----------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows. float32, float64 and uint8 arrays in any memory order are
+            read in place; other numbers are converted. NaN is a value of its own:
+            each split learns the side it takes. Infinities are ordinary values.
+        y : array-like of shape (n_samples,)
+            Class labels, of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; rows of weight zero are left out.
+        X_val : array-like of shape (n_validation, n_features), default=None
+            Validation rows for early stopping. They weigh as `class_weight` says.
+        y_val : array-like of shape (n_validation,), default=None
+            Their labels.
+
+        Returns
+        -------
+        self : object
+        """
+        with unchanged_on_error(self):
+            self._fit(X, y, sample_weight, X_val, y_val)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> None:
+        is_warm_start = self.warm_start and hasattr(self, "trees_")
+        n_done = len(self.trees_) if is_warm_start else 0
+        self._check_options(n_done, X_val, y_val)
+        data = self._check_training_data(
+            X, y, sample_weight, is_warm_start=is_warm_start
+        )
+        given = self._check_validation(X_val, y_val, data)
+        if is_warm_start and self.n_estimators == n_done:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new "
+                "trees.",
+                stacklevel=4,
+            )
+            return
+        stops_early = self._stops_early(data, given)
+        held_out = self.validation_fraction if stops_early and given is None else None
+        parts = part_rows(data, held_out)
+        self.plan_ = self._make_plan(data, parts, stops_early, is_warm_start)
+        if not is_warm_start:
+            self._begin(data, parts)
+        if data.n_classes == 1:  # nothing to learn
+            self.n_iter_ = 0
+            self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
+        else:
+            self._boost(data, parts, given)
+
+    def _check_options(self, n_done: int, X_val: Any, y_val: Any) -> None:
+        """Check what is asked for, before any work."""
+        if (X_val is None) != (y_val is None):
+            missing = "y_val" if y_val is None else "X_val"
+            raise ValueError(
+                f"X_val and y_val belong together, but {missing} is missing."
+            )
+        if self.scoring not in LOSSES:
+            self._scorer()
+        if self.n_estimators < n_done:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"n_iter_={n_done} when warm_start==True"
+            )
+        if self.sampling == "goss" and self.top_rate + self.other_rate > 1:
+            raise ValueError(
+                f"top_rate={self.top_rate} and other_rate={self.other_rate} sum to "
+                "more than 1; they are shares of the rows."
+            )
+        if self.sampling is not None and self.top_rate + self.other_rate == 0:
+            raise ValueError(
+                f"sampling={self.sampling!r} with top_rate=0 and other_rate=0 draws "
+                "no rows."
+            )
+
+    def _stops_early(self, data: TrainingData, given: Any) -> bool:
+        if data.n_classes == 1:
+            return False
+        if self.early_stopping == "auto":
+            return given is not None
+        return bool(self.early_stopping)
+
+    def _make_plan(
+        self, data: TrainingData, parts: Parts, stops_early: bool, is_warm_start: bool
+    ) -> BoostingPlan:
+        """Resolve every "auto", by the training rows alone."""
+        plan = make_plan(
+            self.get_params(deep=False),
+            n_rows=len(data.X) if parts.training is None else len(parts.training),
+            n_features=data.X.shape[1],
+            n_classes=data.n_classes,
+            early_stopping=stops_early,
+        )
+        if is_warm_start:  # it continues with the dictionary of the first fit
+            plan = replace(plan, max_thresholds=self.plan_.max_thresholds)
+        return plan
+
+    def _begin(self, data: TrainingData, parts: Parts) -> None:
+        """Make the dictionary and a model without rounds."""
+        self.candidates_ = fit_candidates(
+            self,
+            data._replace(weights=parts.weights),
+            self.plan_.default_candidates(),
+        )
+        self._keep_targets(data)
+        self._seed = data.seed
+        self._start = self._start_scores(data, parts)
+        self._used_splits = np.empty(0, dtype=np.int64)
+        self._gains = np.empty(0, dtype=np.float64)
+        self.trees_ = no_trees(len(self._start))
+
+    def _boost(
+        self, data: TrainingData, parts: Parts, given: Validation | None
+    ) -> None:
+        rows = self._encode(data)
+        training = rows.take(parts.training)
+        if given is None:
+            none = np.empty(0, dtype=np.intp)
+            held = none if parts.validation is None else parts.validation
+            validation = rows.take(held)
+        else:
+            validation = self._encode(data._replace(**given._asdict()))
+        del rows
+        score = None
+        stops_early = self.plan_.early_stopping
+        if stops_early and self.scoring not in LOSSES:
+            score = self._score_of(data, parts, given, training, validation)
+        n_rounds = self.n_estimators - len(self.trees_)
+        progress = Progress(
+            type(self).__name__, n_rounds, "rounds", enabled=bool(self.verbose)
+        )
+        rounds = Rounds(
+            score=score,
+            watch_validation=len(validation.labels) > 0,
+            patience=self.n_iter_no_change if stops_early else None,
+            tol=self.tol,
+            progress=progress,
+        )
+        with progress:
+            progress.announce(str(self.plan_))
+            arrays = self._run_rounds(data, training, validation, rounds)
+            progress.stopped_at = len(rounds.train) - 1
+        self._keep(arrays, rounds, stops_early)
+
+    def _run_rounds(
+        self,
+        data: TrainingData,
+        training: CodedRows,
+        validation: CodedRows,
+        rounds: Rounds,
+    ) -> dict[str, Any]:
+        dictionary = self.candidates_._dictionary
+        n_done = len(self.trees_)
+        unit = weight_unit(data.weights)  # what is compared with weights has it too
+        arrays = _core.boost(
+            values=dictionary.values,
+            offsets=dictionary.offsets,
+            **training._asdict(),
+            **{f"validation_{name}": a for name, a in validation._asdict().items()},
+            used_splits=self._used_splits,
+            n_classes=data.n_classes,
+            learning_rate=self.plan_.learning_rate,
+            max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
+            max_leaf_nodes=min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
+            max_features=self.plan_.max_features,
+            max_candidates=min(self.max_candidates or 0, NO_LIMIT),
+            reuse_splits=self.reuse_splits,
+            sampling=self.plan_.sampling or "none",
+            top_rate=self.top_rate,
+            other_rate=self.other_rate,
+            leaves_of_sample=self.leaf_values == "sample",
+            l2=self.l2_regularization * unit,
+            min_gain=self.min_split_gain * unit,
+            min_samples_leaf=min(self.min_samples_leaf, len(data.X) + 1),
+            seed=data.seed,
+            first_round=n_done,
+            n_rounds=self.n_estimators - n_done,
+            after_round=rounds.note,
+            n_threads=data.n_threads,
+        )
+        # Wider: with weights of 1e40 and more, gains are beyond single precision.
+        arrays["gains"] = arrays["gains"].astype(np.float64) / unit
+        return arrays
+
+    def _encode(self, data: TrainingData) -> CodedRows:
+        """Encode rows and find where the trees that are there have brought them."""
+        assert data.labels is not None
+        n_outputs = len(self._start)
+        scores = np.tile(self._start, (len(data.X), 1))
+        if len(self.trees_):
+            self.trees_.add_scores(data.X, scores, n_threads=data.n_threads)
+        stride = 1 if n_outputs == 1 else -(-n_outputs // LANES) * LANES
+        if stride > n_outputs:
+            padded = np.full((len(data.X), stride), -np.inf, dtype=np.float32)
+            padded[:, :n_outputs] = scores
+            scores = padded
+        # Column by column: a round looks at some of the features.
+        codes = encode(data.X, self.candidates_._dictionary, 1, data.n_threads)
+        weights = None
+        if data.weights is not None:
+            scaled = data.weights * weight_unit(data.weights)
+            weights = scaled.astype(np.float32)
+        return CodedRows(codes, data.labels, weights, scores)
+
+    def _scorer(self) -> Callable[..., float]:
+        from sklearn.metrics import get_scorer
+
+        name = "accuracy" if self.scoring is None else self.scoring
+        scorer: Callable[..., float] = get_scorer(name)
+        return scorer
+
+    def _score_of(
+        self,
+        data: TrainingData,
+        parts: Parts,
+        given: Validation | None,
+        training: CodedRows,
+        validation: CodedRows,
+    ) -> Callable[[], float]:
+        """Return what scores the rows that early stopping watches, as they are."""
+        watched, which = validation, parts.validation
+        if len(validation.labels) == 0:
+            watched, which = training, parts.training
+        X = data.X if given is None else given.X
+        if given is None and which is not None:
+            X = X[which]
+        model, y = self._watched_model(watched)
+        scorer = self._scorer()
+        weights = {}
+        takes_weights = "sample_weight" in inspect.signature(scorer).parameters
+        if takes_weights and watched.weights is not None:
+            weights["sample_weight"] = watched.weights.astype(np.float64)
+        return lambda: float(scorer(model, X, y, **weights))
+
+    def _keep(self, arrays: dict[str, Any], rounds: Rounds, stops_early: bool) -> None:
+        """Add the new trees, up to the best round if it was looked for."""
+        new = Trees.from_core(arrays["trees"])
+        gains = arrays["gains"]
+        if stops_early:
+            new = new.first(rounds.best_round)
+            gains = gains[: new.n_nodes]
+        first = 1 if len(self.trees_) else 0  # the start of the first fit is kept
+        train = np.array(rounds.train[first:])
+        validation = np.array(rounds.validation[first:])
+        if len(self.trees_):  # not of rounds that were dropped
+            end = len(self.trees_) + 1
+            train = np.concatenate([self.train_score_[:end], train])
+            validation = joined_scores(self.validation_score_[:end], validation, end)
+        self.train_score_, self.validation_score_ = train, validation
+        self.trees_ = self.trees_.followed_by(new)
+        self._gains = np.concatenate([self._gains, gains])
+        if not self.reuse_splits:  # nor the splits of rounds that were dropped
+            roots = new.node_starts[:-1]
+            cuts = (new.feature[roots] >= 0) & np.isfinite(new.threshold[roots])
+            n_used = np.count_nonzero(cuts)
+            n_kept = len(self._used_splits) + int(n_used)
+            self._used_splits = arrays["used_splits"][:n_kept]
+        self.n_iter_ = len(self.trees_)
+
+    # --- scores -------------------------------------------------------------
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float32]:
+        X = self._check_rows(X)
+        scores = np.tile(self._start, (len(X), 1))
+        n_threads = self._n_threads()
+        self.trees_.add_scores(X, scores, n_threads=n_threads)
+        return scores
+
+    def _staged_scores(self, X: Any) -> Iterator[npt.NDArray[np.float32]]:
+        X = self._check_rows(X)
+        scores = np.tile(self._start, (len(X), 1))
+        n_threads = self._n_threads()
+        for t in range(len(self.trees_)):
+            self.trees_[t].add_scores(X, scores, n_threads=n_threads)
+            yield scores
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Total gain of the splits of each feature, normalised to sum to one."""
+        check_is_fitted(self, "trees_")
+        inner = self.trees_.inner
+        gains: FloatArray = np.zeros(self.n_features_in_)
+        np.add.at(gains, self.trees_.feature[inner], self._gains[inner])
+        return gains / gains.sum() if gains.sum() > 0 else gains
+
+    @property
+    def split_counts_(self) -> npt.NDArray[np.intp]:
+        """Number of splits of each feature."""
+        check_is_fitted(self, "trees_")
+        features = self.trees_.feature[self.trees_.inner]
+        counts: npt.NDArray[np.intp] = np.bincount(
+            features, minlength=self.n_features_in_
+        )
+        return counts
+
+
+def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> FloatArray:
+    """Join scores of two fits, of which one may have had no validation rows."""
+    if len(before) == len(after) == 0:
+        return before
+    if len(before) == 0:
+        before = np.full(n_before, np.nan)
+    return np.concatenate([before, after])
+
+
+def no_trees(n_outputs: int) -> Trees:
+    """Return Trees that holds none."""
+    start = np.zeros(1, dtype=np.int64)
+    return Trees(
+        nodes=np.empty(0, dtype=NODE),
+        missing_left=np.empty(0, dtype=np.uint8),
+        weight=np.empty(0, dtype=np.float32),
+        leaf_values=np.empty((0, n_outputs), dtype=np.float32),
+        node_starts=start,
+        leaf_starts=start,
+    )

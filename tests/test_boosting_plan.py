@@ -1,0 +1,197 @@
+"""What "auto" becomes: one plan, from the training rows."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+from checks import digest, same_bytes
+from sklearn.base import clone
+
+from dics import FastCGBMClassifier, QuantileCandidates
+from dics._boosting_plan import BoostingPlan, make_plan
+
+
+def plan_of(n_rows=1000, n_features=10, n_classes=3, **parameters):
+    early_stopping = parameters.pop("early_stopping", False)
+    return make_plan(
+        FastCGBMClassifier(**parameters).get_params(deep=False),
+        n_rows=n_rows,
+        n_features=n_features,
+        n_classes=n_classes,
+        early_stopping=early_stopping,
+    )
+
+
+def make_rows(n=400, n_features=12, n_classes=3):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, n_features))
+    return X, (X[:, 0] * 2 + X[:, 1] > 0).astype(int) + (X[:, 2] > 1) * (n_classes - 2)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "rate"),
+    [(9_999, 2, 0.02), (10_000, 2, 0.04), (9_999, 3, 0.15), (10_000, 3, 0.15)],
+)
+def test_learning_rate(n_rows, n_classes, rate):
+    assert plan_of(n_rows, n_classes=n_classes).learning_rate == rate
+    assert plan_of(n_rows, learning_rate=1).learning_rate == 1.0
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "sampling"),
+    [
+        (19_999, 100, None),
+        (20_000, 5, None),
+        (20_000, 6, "mvs"),
+        (99_999, 2, None),
+        (100_000, 2, "mvs"),
+    ],
+)
+def test_row_sampling(n_rows, n_classes, sampling):
+    assert plan_of(n_rows, n_classes=n_classes).sampling == sampling
+    assert plan_of(n_rows, sampling="goss").sampling == "goss"
+    assert plan_of(10**6, sampling=None).sampling is None
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "max_features"),
+    [
+        (9_999, 8, 8),
+        (9_999, 20, 10),
+        (9_999, 64, 32),
+        (9_999, 65, 65),
+        (10_000, 64, 64),
+        (10**6, 1000, 124),
+        (10**6, 90, 90),
+    ],
+)
+def test_features(n_rows, n_features, max_features):
+    assert plan_of(n_rows, n_features).max_features == max_features
+    assert plan_of(n_rows, n_features, max_features=3).max_features == 3
+    assert plan_of(n_rows, n_features, max_features=None).max_features == n_features
+
+
+def test_features_that_rows_drawn_can_afford():
+    all_rows = plan_of(20_000, 5000, n_classes=10, sampling=None).max_features
+    drawn = plan_of(20_000, 5000, n_classes=10, sampling="mvs").max_features
+    few = plan_of(2_000, 5000, n_classes=10).max_features
+    assert (all_rows, drawn, few) == (280, 333, 1000)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_classes", "most"), [(10, 3, 254), (10, 100, 81), (1000, 100, 16)]
+)
+def test_thresholds(n_features, n_classes, most):
+    plan = plan_of(n_features=n_features, n_classes=n_classes)
+    assert plan.max_thresholds == most
+    source = plan.default_candidates().max_thresholds
+    assert source == (81 if most == 81 else "auto")
+    assert plan_of(candidates=QuantileCandidates()).max_thresholds is None
+
+
+def test_a_plan_cannot_be_changed():
+    model = FastCGBMClassifier(3, random_state=0).fit(*make_rows())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.plan_.learning_rate = 1.0
+    assert pickle.loads(pickle.dumps(model)).plan_ == model.plan_
+
+
+def test_a_fit_follows_its_plan():
+    X, y = make_rows(n_features=30)
+    auto = FastCGBMClassifier(5, random_state=0).fit(X, y)
+    values = {
+        name: getattr(auto.plan_, name)
+        for name in ("learning_rate", "max_features", "sampling", "early_stopping")
+    }
+    said = FastCGBMClassifier(5, random_state=0, **values).fit(X, y)
+    same_bytes(auto, said)
+    assert said.plan_ == auto.plan_
+
+
+@pytest.fixture
+def low_limits(monkeypatch):
+    """Let the rules change at 350 training rows."""
+    monkeypatch.setattr("dics._boosting_plan.FEW_ROWS", 350)
+    monkeypatch.setattr("dics._boosting_plan.SAMPLED_ROWS", 350)
+    monkeypatch.setattr("dics._boosting_plan.SAMPLED_NUMBERS", 350)
+
+
+def test_only_training_rows_count(low_limits):
+    X, y = make_rows(400, n_classes=2)
+    model = FastCGBMClassifier(3, random_state=0)
+    plans = {
+        "all": model.fit(X, y).plan_,
+        "fewer": clone(model).fit(X[:300], y[:300]).plan_,
+    }
+    assert plans["all"].n_rows == 400
+    assert (plans["all"].learning_rate, plans["all"].sampling) == (0.04, "mvs")
+    assert plans["all"].max_features == 12
+    assert plans["fewer"].n_rows == 300
+    assert (plans["fewer"].learning_rate, plans["fewer"].sampling) == (0.02, None)
+    assert plans["fewer"].max_features == 8
+
+    weights = (np.arange(400) < 300).astype(float)
+    assert clone(model).fit(X, y, sample_weight=weights).plan_ == plans["fewer"]
+    held_out = clone(model).set_params(early_stopping=True, validation_fraction=100)
+    expected = dataclasses.replace(plans["fewer"], early_stopping=True)
+    assert held_out.fit(X, y).plan_ == expected
+    given = clone(model).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    assert given.plan_ == expected
+
+
+def test_rows_of_weight_zero_are_as_if_they_were_not_there(low_limits):
+    X, y = make_rows(400, n_classes=2)
+    weights = (np.arange(400) < 300).astype(float)
+    parameters = {"candidates": QuantileCandidates(9), "random_state": 0}
+    some = FastCGBMClassifier(5, **parameters).fit(X, y, sample_weight=weights)
+    alone = FastCGBMClassifier(5, **parameters).fit(X[:300], y[:300])
+    assert some.plan_ == alone.plan_
+    assert some.plan_.learning_rate == 0.02
+    scores = [model.decision_function(X) for model in (some, alone)]
+    np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-6)
+
+
+def test_one_class_has_a_plan():
+    X, _ = make_rows()
+    plan = FastCGBMClassifier(early_stopping=True).fit(X, np.zeros(len(X))).plan_
+    assert plan.n_classes == 1
+    assert not plan.early_stopping
+
+
+def test_warm_start_makes_a_new_plan(low_limits):
+    X, y = make_rows(400, n_classes=2)
+    model = FastCGBMClassifier(3, warm_start=True, random_state=0).fit(X, y)
+    first = model.plan_
+    model.set_params(n_estimators=6).fit(X, y)
+    assert model.plan_ == first
+    assert digest(model) == digest(FastCGBMClassifier(6, random_state=0).fit(X, y))
+    model.set_params(n_estimators=8, candidates=QuantileCandidates(3))
+    model.fit(X[:300], y[:300])
+    assert (model.plan_.n_rows, model.plan_.learning_rate) == (300, 0.02)
+    assert model.plan_.max_thresholds == first.max_thresholds  # no new dictionary
+
+
+def test_a_failed_fit_keeps_the_plan():
+    X, y = make_rows()
+    model = FastCGBMClassifier(3, random_state=0).fit(X, y)
+    plan = model.plan_
+
+    def scoring(model, X, y):
+        raise RuntimeError
+
+    model.set_params(early_stopping=True, scoring=scoring)
+    with pytest.raises(RuntimeError):
+        model.fit(X, y)
+    assert model.plan_ is plan
+
+
+def test_a_plan_is_one_line():
+    plan = BoostingPlan(18_000, 54, 7, 0.15, 40, "mvs", True, 254)
+    assert str(plan) == (
+        "18000 training rows, 54 features, 7 classes; learning rate 0.15, "
+        "40 features a round, row sampling mvs, up to 254 thresholds a feature, "
+        "early stopping on"
+    )
+    given = dataclasses.replace(plan, max_thresholds=None, sampling=None)
+    assert "row sampling none, thresholds from the given candidates" in str(given)
