@@ -79,7 +79,8 @@ def key_of(folder: Path) -> str:
     """Digest what a build depends on: sources, interpreter and compiler settings."""
     settings = [sys.version, *(os.environ.get(name) for name in BUILD_VARIABLES)]
     hashed = hashlib.sha256(json.dumps(settings).encode())
-    files = [*folder.glob("*"), *(folder / "src").rglob("*")]
+    files = [folder / "pyproject.toml", folder / "CMakeLists.txt"]
+    files += (folder / "src").rglob("*")
     for file in sorted(file for file in files if file.is_file()):
         hashed.update(f"\n{file.relative_to(folder)}\n".encode())
         hashed.update(file.read_bytes())

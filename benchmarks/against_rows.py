@@ -13,7 +13,7 @@ Ask = Callable[..., dict[str, Any]]  # sends a request to a worker, returns its 
 SHORTEST = 0.05  # seconds; quicker calls are repeated and averaged to last as long
 # Seconds below which a measurement (with its repeated calls) is made as many times. The
 # numbers are even, so that each side goes first equally often.
-REPETITIONS = ((0.1, 16), (0.5, 10), (math.inf, 6))
+REPETITIONS = ((0.1, 16), (0.5, 8), (math.inf, 6))
 FEWEST = 6
 
 
