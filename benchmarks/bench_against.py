@@ -316,9 +316,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         code = compare(options)
     except (BuildFailed, TaskFailed) as problem:
-        sys.exit(str(problem))
+        print(problem, file=sys.stderr)
+        code = 2
     except KeyboardInterrupt:
-        sys.exit("interrupted")
+        code = 128 + signal.SIGINT
     if code:
         sys.exit(code)
 

@@ -3,6 +3,7 @@
 import importlib
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -201,6 +202,15 @@ def test_named_sets_are_predicted_too():
 )
 def test_exit_code(row, code):
     assert bench.Results([row]).exit_code(1.05) == code
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_unknown_revision_is_not_called_slower(capsys, monkeypatch):
+    monkeypatch.setattr(bench.signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        bench.main(["no-such-revision"])
+    assert stopped.value.code == 2
+    assert "git rev-parse" in capsys.readouterr().err
 
 
 # --- worker -----------------------------------------------------------------------
