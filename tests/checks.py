@@ -74,7 +74,7 @@ def same_tree(fitted, expected, n_rows=None):
 
 def same_bytes(one, other):
     """Two fitted trees or forests hold the same bytes."""
-    for name in ARRAYS:
+    for name in (*ARRAYS, "impurity", "gain"):
         a, b = getattr(one.trees_, name), getattr(other.trees_, name)
         assert a.dtype == b.dtype, name
         assert a.shape == b.shape, name

@@ -898,7 +898,7 @@ def test_the_gain_of_a_stump():
     # Two classes of 10 rows: g = 1/2, h = 1/4 in each, so G = 5, H = 2.5 on each side.
     X, y = np.arange(20.0)[:, None], np.arange(20) // 10
     model = booster(1, max_leaf_nodes=2, candidates=GivenCandidates([[10]])).fit(X, y)
-    assert model._gains[0] == pytest.approx(2 * 25 / 3.5, rel=1e-3)
+    assert model.trees_.gain[0] == pytest.approx(2 * 25 / 3.5, rel=1e-3)
     np.testing.assert_allclose(
         model.trees_.leaf_values.ravel(), [-0.4 * 5 / 3.5, 0.4 * 5 / 3.5], rtol=1e-6
     )
@@ -1124,3 +1124,23 @@ def test_importances_with_any_weights(data, weight):
     np.testing.assert_allclose(
         weighted.feature_importances_, model.fit(X, y).feature_importances_
     )
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_do_not_depend_on_the_order_of_the_rows(n_classes, weighted):
+    """Leaves, totals and the quantiser's scale are sums of whole numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 6)).astype(np.float32)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=3000)).astype(int) % n_classes
+    weight = rng.random(3000) if weighted else np.ones(3000)
+    thresholds = [np.linspace(-2, 2, 30)] * 6
+    order = rng.permutation(3000)
+    fits = [
+        FastCGBMClassifier(
+            15, **{**PARAMETERS, "candidates": GivenCandidates(thresholds)}
+        ).fit(X[rows], y[rows], weight[rows])
+        for rows in (np.arange(3000), order)
+    ]
+    same_bytes(*fits)

@@ -79,14 +79,12 @@ def core_tree(model, t):
     values = tree.leaf_values.astype(float)
     if values.shape[1] == 1:  # the margin of two classes
         values = np.hstack([-values / 2, values / 2])
-    first = model.trees_.node_starts[t]
-    gains = model._gains[first : first + tree.n_nodes]
     return Tree(
         tree.feature,
         tree.threshold,
         tree.left,
         tree.missing_left,
-        gains,
+        tree.gain,
         tree.n_samples,
         values,
     )

@@ -19,6 +19,7 @@ def plan_of(n_rows=1000, n_features=10, n_classes=3, **parameters):
         n_rows=n_rows,
         n_features=n_features,
         n_classes=n_classes,
+        n_outputs=1 if n_classes == 2 else n_classes,
         early_stopping=early_stopping,
     )
 

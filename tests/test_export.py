@@ -36,15 +36,12 @@ class FakeTrees:
         self._values = np.array(values, dtype=float)
         self.leaf_values = self._values[self.feature < 0].astype(np.float32)
         self.n_nodes = len(feature)
+        self.impurity = 1 - (self._values**2).sum(axis=1)
+        self.criterion = "gini"
 
     def node_values(self):
         """Class fractions of all nodes."""
         return self._values
-
-    def node_impurities(self, criterion):
-        """Gini impurity of all nodes."""
-        assert criterion == "gini"
-        return 1 - (self._values**2).sum(axis=1)
 
 
 class FakeClassifier(BaseEstimator):

@@ -13,7 +13,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates
+from dics import (
+    CentroidCandidates,
+    CGTreeClassifier,
+    QuantileCandidates,
+    export_graphviz,
+    export_text,
+)
 
 
 @pytest.fixture(scope="module")
@@ -426,7 +432,7 @@ def test_limits_as_shares(data, share, rows):
 def test_min_impurity_decrease(data):
     X, y = data
     tree = CGTreeClassifier(min_impurity_decrease=0.01, random_state=0).fit(X, y)
-    mass = tree.trees_.weight * tree.trees_.node_impurities("gini")
+    mass = tree.trees_.weight * tree.trees_.impurity
     left = tree.trees_.left[tree.trees_.inner]
     decrease = mass[tree.trees_.inner] - mass[left] - mass[left + 1]
     assert (decrease / len(y) >= 0.01 - 1e-6).all()
@@ -586,3 +592,30 @@ def test_paper_setting(data):
     tree.fit(X, y)
     assert tree.get_depth() <= 8
     assert len(tree.candidates_.centroids_) == 3
+
+
+def test_a_fitted_tree_is_self_contained(data):
+    """What a parameter is set to after the fit changes nothing."""
+    X, y = data
+    tree = CGTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    importances, text = tree.feature_importances_, export_text(tree)
+    graph = export_graphviz(tree)
+    tree.set_params(criterion="entropy")
+    np.testing.assert_array_equal(tree.feature_importances_, importances)
+    assert export_text(tree) == text
+    assert export_graphviz(tree) == graph
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_impurities_of_all_nodes(data, criterion, weighted):
+    X, y = data
+    weights = np.random.default_rng(0).random(len(y)) if weighted else None
+    tree = CGTreeClassifier(
+        criterion=criterion, min_samples_leaf=4, random_state=0
+    ).fit(X, y, weights)
+    shares = tree.trees_.node_values()
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    terms = shares * logs if criterion == "entropy" else shares**2
+    expected = (0 if criterion == "entropy" else 1) - terms.sum(axis=1)
+    np.testing.assert_allclose(tree.trees_.impurity, expected, atol=2e-6)

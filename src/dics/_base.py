@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
+from dics import _core
+from dics._settings import make_settings
 from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
@@ -151,16 +153,26 @@ class ImpurityTreesEstimator(TreesEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         raise NotImplementedError
 
-    def _limits(self, n_rows: int) -> dict[str, Any]:
-        """Return when a node isn't split, as the core wants it."""
-        return {
-            "entropy": self.criterion == "entropy",
-            "max_depth": min(self.max_depth or NO_LIMIT, NO_LIMIT),
-            "min_samples_split": max(2, as_row_count(self.min_samples_split, n_rows)),
-            "min_samples_leaf": as_row_count(self.min_samples_leaf, n_rows),
-            "min_weight_fraction_leaf": self.min_weight_fraction_leaf,
-            "min_impurity_decrease": self.min_impurity_decrease,
-        }
+    def _grow_settings(self, data: TrainingData, **fields: Any) -> _core.GrowSettings:
+        """Return how the core is to grow a tree; `fields` are set in addition."""
+        n_rows = len(data.X)
+        limits = make_settings(
+            _core.NodeLimits,
+            max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
+            min_samples_split=max(2, as_row_count(self.min_samples_split, n_rows)),
+            min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
+            reuse_splits=getattr(self, "reuse_splits", True),
+        )
+        return make_settings(
+            _core.GrowSettings,
+            criterion=getattr(_core.Criterion, self.criterion),
+            n_classes=data.n_classes,
+            limits=limits,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            min_impurity_decrease=self.min_impurity_decrease,
+            seed=data.seed,
+            **fields,
+        )
 
 
 def as_feature_count(max_features: Any, n_features: int) -> int:

@@ -25,16 +25,17 @@ from dics._boosting_rows import (
     part_rows,
     weight_unit,
 )
+from dics._objective import LogLoss
 from dics._progress import Progress
 from dics._rounds import Rounds
+from dics._settings import make_settings
 from dics._validation import Array, FloatArray, unchanged_on_error
 from dics.candidates import TrainingData, fit_candidates
 from dics.dictionary import encode
-from dics.trees import NODE, Trees
+from dics.trees import Trees
 
 # Names of what the core computes itself.
 LOSSES = ("loss", "neg_log_loss")
-LANES = 8  # floats in a register: rows of scores are padded to whole ones
 
 
 class Boosting(TreesEstimator):
@@ -80,10 +81,8 @@ class Boosting(TreesEstimator):
 
     # --- hooks for what is predicted ----------------------------------------
 
-    def _start_scores(
-        self, data: TrainingData, parts: Parts
-    ) -> npt.NDArray[np.float32]:
-        """Compute F_0, the scores of every row before the first round."""
+    def _objective(self, n_classes: int) -> LogLoss:
+        """Return what is minimised."""
         raise NotImplementedError
 
     def _check_validation(
@@ -201,6 +200,7 @@ class Boosting(TreesEstimator):
             n_rows=len(data.X) if parts.training is None else len(parts.training),
             n_features=data.X.shape[1],
             n_classes=data.n_classes,
+            n_outputs=self._objective(data.n_classes).n_outputs,
             early_stopping=stops_early,
         )
         if is_warm_start:  # it continues with the dictionary of the first fit
@@ -216,10 +216,11 @@ class Boosting(TreesEstimator):
         )
         self._keep_targets(data)
         self._seed = data.seed
-        self._start = self._start_scores(data, parts)
+        assert data.labels is not None
+        objective = self._objective(data.n_classes)
+        self._start = objective.start(data.labels, parts.weights)
         self._used_splits = np.empty(0, dtype=np.int64)
-        self._gains = np.empty(0, dtype=np.float64)
-        self.trees_ = no_trees(len(self._start))
+        self.trees_ = Trees.none(objective.n_outputs)
 
     def _boost(
         self, data: TrainingData, parts: Parts, given: Validation | None
@@ -250,9 +251,9 @@ class Boosting(TreesEstimator):
         )
         with progress:
             progress.announce(str(self.plan_))
-            arrays = self._run_rounds(data, training, validation, rounds)
+            new, used = self._run_rounds(data, training, validation, rounds)
             progress.stopped_at = len(rounds.train) - 1
-        self._keep(arrays, rounds, stops_early)
+        self._keep(new, used, rounds)
 
     def _run_rounds(
         self,
@@ -260,39 +261,53 @@ class Boosting(TreesEstimator):
         training: CodedRows,
         validation: CodedRows,
         rounds: Rounds,
-    ) -> dict[str, Any]:
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        """Return the new trees, and the splits that are gone."""
         dictionary = self.candidates_._dictionary
-        n_done = len(self.trees_)
-        unit = weight_unit(data.weights)  # what is compared with weights has it too
-        arrays = _core.boost(
+        arrays, used = _core.boost(
+            self._objective(data.n_classes).core,
             values=dictionary.values,
             offsets=dictionary.offsets,
             **training._asdict(),
             **{f"validation_{name}": a for name, a in validation._asdict().items()},
             used_splits=self._used_splits,
-            n_classes=data.n_classes,
-            learning_rate=self.plan_.learning_rate,
-            max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
-            max_leaf_nodes=min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
-            max_features=self.plan_.max_features,
-            max_candidates=min(self.max_candidates or 0, NO_LIMIT),
-            reuse_splits=self.reuse_splits,
-            sampling=self.plan_.sampling or "none",
-            top_rate=self.top_rate,
-            other_rate=self.other_rate,
-            leaves_of_sample=self.leaf_values == "sample",
-            l2=self.l2_regularization * unit,
-            min_gain=self.min_split_gain * unit,
-            min_samples_leaf=min(self.min_samples_leaf, len(data.X) + 1),
-            seed=data.seed,
-            first_round=n_done,
-            n_rounds=self.n_estimators - n_done,
+            settings=self._boost_settings(data),
             after_round=rounds.note,
             n_threads=data.n_threads,
         )
-        # Wider: with weights of 1e40 and more, gains are beyond single precision.
-        arrays["gains"] = arrays["gains"].astype(np.float64) / unit
-        return arrays
+        arrays["gain"] /= weight_unit(data.weights)
+        return Trees.from_core(arrays), used
+
+    def _boost_settings(self, data: TrainingData) -> _core.BoostSettings:
+        unit = weight_unit(data.weights)  # what is compared with weights has it too
+        n_done = len(self.trees_)
+        limits = make_settings(
+            _core.NodeLimits,
+            max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
+            min_samples_leaf=min(self.min_samples_leaf, len(data.X) + 1),
+            max_leaf_nodes=min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
+            reuse_splits=self.reuse_splits,
+        )
+        rows = make_settings(
+            _core.RowDraw,
+            sampling=getattr(_core.RowSampling, self.plan_.sampling or "none"),
+            top_rate=self.top_rate,
+            other_rate=self.other_rate,
+        )
+        return make_settings(
+            _core.BoostSettings,
+            learning_rate=self.plan_.learning_rate,
+            limits=limits,
+            max_features=self.plan_.max_features,
+            max_candidates=min(self.max_candidates or 0, NO_LIMIT),
+            rows=rows,
+            leaves_of_sample=self.leaf_values == "sample",
+            l2=self.l2_regularization * unit,
+            min_gain=self.min_split_gain * unit,
+            seed=data.seed,
+            first_round=n_done,
+            n_rounds=self.n_estimators - n_done,
+        )
 
     def _encode(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""
@@ -301,9 +316,9 @@ class Boosting(TreesEstimator):
         scores = np.tile(self._start, (len(data.X), 1))
         if len(self.trees_):
             self.trees_.add_scores(data.X, scores, n_threads=data.n_threads)
-        stride = 1 if n_outputs == 1 else -(-n_outputs // LANES) * LANES
-        if stride > n_outputs:
-            padded = np.full((len(data.X), stride), -np.inf, dtype=np.float32)
+        width = self._objective(data.n_classes).core.score_width
+        if width > n_outputs:
+            padded = np.full((len(data.X), width), -np.inf, dtype=np.float32)
             padded[:, :n_outputs] = scores
             scores = padded
         # Column by column: a round looks at some of the features.
@@ -344,13 +359,10 @@ class Boosting(TreesEstimator):
             weights["sample_weight"] = watched.weights.astype(np.float64)
         return lambda: float(scorer(model, X, y, **weights))
 
-    def _keep(self, arrays: dict[str, Any], rounds: Rounds, stops_early: bool) -> None:
+    def _keep(self, new: Trees, used: npt.NDArray[np.int64], rounds: Rounds) -> None:
         """Add the new trees, up to the best round if it was looked for."""
-        new = Trees.from_core(arrays["trees"])
-        gains = arrays["gains"]
-        if stops_early:
+        if self.plan_.early_stopping:
             new = new.first(rounds.best_round)
-            gains = gains[: new.n_nodes]
         first = 1 if len(self.trees_) else 0  # the start of the first fit is kept
         train = np.array(rounds.train[first:])
         validation = np.array(rounds.validation[first:])
@@ -360,13 +372,12 @@ class Boosting(TreesEstimator):
             validation = joined_scores(self.validation_score_[:end], validation, end)
         self.train_score_, self.validation_score_ = train, validation
         self.trees_ = self.trees_.followed_by(new)
-        self._gains = np.concatenate([self._gains, gains])
         if not self.reuse_splits:  # nor the splits of rounds that were dropped
             roots = new.node_starts[:-1]
             cuts = (new.feature[roots] >= 0) & np.isfinite(new.threshold[roots])
             n_used = np.count_nonzero(cuts)
             n_kept = len(self._used_splits) + int(n_used)
-            self._used_splits = arrays["used_splits"][:n_kept]
+            self._used_splits = used[:n_kept]
         self.n_iter_ = len(self.trees_)
 
     # --- scores -------------------------------------------------------------
@@ -390,10 +401,7 @@ class Boosting(TreesEstimator):
     def feature_importances_(self) -> FloatArray:
         """Total gain of the splits of each feature, normalised to sum to one."""
         check_is_fitted(self, "trees_")
-        inner = self.trees_.inner
-        gains: FloatArray = np.zeros(self.n_features_in_)
-        np.add.at(gains, self.trees_.feature[inner], self._gains[inner])
-        return gains / gains.sum() if gains.sum() > 0 else gains
+        return self.trees_.feature_importances(self.n_features_in_)
 
     @property
     def split_counts_(self) -> npt.NDArray[np.intp]:
@@ -413,16 +421,3 @@ def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> Float
     if len(before) == 0:
         before = np.full(n_before, np.nan)
     return np.concatenate([before, after])
-
-
-def no_trees(n_outputs: int) -> Trees:
-    """Return Trees that holds none."""
-    start = np.zeros(1, dtype=np.int64)
-    return Trees(
-        nodes=np.empty(0, dtype=NODE),
-        missing_left=np.empty(0, dtype=np.uint8),
-        weight=np.empty(0, dtype=np.float32),
-        leaf_values=np.empty((0, n_outputs), dtype=np.float32),
-        node_starts=start,
-        leaf_starts=start,
-    )

@@ -98,6 +98,7 @@ def make_plan(
     n_rows: int,
     n_features: int,
     n_classes: int,
+    n_outputs: int,
     early_stopping: bool,
 ) -> BoostingPlan:
     """Resolve every "auto" among the parameters of an estimator.
@@ -109,6 +110,8 @@ def make_plan(
     n_rows : int
         Number of training rows.
     n_features, n_classes : int
+    n_outputs : int
+        Scores of each row.
     early_stopping : bool
         Whether the fit stops early, which decides about the training rows.
     """
@@ -120,7 +123,6 @@ def make_plan(
     max_features = parameters["max_features"]
     if max_features == "auto":
         drawn = min(1.0, parameters["top_rate"] + parameters["other_rate"])
-        n_outputs = 1 if n_classes == 2 else n_classes
         n_numbers = (drawn if sampling else 1.0) * n_rows * n_outputs
         max_features = auto_features(n_rows, n_features, n_numbers)
     return BoostingPlan(

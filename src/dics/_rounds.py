@@ -9,32 +9,19 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from dics._objective import LogLoss
 from dics._progress import Progress
 from dics._validation import Array, FloatArray
-
-
-def probabilities(scores: npt.NDArray[Any]) -> FloatArray:
-    """Turn scores (or a single column of margins) into class probabilities."""
-    wide: FloatArray = scores.astype(np.float64)
-    if wide.shape[1] == 1:
-        wide = np.column_stack([-wide[:, 0] / 2, wide[:, 0] / 2])
-    wide -= wide.max(axis=1, keepdims=True)
-    np.exp(wide, out=wide)
-    wide /= wide.sum(axis=1, keepdims=True)
-    return wide
-
-
-def as_decision(scores: npt.NDArray[np.float32]) -> FloatArray:
-    """Scores as scikit-learn gives them: one column of margins is a vector."""
-    wide: FloatArray = scores.astype(np.float64)
-    return wide[:, 0] if wide.shape[1] == 1 else wide
 
 
 class CurrentModel(ClassifierMixin, BaseEstimator):
     """The model as it is during a fit, for a scorer: it knows the rows it is asked."""
 
-    def __init__(self, classes: Array, scores: npt.NDArray[np.float32]) -> None:
+    def __init__(
+        self, classes: Array, objective: LogLoss, scores: npt.NDArray[np.float32]
+    ) -> None:
         self.classes = classes
+        self.objective = objective
         self.scores = scores  # the core adds to them in place
 
     @property
@@ -50,10 +37,10 @@ class CurrentModel(ClassifierMixin, BaseEstimator):
         return self.scores
 
     def decision_function(self, X: Any) -> FloatArray:
-        return as_decision(self._scores_of(X))
+        return self.objective.decision(self._scores_of(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        return probabilities(self._scores_of(X))
+        return self.objective.probabilities(self._scores_of(X))
 
     def predict(self, X: Any) -> Array:
         predicted: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]

@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
 from dics._boosting_base import Boosting
-from dics._boosting_rows import CodedRows, Parts, Validation
+from dics._boosting_rows import CodedRows, Validation
 from dics._classifier import TreesClassifierMixin
-from dics._rounds import CurrentModel, as_decision, probabilities
+from dics._objective import LogLoss
+from dics._rounds import CurrentModel
 from dics._validation import (
     Array,
     FloatArray,
@@ -23,9 +24,6 @@ from dics._validation import (
     combine_weights,
 )
 from dics.candidates import BaseCandidates, CentroidCandidates, TrainingData
-
-# Probability that a class without any weight begins with.
-LEAST_PRIOR = 1e-9
 
 
 class FastCGBMClassifier(TreesClassifierMixin, Boosting):
@@ -288,36 +286,24 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
             weights = of_classes[labels]
         return Validation(X_val, labels, weights)
 
-    def _start_scores(
-        self, data: TrainingData, parts: Parts
-    ) -> npt.NDArray[np.float32]:
-        """F_0: the logarithms of the class shares, or their margin for two classes."""
-        assert data.labels is not None
-        shares = np.bincount(data.labels, parts.weights, minlength=data.n_classes)
-        logs = np.log(np.maximum(shares / shares.sum(), LEAST_PRIOR))
-        start = logs[1:] - logs[:1] if len(logs) == 2 else logs
-        return np.asarray(start, dtype=np.float32)
+    def _objective(self, n_classes: int) -> LogLoss:
+        return LogLoss.of(n_classes)
 
     def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
         scores = watched.scores[:, : len(self._start)]
-        return CurrentModel(self.classes_, scores), self.classes_[watched.labels]
+        objective = LogLoss.of(self.n_classes_)
+        model = CurrentModel(self.classes_, objective, scores)
+        return model, self.classes_[watched.labels]
 
     # --- predict ------------------------------------------------------------
 
     def _class_probabilities(self, X: Any) -> FloatArray:
-        return self._probabilities(self._scores(X))
+        scores = self._scores(X)  # refuses if the model isn't fitted
+        return LogLoss.of(self.n_classes_).probabilities(scores)
 
     def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
-        return self._best_classes(self._scores(X))
-
-    def _probabilities(self, scores: npt.NDArray[np.float32]) -> FloatArray:
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
-        return probabilities(scores)
-
-    def _best_classes(self, scores: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
-        two = scores.shape[1] == 1 and len(self.classes_) == 2
-        return (scores[:, 0] > 0).astype(np.intp) if two else scores.argmax(axis=1)
+        scores = self._scores(X)
+        return LogLoss.of(self.n_classes_).most_probable(scores)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Compute the score of each class, whose softmax is `predict_proba`.
@@ -331,7 +317,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
             For two classes, how far the second is ahead of the first.
         """
-        return as_decision(self._scores(X))
+        scores = self._scores(X)
+        return LogLoss.of(self.n_classes_).decision(scores)
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """Yield what `decision_function` is after each round.
@@ -345,7 +332,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
         """
         for scores in self._staged_scores(X):
-            yield as_decision(scores)
+            yield LogLoss.of(self.n_classes_).decision(scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         """Yield what `predict_proba` is after each round.
@@ -359,7 +346,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         p : ndarray of shape (n_samples, n_classes)
         """
         for scores in self._staged_scores(X):
-            yield self._probabilities(scores)
+            yield LogLoss.of(self.n_classes_).probabilities(scores)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield what `predict` is after each round.
@@ -373,4 +360,4 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         y : ndarray of shape (n_samples,)
         """
         for scores in self._staged_scores(X):
-            yield self.classes_[self._best_classes(scores)]
+            yield self.classes_[LogLoss.of(self.n_classes_).most_probable(scores)]

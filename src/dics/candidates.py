@@ -25,6 +25,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
+from dics._settings import make_settings
 from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
@@ -438,10 +439,8 @@ class CentroidCandidates(BaseCandidates):
         labels, n_classes = data.labels, data.n_classes
         if labels is not None and n_classes > MAX_CLASS_MEANS:
             labels, n_classes = commonest(labels, n_classes), MAX_CLASS_MEANS
-        return _core.cluster(
-            data.X,
-            data.weights,
-            labels,
+        settings = make_settings(
+            _core.ClusterSettings,
             n_clusters=min(n_clusters, n_rows) if self.centroids != "class" else 0,
             n_classes=n_classes if self.centroids != "kmeans" else 0,
             batch_size=min(self.batch_size, n_rows),
@@ -452,8 +451,8 @@ class CentroidCandidates(BaseCandidates):
             ),
             standardize=self.scale,
             seed=data.seed,
-            n_threads=data.n_threads,
         )
+        return _core.cluster(data.X, data.weights, labels, settings, data.n_threads)
 
 
 class QuantileCandidates(BaseCandidates):

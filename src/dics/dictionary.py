@@ -12,7 +12,7 @@ from dics import _core
 from dics._validation import Array
 
 # uint8 codes: 254 thresholds make 255 codes, and NaN has one more.
-MAX_THRESHOLDS = 254
+MAX_THRESHOLDS: int = _core.MAX_THRESHOLDS
 
 
 class Dictionary(NamedTuple):
@@ -80,15 +80,6 @@ def select(dictionary: Dictionary, order: npt.NDArray[np.int32]) -> Dictionary:
     shift = np.repeat(dictionary.offsets[order] - offsets[:-1], sizes)
     values = dictionary.values[np.arange(offsets[-1]) + shift]
     return Dictionary(values, offsets)
-
-
-def code_width(n_features: int) -> int:
-    """Features whose codes stand side by side: a multiple of four, at most 64.
-
-    At least four blocks where there are features enough, for the threads to share.
-    """
-    n_blocks = max(-(-n_features // 64), min(4, -(-n_features // 4)))
-    return -(-n_features // (4 * n_blocks)) * 4
 
 
 def encode(

@@ -19,6 +19,7 @@ from dics import _core
 from dics._base import NO_LIMIT, ImpurityTreesEstimator, as_feature_count
 from dics._classifier import TreesClassifierMixin
 from dics._progress import Progress
+from dics._settings import make_settings
 from dics._validation import MAX_COUNT, FloatArray, split_counts
 from dics.candidates import (
     BaseCandidates,
@@ -26,7 +27,7 @@ from dics.candidates import (
     TrainingData,
     fit_candidates,
 )
-from dics.dictionary import code_width, encode, select
+from dics.dictionary import encode, select
 from dics.tree import CGTree, CGTreeClassifier
 from dics.trees import Trees
 
@@ -133,20 +134,36 @@ class CGForest(ImpurityTreesEstimator):
     def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
         assert data.labels is not None
         dictionary = self.candidates_._dictionary
-        n_rows, n_features = data.X.shape
+        n_features = data.X.shape[1]
         max_features = as_feature_count(self.max_features, n_features)
-        sampling = self.feature_sampling if max_features < n_features else "none"
+        kinds = _core.FeatureSampling
+        sampling = kinds.none
+        if max_features < n_features:
+            sampling = getattr(kinds, self.feature_sampling)
         order: npt.NDArray[np.int32] | None = None
-        if sampling == "node":
+        if sampling == kinds.node:
             order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
             n_features = len(order)
-        width = forest_code_width(sampling, n_features)
+        width = _core.forest_code_width(sampling, n_features)
         codes = encode(data.X, dictionary, width, data.n_threads, order)
         if order is not None:
             dictionary = select(dictionary, order)
         counts = split_counts(None if n_draws else data.weights)
         n_trees = self.n_estimators - first_tree
-        k = self.max_candidates
+        settings = make_settings(
+            _core.ForestSettings,
+            tree=self._grow_settings(
+                data, max_candidates=min(self.max_candidates or 0, NO_LIMIT)
+            ),
+            first_tree=first_tree,
+            n_trees=n_trees,
+            sampling=sampling,
+            max_features=max_features,
+            n_draws=n_draws,
+            balance_each_tree=(
+                self.bootstrap and self.class_weight == "balanced_subsample"
+            ),
+        )
         progress = Progress(
             type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
         )
@@ -160,22 +177,11 @@ class CGForest(ImpurityTreesEstimator):
                 counts=counts.narrow,
                 wide_counts=counts.wide,
                 weights=data.weights,
-                n_classes=data.n_classes,
-                **self._limits(n_rows),
-                max_candidates=0 if k is None else min(k, NO_LIMIT),
-                seed=data.seed,
-                first_tree=first_tree,
-                n_trees=n_trees,
-                sampling=sampling,
-                max_features=max_features,
-                n_draws=n_draws,
-                balance_each_tree=(
-                    self.bootstrap and self.class_weight == "balanced_subsample"
-                ),
+                settings=settings,
                 progress=progress.update if self.verbose else None,
                 n_threads=data.n_threads,
             )
-        trees = Trees.from_core(arrays)
+        trees = Trees.from_core(arrays, self.criterion)
         if order is not None:
             trees.feature[trees.inner] = order[trees.feature[trees.inner]]
         return trees
@@ -252,9 +258,7 @@ class CGForest(ImpurityTreesEstimator):
         check_is_fitted(self, "trees_")
         total: FloatArray = np.zeros(self.n_features_in_)
         for t in range(len(self.trees_)):
-            total += self.trees_[t].feature_importances(
-                self.n_features_in_, self.criterion
-            )
+            total += self.trees_[t].feature_importances(self.n_features_in_)
         return total / total.sum() if total.sum() > 0 else total
 
 
@@ -493,16 +497,3 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
         return self.trees_.shares(
             X, hard=self.voting == "hard", n_threads=self._n_threads()
         )
-
-
-def forest_code_width(sampling: str, n_features: int) -> int:
-    """Features whose codes stand side by side, as the draw of features wants them.
-
-    Columns are copied out, one at a time; rows are walked over, in whole cache lines if
-    they are long; or (all features) blocks are, as for one tree.
-    """
-    if sampling == "tree":
-        return 1
-    if sampling == "node":
-        return max(1, n_features if n_features <= 128 else -(-n_features // 64) * 64)
-    return code_width(n_features)

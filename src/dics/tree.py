@@ -21,7 +21,7 @@ from dics.candidates import (
     fill_rows,
     fit_candidates,
 )
-from dics.dictionary import MAX_THRESHOLDS, Dictionary, code_width, encode
+from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode
 from dics.trees import Trees
 
 # Candidates per feature from which codes are worth making. MNIST, depth 8, from codes
@@ -55,10 +55,20 @@ class CGTree(ImpurityTreesEstimator):
         coded = whole or (
             self.reuse_splits and k is not None and k >= CODED_SHARE * n_features
         )
-        width = code_width(n_features)
+        width = _core.code_width(n_features)
         codes = encode(data.X, dictionary, width, data.n_threads) if coded else None
         counts = split_counts(data.weights)
-        n_rows = len(data.X)
+        settings = self._grow_settings(
+            data,
+            max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
+            renew_thresholds=whole
+            and (
+                dictionary.renewable
+                if self.renew_thresholds == "auto"
+                else bool(self.renew_thresholds)
+            ),
+            renew_rows=fill_rows(n_features, MAX_THRESHOLDS),
+        )
         arrays = _core.grow_tree(
             data.X,
             codes=codes,
@@ -69,21 +79,10 @@ class CGTree(ImpurityTreesEstimator):
             counts=counts.narrow,
             wide_counts=counts.wide,
             weights=data.weights,
-            n_classes=data.n_classes,
-            **self._limits(n_rows),
-            max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
-            reuse_splits=self.reuse_splits,
-            renew_thresholds=whole
-            and (
-                dictionary.renewable
-                if self.renew_thresholds == "auto"
-                else bool(self.renew_thresholds)
-            ),
-            renew_rows=fill_rows(n_features, MAX_THRESHOLDS),
-            seed=data.seed,
+            settings=settings,
             n_threads=data.n_threads,
         )
-        return Trees.from_core(arrays)
+        return Trees.from_core(arrays, self.criterion)
 
     def apply(self, X: Any) -> npt.NDArray[np.int64]:
         """Find the leaf of each row.
@@ -127,7 +126,7 @@ class CGTree(ImpurityTreesEstimator):
     def feature_importances_(self) -> FloatArray:
         """Total decrease of impurity by each feature, normalised to sum to one."""
         check_is_fitted(self, "trees_")
-        return self.trees_.feature_importances(self.n_features_in_, self.criterion)
+        return self.trees_.feature_importances(self.n_features_in_)
 
 
 class CGTreeClassifier(TreesClassifierMixin, CGTree):

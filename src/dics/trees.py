@@ -16,7 +16,7 @@ from dics._validation import Array, FloatArray
 NODE = np.dtype(
     [("feature", "<i4"), ("threshold", "<f4"), ("left", "<i4"), ("n_samples", "<i4")]
 )
-OF_NODES = ("nodes", "missing_left", "weight")
+OF_NODES = ("nodes", "missing_left", "weight", "impurity", "gain")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,10 @@ class Trees:
         Whether NaN goes left.
     weight : float32 array
         Weight of the training rows in the node, in units of the mean weight of a row.
+    impurity : float32 array
+        Impurity of the training rows in the node, by `criterion`. Of boosting: empty.
+    gain : float64 array
+        Of boosting: what the split of the node gained. Empty otherwise.
     leaf_values : float32 array of shape (n_mixed_leaves, n_classes)
         Share of each class in each leaf of several classes. Of boosting: what each leaf
         adds to the scores.
@@ -44,20 +48,40 @@ class Trees:
         Where the nodes of each tree begin.
     leaf_starts : int64 array of shape (n_trees + 1,)
         Where its rows of `leaf_values` begin.
+    criterion : str
+        What `impurity` is; empty for boosting.
     """
 
     nodes: Array
     missing_left: npt.NDArray[np.uint8]
     weight: npt.NDArray[np.float32]
+    impurity: npt.NDArray[np.float32]
+    gain: FloatArray
     leaf_values: npt.NDArray[np.float32]
     node_starts: npt.NDArray[np.int64]
     leaf_starts: npt.NDArray[np.int64]
+    criterion: str = ""
 
     @classmethod
-    def from_core(cls, arrays: dict[str, Any]) -> Trees:
+    def from_core(cls, arrays: dict[str, Any], criterion: str = "") -> Trees:
         """Take what the core returns."""
         nodes = arrays["nodes"].view(NODE)[:, 0]
-        return cls(**{**arrays, "nodes": nodes})
+        return cls(**{**arrays, "nodes": nodes}, criterion=criterion)
+
+    @classmethod
+    def none(cls, n_outputs: int) -> Trees:
+        """Return an object without any tree, for boosting to add to."""
+        start = np.zeros(1, dtype=np.int64)
+        return cls(
+            nodes=np.empty(0, dtype=NODE),
+            missing_left=np.empty(0, dtype=np.uint8),
+            weight=np.empty(0, dtype=np.float32),
+            impurity=np.empty(0, dtype=np.float32),
+            gain=np.empty(0, dtype=np.float64),
+            leaf_values=np.empty((0, n_outputs), dtype=np.float32),
+            node_starts=start,
+            leaf_starts=start,
+        )
 
     @property
     def feature(self) -> npt.NDArray[np.int32]:
@@ -99,6 +123,7 @@ class Trees:
             leaf_values=self.leaf_values[leaves],
             node_starts=np.array([0, last - first]),
             leaf_starts=np.array([0, leaves.stop - leaves.start]),
+            criterion=self.criterion,
         )
 
     def first(self, n_trees: int) -> Trees:
@@ -109,6 +134,7 @@ class Trees:
             leaf_values=self.leaf_values[:n_leaves],
             node_starts=self.node_starts[: n_trees + 1],
             leaf_starts=self.leaf_starts[: n_trees + 1],
+            criterion=self.criterion,
         )
 
     def followed_by(self, other: Trees) -> Trees:
@@ -122,7 +148,7 @@ class Trees:
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in (*OF_NODES, "leaf_values")
         }
-        return Trees(**joined, **per_tree)
+        return Trees(**joined, **per_tree, criterion=self.criterion)
 
     @property
     def n_nodes(self) -> int:
@@ -232,23 +258,16 @@ class Trees:
             )
         return values
 
-    def node_impurities(self, criterion: str) -> FloatArray:
-        """Gini index or entropy (in bits) of every node."""
-        values = self.node_values()
-        if criterion == "gini":
-            impurities: FloatArray = 1.0 - (values**2).sum(axis=1)
-        else:
-            logs = np.log2(values, out=np.zeros_like(values), where=values > 0)
-            impurities = -(values * logs).sum(axis=1)
-        return np.maximum(impurities, 0.0)
-
-    def feature_importances(self, n_features: int, criterion: str) -> FloatArray:
-        """Total decrease of impurity by each feature, normalised to sum to one."""
-        mass = self.weight * self.node_impurities(criterion)
+    def feature_importances(self, n_features: int) -> FloatArray:
+        """Total gain, or decrease of impurity, by each feature; the sum is one."""
         node, left = self.inner, self.left[self.inner]
-        decrease = np.maximum(mass[node] - mass[left] - mass[left + 1], 0.0)
+        if len(self.gain):
+            gain = self.gain[node]
+        else:
+            mass = self.weight.astype(np.float64) * self.impurity
+            gain = np.maximum(mass[node] - mass[left] - mass[left + 1], 0.0)
         total: FloatArray = np.zeros(n_features)
-        np.add.at(total, self.feature[node], decrease)
+        np.add.at(total, self.feature[node], gain)
         return total / total.sum() if total.sum() > 0 else total
 
     def decision_path(self, leaves: npt.NDArray[np.int64]) -> scipy.sparse.csr_matrix:

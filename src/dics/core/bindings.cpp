@@ -4,6 +4,7 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "grow/forest.hpp"
 #include "grow/grow.hpp"
 #include "kernels/kernels.hpp"
+#include "objective/objective.hpp"
 #include "predict/predict.hpp"
 
 namespace nb = nanobind;
@@ -116,15 +118,11 @@ nb::tuple centroid_arrays(Centroids&& c, std::size_t n_features) {
 }
 
 nb::dict cluster_array(const AnyArray& X, const Optional<double>& weights,
-                       const Optional<std::uint32_t>& labels, int n_clusters,
-                       int n_classes, int batch_size, int n_steps,
-                       std::int64_t moment_rows, std::int64_t measure_rows,
-                       bool standardize, std::uint64_t seed, int n_threads) {
+                       const Optional<std::uint32_t>& labels,
+                       const ClusterSettings& settings, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
-    if (n_classes > 0 && !labels)
+    if (settings.n_classes > 0 && !labels)
         throw nb::value_error("class means need labels");
-    const ClusterSettings settings{n_clusters,  n_classes,    batch_size,  n_steps,
-                                   moment_rows, measure_rows, standardize, seed};
     Clusters c = with_team(n_threads, [&](Team& team) {
         return cluster(matrix, data_or_null(weights), data_or_null(labels), settings,
                        team);
@@ -198,99 +196,73 @@ nb::object node_array(std::vector<Node>&& nodes) {
         nb::ndarray<nb::numpy, std::int32_t>(owned->data(), {owned->size(), 4}, owner));
 }
 
-nb::dict tree_dict(TreeArrays&& tree, int n_classes,
-                   std::vector<std::int64_t> node_starts,
-                   std::vector<std::int64_t> leaf_starts) {
-    const auto k = static_cast<std::size_t>(n_classes);
-    const std::size_t n_rows = tree.leaf_values.size() / k;
+nb::dict forest_dict(ForestArrays&& forest, int width) {
+    const auto k = static_cast<std::size_t>(width);
+    TreeArrays& trees = forest.trees;
+    const std::size_t n_rows = trees.leaf_values.size() / k;
     nb::dict result;
-    result["nodes"] = node_array(std::move(tree.nodes));
-    result["missing_left"] = to_array(std::move(tree.missing_left));
-    result["weight"] = to_array(std::move(tree.weight));
-    result["leaf_values"] = to_array(std::move(tree.leaf_values), {n_rows, k});
-    result["node_starts"] = to_array(std::move(node_starts));
-    result["leaf_starts"] = to_array(std::move(leaf_starts));
+    result["nodes"] = node_array(std::move(trees.nodes));
+    result["missing_left"] = to_array(std::move(trees.missing_left));
+    result["weight"] = to_array(std::move(trees.weight));
+    result["impurity"] = to_array(std::move(trees.impurity));
+    result["gain"] = to_array(std::move(trees.gain));
+    result["leaf_values"] = to_array(std::move(trees.leaf_values), {n_rows, k});
+    result["node_starts"] = to_array(std::move(forest.node_starts));
+    result["leaf_starts"] = to_array(std::move(forest.leaf_starts));
     return result;
 }
 
+// Calls grow(sample) with the rows as the weights allow: whole ones or fixed point.
+template <class Grow>
+auto with_sample(const Array<std::uint32_t>& labels,
+                 const Optional<std::uint32_t>& counts,
+                 const Optional<std::uint64_t>& wide_counts,
+                 const Optional<double>& weights, Grow grow) {
+    const auto n = static_cast<std::int64_t>(labels.shape(0));
+    if (wide_counts) {
+        return grow(Sample<std::uint64_t>{labels.data(), wide_counts->data(),
+                                          data_or_null(weights), n});
+    }
+    return grow(Sample<std::uint32_t>{labels.data(), data_or_null(counts),
+                                      data_or_null(weights), n});
+}
+
 // From `codes` in blocks of `code_width` features, or (null) straight from X.
-nb::dict grow_tree(
-    const AnyArray& X, const Optional<std::uint8_t>& codes, int code_width,
-    const Array<float>& values, const Array<std::int64_t>& offsets,
-    const Array<std::uint32_t>& labels, const Optional<std::uint32_t>& counts,
-    const Optional<std::uint64_t>& wide_counts, const Optional<double>& weights,
-    int n_classes, bool entropy, std::int64_t max_depth, std::int64_t min_samples_split,
-    std::int64_t min_samples_leaf, double min_weight_fraction_leaf,
-    double min_impurity_decrease, std::int64_t max_candidates, bool reuse_splits,
-    bool renew_thresholds, std::int64_t renew_rows, std::uint64_t seed, int n_threads) {
+nb::dict grow_tree(const AnyArray& X, const Optional<std::uint8_t>& codes,
+                   int code_width, const Array<float>& values,
+                   const Array<std::int64_t>& offsets,
+                   const Array<std::uint32_t>& labels,
+                   const Optional<std::uint32_t>& counts,
+                   const Optional<std::uint64_t>& wide_counts,
+                   const Optional<double>& weights, const GrowSettings& settings,
+                   int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
-    const GrowSettings settings{entropy ? Criterion::entropy : Criterion::gini,
-                                n_classes,
-                                {max_depth, min_samples_split, min_samples_leaf,
-                                 NodeLimits{}.max_leaf_nodes, reuse_splits},
-                                min_weight_fraction_leaf,
-                                min_impurity_decrease,
-                                max_candidates,
-                                renew_thresholds,
-                                renew_rows,
-                                seed};
     const auto n = static_cast<std::int64_t>(labels.shape(0));
     const Codes coded{data_or_null(codes), n, dictionary.n_features, code_width};
     const AnyMatrix matrix = as_matrix(X);
     check_features(matrix, dictionary);
-    auto grow = [&](const auto& sample, Team& team) {
-        return codes
-                   ? grow_from_codes(matrix, coded, dictionary, sample, settings, team)
-                   : grow_from_values(matrix, dictionary, sample, settings, team);
-    };
-    TreeArrays tree = with_team(n_threads, [&](Team& team) {
-        if (wide_counts) {
-            const Sample<std::uint64_t> sample{labels.data(), wide_counts->data(),
-                                               data_or_null(weights), n};
-            return grow(sample, team);
-        }
-        const Sample<std::uint32_t> sample{labels.data(), data_or_null(counts),
-                                           data_or_null(weights), n};
-        return grow(sample, team);
+    ForestArrays forest;
+    forest.trees = with_team(n_threads, [&](Team& team) {
+        return with_sample(labels, counts, wide_counts, weights,
+                           [&](const auto& sample) {
+                               return codes ? grow_from_codes(matrix, coded, dictionary,
+                                                              sample, settings, team)
+                                            : grow_from_values(matrix, dictionary,
+                                                               sample, settings, team);
+                           });
     });
-    const auto n_nodes = static_cast<std::int64_t>(tree.nodes.size());
-    const auto n_values = static_cast<std::int64_t>(tree.leaf_values.size());
-    return tree_dict(std::move(tree), n_classes, {0, n_nodes},
-                     {0, n_values / n_classes});
+    forest.end_tree(settings.n_classes);
+    return forest_dict(std::move(forest), settings.n_classes);
 }
 
-FeatureSampling as_sampling(const std::string& name) {
-    if (name == "tree")
-        return FeatureSampling::tree;
-    return name == "node" ? FeatureSampling::node : FeatureSampling::none;
-}
-
-// `progress` (or None) is told the number of trees done, a few times a second.
+// `progress` (or None) is called with the number of trees done, a few times a second.
 nb::dict grow_forest_array(
     const Array<std::uint8_t>& codes, int code_width, const Array<float>& values,
     const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
-    const Optional<double>& weights, int n_classes, bool entropy,
-    std::int64_t max_depth, std::int64_t min_samples_split,
-    std::int64_t min_samples_leaf, double min_weight_fraction_leaf,
-    double min_impurity_decrease, std::int64_t max_candidates, std::uint64_t seed,
-    std::int64_t first_tree, std::int64_t n_trees, const std::string& sampling,
-    std::int64_t max_features, std::int64_t n_draws, bool balance_each_tree,
+    const Optional<double>& weights, const ForestSettings& settings,
     const std::optional<std::function<void(std::int64_t)>>& progress, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
-    const GrowSettings tree{entropy ? Criterion::entropy : Criterion::gini,
-                            n_classes,
-                            {max_depth, min_samples_split, min_samples_leaf,
-                             NodeLimits{}.max_leaf_nodes, true},
-                            min_weight_fraction_leaf,
-                            min_impurity_decrease,
-                            max_candidates,
-                            false,
-                            0,
-                            seed};
-    const ForestSettings settings{
-        tree,         first_tree, n_trees,          as_sampling(sampling),
-        max_features, n_draws,    balance_each_tree};
     const auto n = static_cast<std::int64_t>(labels.shape(0));
     const Codes coded{codes.data(), n, dictionary.n_features, code_width};
     if (static_cast<std::int64_t>(codes.shape(0)) !=
@@ -308,24 +280,13 @@ nb::dict grow_forest_array(
     ForestArrays forest = with_team(
         n_threads,
         [&](Team& team) {
-            if (wide_counts) {
-                const Sample<std::uint64_t> sample{labels.data(), wide_counts->data(),
-                                                   data_or_null(weights), n};
-                return grow_forest(coded, dictionary, sample, settings, team, done);
-            }
-            const Sample<std::uint32_t> sample{labels.data(), data_or_null(counts),
-                                               data_or_null(weights), n};
-            return grow_forest(coded, dictionary, sample, settings, team, done);
+            return with_sample(
+                labels, counts, wide_counts, weights, [&](const auto& sample) {
+                    return grow_forest(coded, dictionary, sample, settings, team, done);
+                });
         },
         poll);
-    return tree_dict(std::move(forest.trees), n_classes, std::move(forest.node_starts),
-                     std::move(forest.leaf_starts));
-}
-
-RowSampling as_row_sampling(const std::string& name) {
-    if (name == "goss")
-        return RowSampling::goss;
-    return name == "mvs" ? RowSampling::mvs : RowSampling::none;
+    return forest_dict(std::move(forest), settings.tree.n_classes);
 }
 
 BoostRows as_boost_rows(const Array<std::uint8_t>& codes, std::int64_t n_features,
@@ -344,57 +305,35 @@ BoostRows as_boost_rows(const Array<std::uint8_t>& codes, std::int64_t n_feature
 
 // Scores are updated in place. `after_round(loss, validation loss)` returns True to
 // end.
-nb::dict boost_arrays(
-    const Array<float>& values, const Array<std::int64_t>& offsets,
-    const Array<std::uint8_t>& codes, const Array<std::uint32_t>& labels,
-    const Optional<float>& weights, OutputTable<float> scores,
-    const Array<std::uint8_t>& validation_codes,
+nb::tuple boost_arrays(
+    const Objective& objective, const Array<float>& values,
+    const Array<std::int64_t>& offsets, const Array<std::uint8_t>& codes,
+    const Array<std::uint32_t>& labels, const Optional<float>& weights,
+    OutputTable<float> scores, const Array<std::uint8_t>& validation_codes,
     const Array<std::uint32_t>& validation_labels,
     const Optional<float>& validation_weights, OutputTable<float> validation_scores,
-    const Array<std::int64_t>& used_splits, int n_classes, double learning_rate,
-    std::int64_t max_depth, std::int64_t max_leaf_nodes, std::int64_t max_features,
-    std::int64_t max_candidates, bool reuse_splits, const std::string& sampling,
-    double top_rate, double other_rate, bool leaves_of_sample, double l2,
-    double min_gain, std::int64_t min_samples_leaf, std::uint64_t seed,
-    std::int64_t first_round, std::int64_t n_rounds,
+    const Array<std::int64_t>& used_splits, const BoostSettings& settings,
     const std::function<bool(double, double)>& after_round, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
-    const Outputs outputs(n_classes);
+    const Outputs outputs(objective.n_outputs());
     const std::int64_t n_features = dictionary.n_features;
     const BoostRows training =
         as_boost_rows(codes, n_features, labels, weights, scores, outputs);
     const BoostRows validation =
         as_boost_rows(validation_codes, n_features, validation_labels,
                       validation_weights, validation_scores, outputs);
-    const BoostSettings settings{
-        n_classes,
-        learning_rate,
-        {max_depth, 0, min_samples_leaf, max_leaf_nodes, reuse_splits},
-        max_features,
-        max_candidates,
-        {as_row_sampling(sampling), top_rate, other_rate},
-        leaves_of_sample,
-        l2,
-        min_gain,
-        seed,
-        first_round,
-        n_rounds};
     std::vector<std::int64_t> used(used_splits.data(),
                                    used_splits.data() + used_splits.shape(0));
-    auto tell = [&](double loss, double validation_loss) {
+    auto report = [&](double loss, double validation_loss) {
         nb::gil_scoped_acquire gil;
         return after_round(loss, validation_loss);
     };
-    BoostedTrees boosted = with_team(n_threads, [&](Team& team) {
-        return boost(dictionary, training, validation, settings, used, tell, team);
+    ForestArrays boosted = with_team(n_threads, [&](Team& team) {
+        return boost(dictionary, training, validation, objective, settings, used,
+                     report, team);
     });
-    nb::dict result;
-    result["trees"] =
-        tree_dict(std::move(boosted.trees), outputs.n, std::move(boosted.node_starts),
-                  std::move(boosted.leaf_starts));
-    result["gains"] = to_array(std::move(boosted.gains));
-    result["used_splits"] = to_array(std::move(used));
-    return result;
+    return nb::make_tuple(forest_dict(std::move(boosted), outputs.n),
+                          to_array(std::move(used)));
 }
 
 // Writes how often a tree drew each row.
@@ -472,13 +411,94 @@ void add_scores_array(const AnyArray& X, const Table<std::int32_t>& nodes,
     });
 }
 
+std::unique_ptr<Objective> log_loss(int n_classes) {
+    return n_classes == 2 ? two_class_log_loss() : many_class_log_loss(n_classes);
+}
+
+// Settings are objects with named fields, 0 or off unless they are set.
+void bind_settings(nb::module_& m) {
+    nb::enum_<Criterion>(m, "Criterion")
+        .value("gini", Criterion::gini)
+        .value("entropy", Criterion::entropy);
+    nb::enum_<FeatureSampling>(m, "FeatureSampling")
+        .value("none", FeatureSampling::none)
+        .value("tree", FeatureSampling::tree)
+        .value("node", FeatureSampling::node);
+    nb::enum_<RowSampling>(m, "RowSampling")
+        .value("none", RowSampling::none)
+        .value("goss", RowSampling::goss)
+        .value("mvs", RowSampling::mvs);
+    nb::class_<NodeLimits>(m, "NodeLimits")
+        .def(nb::init<>())
+        .def_rw("max_depth", &NodeLimits::max_depth)
+        .def_rw("min_samples_split", &NodeLimits::min_samples_split)
+        .def_rw("min_samples_leaf", &NodeLimits::min_samples_leaf)
+        .def_rw("max_leaf_nodes", &NodeLimits::max_leaf_nodes)
+        .def_rw("reuse_splits", &NodeLimits::reuse_splits);
+    nb::class_<GrowSettings>(m, "GrowSettings")
+        .def(nb::init<>())
+        .def_rw("criterion", &GrowSettings::criterion)
+        .def_rw("n_classes", &GrowSettings::n_classes)
+        .def_rw("limits", &GrowSettings::limits)
+        .def_rw("min_weight_fraction_leaf", &GrowSettings::min_weight_fraction_leaf)
+        .def_rw("min_impurity_decrease", &GrowSettings::min_impurity_decrease)
+        .def_rw("max_candidates", &GrowSettings::max_candidates)
+        .def_rw("renew_thresholds", &GrowSettings::renew_thresholds)
+        .def_rw("renew_rows", &GrowSettings::renew_rows)
+        .def_rw("seed", &GrowSettings::seed);
+    nb::class_<ForestSettings>(m, "ForestSettings")
+        .def(nb::init<>())
+        .def_rw("tree", &ForestSettings::tree)
+        .def_rw("first_tree", &ForestSettings::first_tree)
+        .def_rw("n_trees", &ForestSettings::n_trees)
+        .def_rw("sampling", &ForestSettings::sampling)
+        .def_rw("max_features", &ForestSettings::max_features)
+        .def_rw("n_draws", &ForestSettings::n_draws)
+        .def_rw("balance_each_tree", &ForestSettings::balance_each_tree);
+    nb::class_<RowDraw>(m, "RowDraw")
+        .def(nb::init<>())
+        .def_rw("sampling", &RowDraw::sampling)
+        .def_rw("top_rate", &RowDraw::top_rate)
+        .def_rw("other_rate", &RowDraw::other_rate);
+    nb::class_<BoostSettings>(m, "BoostSettings")
+        .def(nb::init<>())
+        .def_rw("learning_rate", &BoostSettings::learning_rate)
+        .def_rw("limits", &BoostSettings::limits)
+        .def_rw("max_features", &BoostSettings::max_features)
+        .def_rw("max_candidates", &BoostSettings::max_candidates)
+        .def_rw("rows", &BoostSettings::rows)
+        .def_rw("leaves_of_sample", &BoostSettings::leaves_of_sample)
+        .def_rw("l2", &BoostSettings::l2)
+        .def_rw("min_gain", &BoostSettings::min_gain)
+        .def_rw("seed", &BoostSettings::seed)
+        .def_rw("first_round", &BoostSettings::first_round)
+        .def_rw("n_rounds", &BoostSettings::n_rounds);
+    nb::class_<ClusterSettings>(m, "ClusterSettings")
+        .def(nb::init<>())
+        .def_rw("n_clusters", &ClusterSettings::n_clusters)
+        .def_rw("n_classes", &ClusterSettings::n_classes)
+        .def_rw("batch_size", &ClusterSettings::batch_size)
+        .def_rw("n_steps", &ClusterSettings::n_steps)
+        .def_rw("moment_rows", &ClusterSettings::moment_rows)
+        .def_rw("measure_rows", &ClusterSettings::measure_rows)
+        .def_rw("standardize", &ClusterSettings::standardize)
+        .def_rw("seed", &ClusterSettings::seed);
+    nb::class_<Objective>(m, "Objective")
+        .def_prop_ro("n_outputs", &Objective::n_outputs)
+        .def_prop_ro(
+            "score_width",
+            [](const Objective& o) { return Outputs(o.n_outputs()).stride; },
+            "Numbers in a row of scores; those after the outputs are -inf.");
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled stages of dics. Private: use the estimators.";
+    bind_settings(m);
+    m.attr("MAX_THRESHOLDS") = kMaxThresholds;
     m.def("cluster", &cluster_array, "X"_a.noconvert(), "weights"_a.none(),
-          "labels"_a.none(), "n_clusters"_a, "n_classes"_a, "batch_size"_a, "n_steps"_a,
-          "moment_rows"_a, "measure_rows"_a, "standardize"_a, "seed"_a, "n_threads"_a,
+          "labels"_a.none(), "settings"_a, "n_threads"_a,
           "Means, spreads and distances of clusters and of classes.");
     m.def("make_thresholds", &make_thresholds_array, "X"_a.noconvert(),
           "weights"_a.none(), "boundaries"_a, "budget"_a, "least_even"_a, "n_rows"_a,
@@ -489,31 +509,26 @@ NB_MODULE(_core, m) {
     m.def("encode", &encode_array, "X"_a.noconvert(), "values"_a, "offsets"_a,
           "order"_a.none(), "width"_a, "codes"_a, "n_threads"_a,
           "Write the codes of X, in blocks of `width` features.");
+    m.def("code_width", &code_width, "n_features"_a,
+          "Features whose codes stand side by side for a tree.");
+    m.def("forest_code_width", &forest_code_width, "sampling"_a, "n_features"_a,
+          "Features whose codes stand side by side for a forest.");
     m.def("grow_tree", &grow_tree, "X"_a.noconvert(), "codes"_a.none(), "code_width"_a,
           "values"_a, "offsets"_a, "labels"_a, "counts"_a.none(),
-          "wide_counts"_a.none(), "weights"_a.none(), "n_classes"_a, "entropy"_a,
-          "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
-          "min_weight_fraction_leaf"_a, "min_impurity_decrease"_a, "max_candidates"_a,
-          "reuse_splits"_a, "renew_thresholds"_a, "renew_rows"_a, "seed"_a,
-          "n_threads"_a, "Grow one tree; returns its flat arrays.");
+          "wide_counts"_a.none(), "weights"_a.none(), "settings"_a, "n_threads"_a,
+          "Grow one tree; returns its flat arrays.");
     m.def("grow_forest", &grow_forest_array, "codes"_a, "code_width"_a, "values"_a,
           "offsets"_a, "labels"_a, "counts"_a.none(), "wide_counts"_a.none(),
-          "weights"_a.none(), "n_classes"_a, "entropy"_a, "max_depth"_a,
-          "min_samples_split"_a, "min_samples_leaf"_a, "min_weight_fraction_leaf"_a,
-          "min_impurity_decrease"_a, "max_candidates"_a, "seed"_a, "first_tree"_a,
-          "n_trees"_a, "sampling"_a, "max_features"_a, "n_draws"_a,
-          "balance_each_tree"_a, "progress"_a.none(), "n_threads"_a,
+          "weights"_a.none(), "settings"_a, "progress"_a.none(), "n_threads"_a,
           "Grow trees side by side; returns their flat arrays.");
-    m.def("boost", &boost_arrays, "values"_a, "offsets"_a, "codes"_a, "labels"_a,
-          "weights"_a.none(), "scores"_a.noconvert(), "validation_codes"_a,
+    m.def("log_loss", &log_loss, "n_classes"_a, "Log-loss of some classes.");
+    m.def("boost", &boost_arrays, "objective"_a, "values"_a, "offsets"_a, "codes"_a,
+          "labels"_a, "weights"_a.none(), "scores"_a.noconvert(), "validation_codes"_a,
           "validation_labels"_a, "validation_weights"_a.none(),
-          "validation_scores"_a.noconvert(), "used_splits"_a, "n_classes"_a,
-          "learning_rate"_a, "max_depth"_a, "max_leaf_nodes"_a, "max_features"_a,
-          "max_candidates"_a, "reuse_splits"_a, "sampling"_a, "top_rate"_a,
-          "other_rate"_a, "leaves_of_sample"_a, "l2"_a, "min_gain"_a,
-          "min_samples_leaf"_a, "seed"_a, "first_round"_a, "n_rounds"_a,
+          "validation_scores"_a.noconvert(), "used_splits"_a, "settings"_a,
           "after_round"_a, "n_threads"_a,
-          "Add rounds to a boosted model; returns their trees.");
+          "Add rounds to a boosted model; returns their trees and the splits that are "
+          "gone.");
     m.def("bootstrap", &bootstrap_array, "seed"_a, "tree"_a, "n_draws"_a,
           "cumulative"_a.none(), "counts"_a.noconvert(),
           "Write how often a tree of a forest drew each row.");

@@ -60,7 +60,7 @@ def _from_ours(tree: CGTreeClassifier) -> Nodes:
         trees.threshold.astype(np.float64),
         np.where(inner, trees.left, -1).astype(np.intp),
         np.where(inner, trees.left + 1, -1).astype(np.intp),
-        trees.node_impurities("gini"),
+        1.0 - (trees.node_values() ** 2).sum(axis=1),
         trees.weight.astype(np.float64),
         equal_goes_left=False,
     )

@@ -8,25 +8,24 @@
 #include "boost/row_draw.hpp"
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
-#include "kernels/boost_kernels.hpp"
+#include "objective/objective.hpp"
 #include "team.hpp"
 
 namespace dics {
 
 struct BoostSettings {
-    int n_classes;
-    double learning_rate;
-    NodeLimits limits;            // with reuse_splits false, the first split of a
-                                  // round is gone for good
-    std::int64_t max_features;    // drawn for each round
-    std::int64_t max_candidates;  // drawn for each round from those; 0: all
+    double learning_rate = 0.1;
+    // Without reuse_splits, the first split of a round is gone for good.
+    NodeLimits limits;
+    std::int64_t max_features = 0;    // drawn for each round
+    std::int64_t max_candidates = 0;  // drawn for each round from those; 0: all
     RowDraw rows;
-    bool leaves_of_sample;  // leaf values from the drawn rows alone
-    double l2;              // lambda
-    double min_gain;        // gamma
-    std::uint64_t seed;
-    std::int64_t first_round;
-    std::int64_t n_rounds;
+    bool leaves_of_sample = false;  // leaf values from the drawn rows alone
+    double l2 = 0;                  // lambda
+    double min_gain = 0;            // gamma
+    std::uint64_t seed = 0;
+    std::int64_t first_round = 0;
+    std::int64_t n_rounds = 0;
 };
 
 // Rows with codes, column by column: a round looks at some of the features, and its
@@ -39,21 +38,15 @@ struct BoostRows {
     float* scores;
 };
 
-struct BoostedTrees {
-    TreeArrays trees;
-    std::vector<float> gains;  // of each node's split
-    std::vector<std::int64_t> node_starts{0}, leaf_starts{0};
-};
-
-// Told the mean loss of the training and the validation rows, before the first round
-// and after each; true ends it.
+// Called with the mean loss of the training and the validation rows, before the first
+// round and after each; true ends it.
 using AfterRound = std::function<bool(double, double)>;
 
 // `validation` may have no rows. Splits that are gone are taken from `used` (numbers in
 // the dictionary) and added to it.
-BoostedTrees boost(const Dictionary& dictionary, const BoostRows& training,
-                   const BoostRows& validation, const BoostSettings& settings,
-                   std::vector<std::int64_t>& used, const AfterRound& after_round,
-                   Team& team);
+ForestArrays boost(const Dictionary& dictionary, const BoostRows& training,
+                   const BoostRows& validation, const Objective& objective,
+                   const BoostSettings& settings, std::vector<std::int64_t>& used,
+                   const AfterRound& after_round, Team& team);
 
 }  // namespace dics

@@ -14,8 +14,8 @@ namespace dics {
 enum class RowSampling { none, goss, mvs };
 
 struct RowDraw {
-    RowSampling sampling;
-    double top_rate, other_rate;
+    RowSampling sampling = RowSampling::none;
+    double top_rate = 0, other_rate = 0;
 };
 
 // Rows that were drawn, rising, and what each stands for.

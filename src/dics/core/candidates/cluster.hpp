@@ -14,14 +14,15 @@
 namespace dics {
 
 struct ClusterSettings {
-    int n_clusters;  // 0: no K-means
-    int n_classes;   // 0: no class means
-    int batch_size;
-    int n_steps;                // mini-batches after the k-means++ start
-    std::int64_t moment_rows;   // rows that give each feature's location and scale
-    std::int64_t measure_rows;  // rows that give the centroids' final place and spread
-    bool standardize;           // distances in units of each feature's deviation
-    std::uint64_t seed;
+    int n_clusters = 0;  // 0: no K-means
+    int n_classes = 0;   // 0: no class means
+    int batch_size = 0;
+    int n_steps = 0;               // mini-batches after the k-means++ start
+    std::int64_t moment_rows = 0;  // rows that give each feature's location and scale
+    std::int64_t measure_rows =
+        0;                     // rows that give the centroids' final place and spread
+    bool standardize = false;  // distances in units of each feature's deviation
+    std::uint64_t seed = 0;
 };
 
 // One row per cluster (or class) that has members, in the units of X.

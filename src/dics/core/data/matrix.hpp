@@ -1,6 +1,7 @@
 // A view of the caller's X: never a copy, any strides, three element types.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <variant>
 
@@ -69,6 +70,18 @@ struct Codes {
 };
 
 inline constexpr int kMaxCodeWidth = 64;
+
+// The width of blocks for one tree: a multiple of four, with at least four blocks where
+// there are features enough, for the threads to share.
+inline int code_width(std::int64_t n_features) {
+    auto in_parts = [](std::int64_t n, std::int64_t size) {
+        return (n + size - 1) / size;
+    };
+    const std::int64_t n_blocks =
+        std::max(in_parts(n_features, kMaxCodeWidth),
+                 std::min<std::int64_t>(4, in_parts(n_features, 4)));
+    return static_cast<int>(in_parts(n_features, 4 * n_blocks) * 4);
+}
 
 inline std::int64_t codes_size(std::int64_t n_rows, std::int64_t n_features,
                                int width) {

@@ -176,8 +176,6 @@ ForestArrays with_room_for(const std::vector<TreeArrays>& trees) {
         n_values += tree.leaf_values.size();
     }
     ForestArrays forest;
-    forest.node_starts.push_back(0);
-    forest.leaf_starts.push_back(0);
     forest.trees.nodes.reserve(n_nodes);
     forest.trees.missing_left.reserve(n_nodes);
     forest.trees.weight.reserve(n_nodes);
@@ -195,9 +193,7 @@ void append(TreeArrays&& tree, int n_classes, ForestArrays& forest) {
     add(forest.trees.weight, tree.weight);
     add(forest.trees.impurity, tree.impurity);
     add(forest.trees.leaf_values, tree.leaf_values);
-    forest.node_starts.push_back(static_cast<std::int64_t>(forest.trees.nodes.size()));
-    forest.leaf_starts.push_back(
-        static_cast<std::int64_t>(forest.trees.leaf_values.size()) / n_classes);
+    forest.end_tree(n_classes);
     tree = TreeArrays{};  // a forest is large: no second copy of it at the end
 }
 
@@ -234,12 +230,24 @@ std::vector<std::int32_t> forest_order(const Dictionary& dictionary,
         if (dictionary.count(f) > 0)
             order.push_back(static_cast<std::int32_t>(f));
     }
-    if (static_cast<std::int64_t>(order.size()) > FeatureDraw::kMenu) {
+    if (static_cast<std::int64_t>(order.size()) > FeatureDraw::kOffered) {
         Stream stream(combine(mix(seed), 7));
         for (std::size_t i = 0; i + 1 < order.size(); ++i)
             std::swap(order[i], order[i + stream.below(order.size() - i)]);
     }
     return order;
+}
+
+int forest_code_width(FeatureSampling sampling, std::int64_t n_features) {
+    constexpr std::int64_t line = FeatureDraw::kGroup;
+    if (sampling == FeatureSampling::tree)
+        return 1;
+    if (sampling == FeatureSampling::none)
+        return code_width(n_features);
+    const std::int64_t width = n_features <= FeatureDraw::kOffered
+                                   ? n_features
+                                   : (n_features + line - 1) / line * line;
+    return static_cast<int>(std::max<std::int64_t>(1, width));
 }
 
 void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,

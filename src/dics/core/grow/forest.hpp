@@ -14,18 +14,12 @@ enum class FeatureSampling {
 };
 
 struct ForestSettings {
-    GrowSettings tree;                 // its seed is the forest's
-    std::int64_t first_tree, n_trees;  // tree numbers, for a forest that is grown on
-    FeatureSampling sampling;
-    std::int64_t max_features;
-    std::int64_t n_draws;    // rows drawn with replacement; 0: every tree gets all
-    bool balance_each_tree;  // classes of each bootstrap sample weigh the same
-};
-
-struct ForestArrays {
-    // One behind the other; node and leaf numbers count from each tree's beginning.
-    TreeArrays trees;
-    std::vector<std::int64_t> node_starts, leaf_starts;  // [n_trees + 1]
+    GrowSettings tree;                         // its seed is the forest's
+    std::int64_t first_tree = 0, n_trees = 0;  // tree numbers, for a warm start
+    FeatureSampling sampling = FeatureSampling::none;
+    std::int64_t max_features = 0;
+    std::int64_t n_draws = 0;  // rows drawn with replacement; 0: every tree gets all
+    bool balance_each_tree = false;  // classes of each bootstrap sample weigh the same
 };
 
 // How often tree number `tree` drew each row: with replacement, by chances that are
@@ -37,6 +31,11 @@ void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
 // they are few, otherwise shuffled.
 std::vector<std::int32_t> forest_order(const Dictionary& dictionary,
                                        std::uint64_t seed);
+
+// Features whose codes stand side by side, as the draw of features wants them: one,
+// where columns are copied out; whole rows, in whole cache lines if they are long; or
+// (all features) blocks, as for one tree.
+int forest_code_width(FeatureSampling sampling, std::int64_t n_features);
 
 // Trees are grown side by side, a thread each. `done` counts them.
 // Without a bootstrap every tree is grown from `sample`; with one, only its labels are

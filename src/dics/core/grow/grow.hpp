@@ -51,6 +51,19 @@ struct TreeArrays {
     std::vector<float> leaf_values;  // [leaves of several classes][n_classes], shares
 };
 
+// Trees one behind the other; node and leaf numbers count from each tree's beginning.
+struct ForestArrays {
+    TreeArrays trees;
+    std::vector<std::int64_t> node_starts{0}, leaf_starts{0};  // [n_trees + 1]
+
+    // What was added since the last call is a tree, with `width` values a leaf.
+    void end_tree(int width) {
+        node_starts.push_back(static_cast<std::int64_t>(trees.nodes.size()));
+        leaf_starts.push_back(static_cast<std::int64_t>(trees.leaf_values.size()) /
+                              width);
+    }
+};
+
 // Whole dictionary: from codes (see encode.hpp); X only for thresholds made anew.
 // Otherwise straight from X.
 template <class Count>

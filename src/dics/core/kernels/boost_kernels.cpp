@@ -1,307 +1,12 @@
 // Compiled once per instruction set with DICS_ISA = baseline or avx2; see kernels.hpp.
 #include "kernels/boost_kernels.hpp"
 
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
-
-#include <cmath>
 #include <cstring>
 
-#ifndef DICS_ISA
-#define DICS_ISA baseline
-#endif
+#include "kernels/vectors.hpp"
 
 namespace dics::DICS_ISA {
 namespace {
-
-typedef float Floats __attribute__((vector_size(32), aligned(4)));
-typedef std::int32_t Ints __attribute__((vector_size(32), aligned(4)));
-typedef std::int16_t Shorts __attribute__((vector_size(16), aligned(2)));
-typedef double Doubles __attribute__((vector_size(64), aligned(8)));
-typedef std::int32_t FourInts __attribute__((vector_size(16), aligned(4)));
-typedef std::int16_t FourShorts __attribute__((vector_size(8), aligned(2)));
-
-inline Floats load(const float* x) { return *reinterpret_cast<const Floats*>(x); }
-inline Ints load(const std::int32_t* x) { return *reinterpret_cast<const Ints*>(x); }
-inline void store(float* to, Floats v) { *reinterpret_cast<Floats*>(to) = v; }
-inline void store(std::int32_t* to, Ints v) { *reinterpret_cast<Ints*>(to) = v; }
-
-// Eight numbers from 16 to 32 bits. GCC makes two halves of the generic form.
-inline Ints widened(const std::int16_t* x) {
-#ifdef __AVX2__
-    return reinterpret_cast<Ints>(
-        _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
-#else
-    return __builtin_convertvector(*reinterpret_cast<const Shorts*>(x), Ints);
-#endif
-}
-
-// The lanes are always added in this order.
-inline float lane_sum(Floats v) {
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
-}
-
-inline float lane_max(Floats v) {
-    float m = v[0];
-    for (int i = 1; i < kLanes; ++i)
-        m = v[i] > m ? v[i] : m;
-    return m;
-}
-
-inline Floats larger(Floats a, Floats b) { return a > b ? a : b; }
-inline Floats absolute(Floats v) {
-    return reinterpret_cast<Floats>(reinterpret_cast<Ints>(v) & 0x7FFFFFFF);
-}
-
-constexpr float kRounder =
-    12582912.0f;  // 1.5 * 2^23: adding it rounds to whole numbers
-
-// exp(x) for x <= 0 to 2e-7 of its value; below -87 it is that of -87. Cody and Waite's
-// reduction to [-ln 2 / 2, ln 2 / 2] and the polynomial of Cephes.
-inline Floats exp_of_negative(Floats x) {
-    x = larger(x, Floats{} - 87.0f);
-    const Floats shifted = x * 1.44269504088896341f + kRounder;
-    const Floats n = shifted - kRounder;
-    const Floats r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-    Floats p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    const Ints exponent = (reinterpret_cast<Ints>(shifted) << 23);
-    return reinterpret_cast<Floats>(reinterpret_cast<Ints>(p) + exponent);
-}
-
-// --- gradients ----------------------------------------------------------------------
-
-// Sums of logarithms of numbers in [1, n_classes]: one logarithm for 32 of them.
-class LogSum {
-  public:
-    void add(double x) {
-        product_ *= x;
-        if (++count_ == 32)
-            flush();
-    }
-    double total() {
-        flush();
-        return total_;
-    }
-
-  private:
-    void flush() {
-        total_ += std::log(product_);
-        product_ = 1;
-        count_ = 0;
-    }
-    double total_ = 0, product_ = 1;
-    int count_ = 0;
-};
-
-// One output a class. N registers a row; 0: as many as it takes.
-template <int N>
-double softmax_gradients(const GradientArgs& a) {
-    const int n_registers = N ? N : a.stride / kLanes;
-    const Ints iota = {0, 1, 2, 3, 4, 5, 6, 7};
-    LogSum logs;
-    double linear = 0;
-    for (std::int64_t i = 0; i < a.n_rows; ++i) {
-        float* scores = a.scores + i * a.stride;
-        if (a.steps) {
-            const float* step =
-                a.steps + static_cast<std::int64_t>(a.leaf[i]) * a.stride;
-            for (int r = 0; r < n_registers; ++r)
-                store(scores + r * kLanes,
-                      load(scores + r * kLanes) + load(step + r * kLanes));
-        }
-        Floats high = load(scores);
-        for (int r = 1; r < n_registers; ++r)
-            high = larger(high, load(scores + r * kLanes));
-        const float top = lane_max(high);
-        float* gradients = a.gradients ? a.gradients + i * a.stride : nullptr;
-        Floats kept[N ? N : 1];
-        Floats sums = {};
-        for (int r = 0; r < n_registers; ++r) {
-            const Floats e = exp_of_negative(load(scores + r * kLanes) - top);
-            // Padding scores -inf, and e^-87 isn't 0.
-            const Floats inside = iota + r * kLanes < a.n_outputs ? e : Floats{};
-            sums += inside;
-            if constexpr (N > 0) {
-                kept[r] = inside;
-            } else if (gradients) {
-                store(gradients + r * kLanes, inside);
-            }
-        }
-        const float sum = lane_sum(sums);
-        const auto label = static_cast<int>(a.label[i]);
-        const float weight = a.weight ? a.weight[i] : 1.0f;
-        const double below =
-            static_cast<double>(top) - static_cast<double>(scores[label]);
-        if (a.weight) {
-            linear += static_cast<double>(weight) *
-                      (below + std::log(static_cast<double>(sum)));
-        } else {
-            linear += below;
-            logs.add(static_cast<double>(sum));
-        }
-        if (!gradients)
-            continue;
-        const float inverse = 1.0f / sum;
-        Floats squares = {};
-        for (int r = 0; r < n_registers; ++r) {
-            Floats e;
-            if constexpr (N > 0) {
-                e = kept[r];
-            } else {
-                e = load(gradients + r * kLanes);
-            }
-            const Floats hit = iota + r * kLanes == label ? Floats{} + 1.0f : Floats{};
-            const Floats g = e * inverse - hit;
-            squares += g * g;
-            store(gradients + r * kLanes, g);
-        }
-        a.norms[i] = weight * std::sqrt(lane_sum(squares));
-    }
-    return linear + logs.total();
-}
-
-// Two classes: the score is the margin of class 1. Eight rows at a time.
-double logistic_gradients(const GradientArgs& a) {
-    LogSum logs;
-    double linear = 0;
-    for (std::int64_t first = 0; first < a.n_rows; first += kLanes) {
-        const auto n =
-            static_cast<int>(a.n_rows - first < kLanes ? a.n_rows - first : kLanes);
-        float margin[kLanes] = {};
-        for (int j = 0; j < n; ++j) {
-            if (a.steps)
-                a.scores[first + j] += a.steps[a.leaf[first + j]];
-            margin[j] = a.scores[first + j];
-        }
-        const Floats z = load(margin);
-        const Floats e = exp_of_negative(-absolute(z));
-        const Floats sum = 1.0f + e;
-        const Floats likely = 1.0f / sum;
-        const Floats p = z > Floats{} ? likely : e * likely;
-        for (int j = 0; j < n; ++j) {
-            const bool one = a.label[first + j] != 0;
-            const float weight = a.weight ? a.weight[first + j] : 1.0f;
-            // log(1 + e^-|z|), and |z| if the row is on the wrong side.
-            const bool right_side = one == (z[j] > 0);
-            const double wrong =
-                right_side ? 0.0 : std::fabs(static_cast<double>(z[j]));
-            if (a.weight) {
-                linear += static_cast<double>(weight) *
-                          (wrong + std::log(static_cast<double>(sum[j])));
-            } else {
-                linear += wrong;
-                logs.add(static_cast<double>(sum[j]));
-            }
-            if (a.gradients) {
-                const float g = p[j] - (one ? 1.0f : 0.0f);
-                a.gradients[first + j] = g;
-                a.norms[first + j] = weight * std::fabs(g);
-            }
-        }
-    }
-    return linear + logs.total();
-}
-
-double update_gradients(const GradientArgs& a) {
-    if (a.n_outputs == 1)
-        return logistic_gradients(a);
-    switch (a.stride / kLanes) {
-        case 1:
-            return softmax_gradients<1>(a);
-        case 2:
-            return softmax_gradients<2>(a);
-        case 3:
-            return softmax_gradients<3>(a);
-        case 4:
-            return softmax_gradients<4>(a);
-        default:
-            return softmax_gradients<0>(a);
-    }
-}
-
-// p (1 - p) by g = p - y: for the row's own class and for the others alike.
-inline Floats hessian(Floats g) {
-    const Floats size = absolute(g);
-    return size * (1.0f - size);
-}
-
-// Round to nearest, ties to even, of numbers below 2^22.
-inline Ints rounded(Floats v) {
-    return reinterpret_cast<Ints>(v + kRounder) - 0x4B400000;
-}
-
-void quantize_margins(const QuantizeArgs& a) {
-    for (std::int64_t i = 0; i < a.n_rows; ++i) {
-        const float g = a.gradients[a.rows ? a.rows[i] : i];
-        const float size = std::fabs(g);
-        const Floats pair = {g, size * (1.0f - size)};
-        const Ints q = rounded(pair * a.factors[i]);
-        std::int16_t* out = a.out + i * 4;
-        out[0] = static_cast<std::int16_t>(q[0]);
-        out[1] = static_cast<std::int16_t>(q[1]);
-        out[2] = 1;
-        out[3] = 0;
-    }
-}
-
-void quantize(const QuantizeArgs& a) {
-    if (a.n_outputs == 1)
-        return quantize_margins(a);
-    for (std::int64_t i = 0; i < a.n_rows; ++i) {
-        const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
-        const float* gradients = a.gradients + row * a.stride;
-        const float factor = a.factors[i];
-        std::int16_t* out = a.out + i * a.cells;
-        // Gradients are 0 in the padding, so what is written beyond the last of them is
-        // 0 or written again; the last register of hessians goes by single numbers,
-        // since the next row may be another thread's.
-        for (int c = 0; c < a.stride && c + kLanes <= a.cells; c += kLanes) {
-            *reinterpret_cast<Shorts*>(out + c) =
-                __builtin_convertvector(rounded(load(gradients + c) * factor), Shorts);
-        }
-        for (int c = 0; c < a.stride; c += kLanes) {
-            const Shorts q = __builtin_convertvector(
-                rounded(hessian(load(gradients + c)) * factor), Shorts);
-            if (a.n_outputs + c + kLanes <= a.cells) {
-                *reinterpret_cast<Shorts*>(out + a.n_outputs + c) = q;
-            } else {
-                for (int j = 0; a.n_outputs + c + j < a.cells; ++j)
-                    out[a.n_outputs + c + j] = q[j];
-            }
-        }
-        for (int c = 2 * a.n_outputs; c < a.cells; ++c)
-            out[c] = c == 2 * a.n_outputs;
-    }
-}
-
-void add_leaf_sums(const LeafSumArgs& a) {
-    for (std::int64_t i = 0; i < a.n_rows; ++i) {
-        const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
-        const double weight = a.weight ? static_cast<double>(a.weight[i]) : 1.0;
-        const float* gradients = a.gradients + row * a.stride;
-        double* g_sums = a.sums + 2 * a.stride * static_cast<std::int64_t>(a.leaf[row]);
-        double* h_sums = g_sums + a.stride;
-        if (a.n_outputs == 1) {
-            const float size = std::fabs(*gradients);
-            *g_sums += weight * static_cast<double>(*gradients);
-            *h_sums += weight * static_cast<double>(size * (1.0f - size));
-            continue;
-        }
-        for (int c = 0; c < a.stride; c += kLanes) {
-            const Floats g = load(gradients + c);
-            *reinterpret_cast<Doubles*>(g_sums + c) +=
-                weight * __builtin_convertvector(g, Doubles);
-            *reinterpret_cast<Doubles*>(h_sums + c) +=
-                weight * __builtin_convertvector(hessian(g), Doubles);
-        }
-    }
-}
 
 // --- leaves -------------------------------------------------------------------------
 
@@ -385,8 +90,8 @@ void fill_cells(const FillArgs& a, std::int64_t begin, std::int64_t end, int fir
 }
 
 template <int F>
-void fill_margins(const FillArgs& a, std::int64_t begin, std::int64_t end,
-                  int feature) {
+void fill_four_cells(const FillArgs& a, std::int64_t begin, std::int64_t end,
+                     int feature) {
     const std::uint32_t* places = a.places;
     const std::uint32_t* rows = a.rows;
     const std::uint8_t* codes = a.codes + feature;
@@ -410,7 +115,7 @@ template <int F>
 void fill_features(const FillArgs& a, std::int64_t begin, std::int64_t end,
                    int feature) {
     if (a.cells == 4)
-        return fill_margins<F>(a, begin, end, feature);
+        return fill_four_cells<F>(a, begin, end, feature);
     switch (a.cells / kLanes) {
         case 1:
             return fill_cells<1, F, true>(a, begin, end, 0, feature);
@@ -578,7 +283,7 @@ Cut best_vector_cut(const GainArgs& a) {
 }
 
 // One output: eight thresholds at a time.
-Cut best_margin_cut(const GainArgs& a) {
+Cut best_single_cut(const GainArgs& a) {
     const std::int32_t* missing = a.hist + (a.n_thresholds + 1) * 4;
     const std::int32_t n_rows = a.total[2];
     const bool saw_missing = missing[2] != 0;
@@ -643,7 +348,7 @@ Cut best_margin_cut(const GainArgs& a) {
 }
 
 Cut best_cut(const GainArgs& a) {
-    Cut cut = a.n_outputs == 1 ? best_margin_cut(a) : best_vector_cut(a);
+    Cut cut = a.n_outputs == 1 ? best_single_cut(a) : best_vector_cut(a);
     if (!a.candidates) {
         const int rows_at = 2 * a.n_outputs;
         widen(cut, a.n_thresholds,
@@ -655,7 +360,6 @@ Cut best_cut(const GainArgs& a) {
 }  // namespace
 
 extern const BoostKernels boost_table;
-const BoostKernels boost_table = {&update_gradients, &quantize, &add_leaf_sums,
-                                  &find_leaves,      &fill,     &best_cut};
+const BoostKernels boost_table = {&find_leaves, &fill, &best_cut};
 
 }  // namespace dics::DICS_ISA

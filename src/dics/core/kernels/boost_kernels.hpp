@@ -1,7 +1,7 @@
 // The vector kernels of stage `boost`; see kernels.hpp for how they are built.
 //
-// A model has one output a class, or a single one for two classes: the margin between
-// them. Rows of scores and gradients are padded to whole registers (Outputs::stride).
+// A model has as many outputs as its objective says. Rows of scores and gradients are
+// padded to whole registers (Outputs::stride).
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace dics {
 inline constexpr int kLanes = 8;
 
 struct Outputs {
-    int n;       // 1, or the number of classes
+    int n;
     int stride;  // floats from one row of scores to the next
     int cells;   // 32-bit counters of a histogram's bin: n gradients, n hessians, rows
 
-    explicit Outputs(int n_classes)
-        : n(n_classes == 2 ? 1 : n_classes),
+    explicit Outputs(int n_outputs)
+        : n(n_outputs),
           stride(n == 1 ? 1 : (n + kLanes - 1) / kLanes * kLanes),
           cells(n == 1 ? 4 : (2 * n + 1 + kLanes - 1) / kLanes * kLanes) {}
 };
 
-// scores += steps of the row's leaf; gradients = p - y.
+// scores += steps of the row's leaf; then the gradients of the loss there.
 struct GradientArgs {
     const float* steps;          // [leaf][stride]; null: nothing is added
     const std::uint32_t* leaf;   // of each row
@@ -35,7 +35,8 @@ struct GradientArgs {
     int n_outputs, stride;
     float* scores;
     float* gradients;  // null: only the loss is wanted
-    float* norms;      // weight times the length of the gradient
+    // Weight times the length of the gradient, and no less than any of its hessians.
+    float* norms;
 };
 
 // Whole numbers of the drawn rows for the histograms: g and h times the row's factor.
@@ -48,17 +49,36 @@ struct QuantizeArgs {
     std::int16_t* out;  // [drawn row][cells]
 };
 
-// Sums of the rows of each leaf. In double precision, so that a row of weight two is
-// the same as two rows.
+// Sums over the rows of each leaf as whole numbers (see FixedPoint), so that rows may
+// be added in any order.
 struct LeafSumArgs {
     const float* gradients;
     const std::uint32_t* leaf;
-    const std::uint32_t* rows;  // null: one after the other
-    const float* weight;        // of each of them; null: ones
+    const std::uint32_t* label;  // in which group a row weighs; null: all in the first
+    const std::uint32_t* rows;   // null: one after the other
+    const float* weight;         // of each of them; null: ones
     std::int64_t n_rows;
-    int n_outputs, stride;
-    double* sums;  // [leaf][2][stride]: g and h
+    int n_outputs, stride, n_groups;
+    double gradient_scale, weight_scale;
+    // [leaf][width]: g and h (a stride each), weights of the groups, number of rows.
+    std::int64_t* sums;
+    std::int64_t width;
 };
+
+// What an objective does to rows.
+struct ObjectiveKernels {
+    // Returns the sum of weight times loss.
+    double (*update_gradients)(const GradientArgs&);
+    void (*quantize)(const QuantizeArgs&);
+    void (*add_leaf_sums)(const LeafSumArgs&);
+};
+
+// One entry for each objective.
+struct ObjectiveTable {
+    ObjectiveKernels two_class_log_loss, many_class_log_loss;
+};
+
+const ObjectiveTable& objective_kernels();
 
 // Histograms of up to kFillFeatures features over the rows of a node.
 inline constexpr int kFillFeatures = 32;
@@ -111,10 +131,6 @@ struct FindLeavesArgs {
 };
 
 struct BoostKernels {
-    // Returns the sum of weight times loss.
-    double (*update_gradients)(const GradientArgs&);
-    void (*quantize)(const QuantizeArgs&);
-    void (*add_leaf_sums)(const LeafSumArgs&);
     void (*find_leaves)(const FindLeavesArgs&);
     void (*fill)(const FillArgs&);
     Cut (*best_cut)(const GainArgs&);

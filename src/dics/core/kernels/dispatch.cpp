@@ -9,11 +9,13 @@ namespace dics {
 namespace baseline {
 extern const Kernels table;
 extern const BoostKernels boost_table;
+extern const ObjectiveTable objective_table;
 }  // namespace baseline
 #ifdef DICS_HAVE_AVX2
 namespace avx2 {
 extern const Kernels table;
 extern const BoostKernels boost_table;
+extern const ObjectiveTable objective_table;
 }  // namespace avx2
 #endif
 
@@ -22,6 +24,7 @@ namespace {
 struct Tables {
     const Kernels& kernels;
     const BoostKernels& boost;
+    const ObjectiveTable& objectives;
 };
 
 Tables choose() {
@@ -29,9 +32,9 @@ Tables choose() {
     const char* forced = std::getenv("DICS_ISA");
     const bool plain = forced != nullptr && std::string_view(forced) == "baseline";
     if (!plain && __builtin_cpu_supports("avx2"))
-        return {avx2::table, avx2::boost_table};
+        return {avx2::table, avx2::boost_table, avx2::objective_table};
 #endif
-    return {baseline::table, baseline::boost_table};
+    return {baseline::table, baseline::boost_table, baseline::objective_table};
 }
 
 const Tables& tables() {
@@ -43,5 +46,6 @@ const Tables& tables() {
 
 const Kernels& kernels() { return tables().kernels; }
 const BoostKernels& boost_kernels() { return tables().boost; }
+const ObjectiveTable& objective_kernels() { return tables().objectives; }
 
 }  // namespace dics

@@ -158,7 +158,7 @@ class FeatureDrawSearch {
     void draw_varying_features() {
         draw_.begin(node_->key, node_->depth);
         if (node_->size() <= kFetchedRows)
-            fetch_lines();
+            fetch_codes();
         features_.clear();
         std::int32_t feature;
         while (static_cast<std::int64_t>(features_.size()) < max_features_ &&
@@ -174,13 +174,13 @@ class FeatureDrawSearch {
 
     // Asks for the codes of a small node's rows all at once: they come from anywhere in
     // memory, and the look at the first of them would wait for each in turn.
-    void fetch_lines() {
+    void fetch_codes() {
         for (std::int64_t i = node_->begin; i < node_->end; ++i) {
             const std::uint8_t* row =
                 codes_.data + std::int64_t{r_.rows[i]} * codes_.width;
-            for (const std::int32_t line : draw_.lines()) {
-                __builtin_prefetch(row + draw_.start(line));
-                __builtin_prefetch(row + draw_.start(line + 1) - 1);
+            for (const std::int32_t group : draw_.groups()) {
+                __builtin_prefetch(row + draw_.start(group));
+                __builtin_prefetch(row + draw_.start(group + 1) - 1);
             }
         }
     }
@@ -236,8 +236,8 @@ class FeatureDrawSearch {
             columns[j] = static_cast<std::uint32_t>(f);
             n_thresholds_[j] = dictionary_.count(f);
             most = std::max(most, n_thresholds_[j]);
-            const std::uint32_t line = columns[j] / FeatureDraw::kLine *
-                                       static_cast<std::uint32_t>(FeatureDraw::kLine);
+            const std::uint32_t line = columns[j] / FeatureDraw::kGroup *
+                                       static_cast<std::uint32_t>(FeatureDraw::kGroup);
             if (std::find(lines.begin(), lines.end(), line) == lines.end())
                 lines.push_back(line);
         }

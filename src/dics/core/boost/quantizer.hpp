@@ -1,0 +1,158 @@
+// Gradients of the drawn rows as whole numbers, exact to add and subtract.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "boost/chunks.hpp"
+#include "boost/fixed_point.hpp"
+#include "boost/row_draw.hpp"
+#include "objective/objective.hpp"
+#include "sum.hpp"
+#include "target/gradients.hpp"
+#include "team.hpp"
+
+namespace dics {
+
+class Quantizer {
+  public:
+    Quantizer(const Objective& objective, const Gradients& target, const float* weights,
+              Team& team)
+        : objective_(objective),
+          target_(target),
+          outputs_(target.outputs()),
+          weights_(weights),
+          team_(team) {}
+
+    // `gradients` and `norms` are of all `n_rows` rows. Returns how many units make
+    // one.
+    double quantize(const float* gradients, const float* norms, const DrawnRows& drawn,
+                    std::int64_t n_rows) {
+        const std::int64_t n = drawn.size(n_rows);
+        const double scale = find_scale(norms, drawn, n);
+        const auto unit = static_cast<float>(scale);
+        const auto cells = static_cast<std::size_t>(outputs_.cells);
+        values_.resize(static_cast<std::size_t>(n) * cells);
+        const Chunks chunks{n};
+        sums_.assign(static_cast<std::size_t>(chunks.count()) * cells, 0);
+        run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
+            for (std::int64_t i = begin; i < begin + length; ++i)
+                factors_[static_cast<std::size_t>(i)] *= unit;
+            QuantizeArgs args{};
+            args.gradients =
+                drawn.all ? gradients + begin * outputs_.stride : gradients;
+            args.rows = drawn.all ? nullptr : drawn.rows.data() + begin;
+            args.factors = factors_.data() + begin;
+            args.n_rows = length;
+            args.n_outputs = outputs_.n;
+            args.stride = outputs_.stride;
+            args.cells = outputs_.cells;
+            args.out = values_.data() + begin * outputs_.cells;
+            objective_.kernels().quantize(args);
+            add_up(args.out, length,
+                   sums_.data() + static_cast<std::size_t>(task) * cells);
+        });
+        target_.clear(totals_);
+        if (n > 0) {
+            sum_.parts(sums_.data(), static_cast<std::size_t>(chunks.count()), cells);
+            target_.add(sums_.data(), totals_);
+        }
+        target_.finish(totals_);
+        return scale;
+    }
+
+    const std::int16_t* values() const { return values_.data(); }  // [drawn row][cells]
+    const GradientTotals& totals() const { return totals_; }
+    // Of the drawn rows: the longest gradient, and the largest weight.
+    double largest() const { return largest_; }
+    double largest_weight() const { return largest_weight_; }
+
+  private:
+    // Sums of this many bits can't overflow a counter.
+    static constexpr double kMaxSum = 2147480000.0;
+    static constexpr double kMaxValue = 32767;
+    static constexpr double kMaxScale = 0x1p100;  // finite in single precision
+
+    template <class Body>
+    void run(const Chunks& chunks, Body body) {
+        team_.run(chunks.count(), chunks.n_rows * outputs_.stride >= kParallelNumbers,
+                  [&](std::int64_t task, int) {
+                      body(task, chunks.begin(task), chunks.length(task));
+                  });
+    }
+
+    // The largest power of two for which neither a number nor a sum of them overflows.
+    // The factors of the rows are found on the way.
+    double find_scale(const float* norms, const DrawnRows& drawn, std::int64_t n) {
+        factors_.resize(static_cast<std::size_t>(n));
+        sizes_.resize(static_cast<std::size_t>(n));
+        const Chunks chunks{n};
+        std::vector<double> largest(static_cast<std::size_t>(chunks.count()));
+        std::vector<double> heaviest(largest.size());
+        run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
+            float most = 0, heavy = 0;
+            for (std::int64_t i = begin; i < begin + length; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                const std::int64_t row = drawn.all ? i : drawn.rows[at];
+                const float factor = drawn.all ? 1.0f : drawn.factors[at];
+                sizes_[at] = norms[row] * factor;
+                factors_[at] = weights_ ? factor * weights_[row] : factor;
+                most = std::max(most, sizes_[at]);
+                heavy = std::max(heavy, factors_[at]);
+            }
+            largest[static_cast<std::size_t>(task)] = most;
+            heaviest[static_cast<std::size_t>(task)] = heavy;
+        });
+        largest_ = largest_weight_ = 0;
+        for (std::size_t task = 0; task < largest.size(); ++task) {
+            largest_ = std::max(largest_, largest[task]);
+            largest_weight_ = std::max(largest_weight_, heaviest[task]);
+        }
+        largest_ = sum_.largest(largest_);
+        largest_weight_ = sum_.largest(largest_weight_);
+        if (!(largest_ > 0))
+            return 1;
+        // No number is longer than its row's norm, a hessian never longer than its
+        // gradient. Halves are rounded up: one more for each row.
+        const double room = kMaxSum - static_cast<double>(n);
+        const double scale =
+            std::min({kMaxValue / largest_, room / sum_of_sizes(chunks), kMaxScale});
+        return std::exp2(std::floor(std::log2(scale)));
+    }
+
+    double sum_of_sizes(const Chunks& chunks) {
+        const FixedPoint fixed(largest_, chunks.n_rows);
+        std::vector<std::int64_t> parts(static_cast<std::size_t>(chunks.count()));
+        run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
+            std::int64_t sum = 0;
+            for (std::int64_t i = begin; i < begin + length; ++i)
+                sum +=
+                    fixed.of(static_cast<double>(sizes_[static_cast<std::size_t>(i)]));
+            parts[static_cast<std::size_t>(task)] = sum;
+        });
+        sum_.parts(parts.data(), parts.size(), 1);
+        return fixed.value(parts[0]);
+    }
+
+    void add_up(const std::int16_t* values, std::int64_t n, std::int32_t* total) const {
+        for (std::int64_t i = 0; i < n; ++i, values += outputs_.cells) {
+            for (int c = 0; c < outputs_.cells; ++c)
+                total[c] += values[c];
+        }
+    }
+
+    const Objective& objective_;
+    const Gradients& target_;
+    Outputs outputs_;
+    const float* weights_;  // of all rows; null: ones
+    Team& team_;
+    Sum sum_;
+    std::vector<float> factors_, sizes_;  // of the drawn rows
+    std::vector<std::int16_t> values_;
+    std::vector<std::int32_t> sums_;  // of each task
+    GradientTotals totals_;
+    double largest_ = 0, largest_weight_ = 0;
+};
+
+}  // namespace dics

@@ -1,0 +1,143 @@
+// What a round of boosting looks at: features, candidates, and the codes of its rows.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "boost/boost.hpp"
+#include "boost/chunks.hpp"
+#include "boost/row_draw.hpp"
+#include "random.hpp"
+#include "search/gradient_histograms.hpp"
+#include "team.hpp"
+
+namespace dics {
+
+class SplitDrawer {
+  public:
+    // Splits that are gone are taken from `used` and added to it.
+    SplitDrawer(const Dictionary& dictionary, const Codes& codes,
+                const BoostSettings& settings, std::vector<std::int64_t>& used,
+                Team& team)
+        : dictionary_(dictionary),
+          codes_(codes),
+          settings_(settings),
+          used_(used),
+          team_(team),
+          removed_(static_cast<std::size_t>(dictionary.size())) {
+        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
+            if (dictionary.count(f) > 0)
+                useful_.push_back(static_cast<std::int32_t>(f));
+        }
+        for (const std::int64_t id : used)
+            removed_[static_cast<std::size_t>(id)] = true;
+    }
+
+    const RoundSplits& draw(std::uint64_t key) {
+        const auto n_useful = static_cast<std::int64_t>(useful_.size());
+        splits_.features.clear();
+        if (settings_.max_features >= n_useful) {
+            splits_.features = useful_;
+        } else {
+            for (const std::int64_t i : sample_without_replacement(
+                     combine(key, 2), n_useful, settings_.max_features))
+                splits_.features.push_back(useful_[static_cast<std::size_t>(i)]);
+        }
+        splits_.drawn = settings_.max_candidates > 0 || !settings_.limits.reuse_splits;
+        if (splits_.drawn)
+            draw_candidates(key);
+        return splits_;
+    }
+
+    // Codes of the features drawn. Where all are looked at, they are made once.
+    RoundCodes codes(const DrawnRows& drawn) {
+        const bool all =
+            settings_.max_features >= static_cast<std::int64_t>(useful_.size()) &&
+            !splits_.drawn;
+        if (!all) {
+            gather(drawn.list(), drawn.size(codes_.n_rows));
+        } else if (row_codes_.empty()) {
+            gather(nullptr, codes_.n_rows);
+        }
+        return {row_codes_.data(), static_cast<std::int64_t>(splits_.size()), all};
+    }
+
+    // Line 15 of Algorithm 4 taken literally: the first split of a round is gone.
+    void use(const GrownNode& root) {
+        // That NaN alone goes left is no split of the dictionary.
+        if (settings_.limits.reuse_splits || root.left < 0 || root.index < 0)
+            return;
+        const std::int64_t id = dictionary_.offsets[root.feature] + root.index;
+        removed_[static_cast<std::size_t>(id)] = true;
+        used_.push_back(id);
+    }
+
+  private:
+    static constexpr std::int64_t kParallelRows = 1 << 12;
+    static constexpr std::int64_t kGatherRows = 256;
+
+    // k of the thresholds of the drawn features; features without any drop out.
+    void draw_candidates(std::uint64_t key) {
+        offered_.clear();
+        for (const std::int32_t f : splits_.features) {
+            for (std::int64_t id = dictionary_.offsets[f];
+                 id < dictionary_.offsets[f + 1]; ++id) {
+                if (!removed_[static_cast<std::size_t>(id)])
+                    offered_.push_back(id);
+            }
+        }
+        splits_.candidates.draw(dictionary_, &offered_, settings_.max_candidates, key);
+        splits_.features = splits_.candidates.features;
+        splits_.features.erase(
+            std::unique(splits_.features.begin(), splits_.features.end()),
+            splits_.features.end());
+    }
+
+    void gather(const std::uint32_t* rows, std::int64_t n_rows) {
+        const std::size_t n_features = splits_.size();
+        row_codes_.resize(static_cast<std::size_t>(n_rows) * n_features);
+        const Chunks chunks{n_rows, kGatherRows};
+        team_.run(chunks.count(), n_rows >= kParallelRows, [&](std::int64_t task, int) {
+            std::size_t feature = 0;
+            for (; feature + 4 <= n_features; feature += 4)
+                gather_columns<4>(rows, chunks.begin(task), chunks.length(task),
+                                  feature);
+            for (; feature < n_features; ++feature)
+                gather_columns<1>(rows, chunks.begin(task), chunks.length(task),
+                                  feature);
+        });
+    }
+
+    template <int F>
+    void gather_columns(const std::uint32_t* rows, std::int64_t begin, std::int64_t n,
+                        std::size_t feature) {
+        const std::uint8_t* column[F];
+        for (int j = 0; j < F; ++j)
+            column[j] =
+                codes_.column(splits_.features[feature + static_cast<std::size_t>(j)]);
+        const std::size_t stride = splits_.size();
+        std::uint8_t* to =
+            row_codes_.data() + static_cast<std::size_t>(begin) * stride + feature;
+        for (std::int64_t i = begin; i < begin + n; ++i, to += stride) {
+            const std::int64_t row = rows ? std::int64_t{rows[i]} : i;
+            std::uint8_t codes[F];
+            for (int j = 0; j < F; ++j)
+                codes[j] = column[j][row];
+            std::memcpy(to, codes, F);
+        }
+    }
+
+    Dictionary dictionary_;
+    Codes codes_;  // of all rows, column by column
+    const BoostSettings& settings_;
+    std::vector<std::int64_t>& used_;
+    Team& team_;
+    std::vector<std::int32_t> useful_;  // features that have thresholds
+    std::vector<bool> removed_;         // of the dictionary
+    RoundSplits splits_;
+    std::vector<std::int64_t> offered_;
+    std::vector<std::uint8_t> row_codes_;
+};
+
+}  // namespace dics

@@ -1,0 +1,104 @@
+// The kernels of each objective. Compiled once per instruction set with DICS_ISA =
+// baseline or avx2; see kernels.hpp.
+#include <bit>
+
+#include "kernels/vectors.hpp"
+#include "objective/log_loss_kernels.hpp"
+
+namespace dics::DICS_ISA {
+namespace {
+
+template <class Hessian>
+void quantize_single(const QuantizeArgs& a) {
+    for (std::int64_t i = 0; i < a.n_rows; ++i) {
+        const float g = a.gradients[a.rows ? a.rows[i] : i];
+        const Floats pair = {g, Hessian::of(g)};
+        const Ints q = rounded(pair * a.factors[i]);
+        std::int16_t* out = a.out + i * 4;
+        out[0] = static_cast<std::int16_t>(q[0]);
+        out[1] = static_cast<std::int16_t>(q[1]);
+        out[2] = 1;
+        out[3] = 0;
+    }
+}
+
+template <class Hessian>
+void quantize(const QuantizeArgs& a) {
+    if (a.n_outputs == 1)
+        return quantize_single<Hessian>(a);
+    for (std::int64_t i = 0; i < a.n_rows; ++i) {
+        const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
+        const float* gradients = a.gradients + row * a.stride;
+        const float factor = a.factors[i];
+        std::int16_t* out = a.out + i * a.cells;
+        // Gradients are 0 in the padding, so what is written beyond the last of them is
+        // 0 or written again; the last register of hessians goes by single numbers,
+        // since the next row may be another thread's.
+        for (int c = 0; c < a.stride && c + kLanes <= a.cells; c += kLanes) {
+            *reinterpret_cast<Shorts*>(out + c) =
+                __builtin_convertvector(rounded(load(gradients + c) * factor), Shorts);
+        }
+        for (int c = 0; c < a.stride; c += kLanes) {
+            const Shorts q = __builtin_convertvector(
+                rounded(Hessian::of(load(gradients + c)) * factor), Shorts);
+            if (a.n_outputs + c + kLanes <= a.cells) {
+                *reinterpret_cast<Shorts*>(out + a.n_outputs + c) = q;
+            } else {
+                for (int j = 0; a.n_outputs + c + j < a.cells; ++j)
+                    out[a.n_outputs + c + j] = q[j];
+            }
+        }
+        for (int c = 2 * a.n_outputs; c < a.cells; ++c)
+            out[c] = c == 2 * a.n_outputs;
+    }
+}
+
+// Adding it to a number below 2^51 leaves the nearest whole number in the low bits.
+constexpr double kFixer = 6755399441055744.0;  // 1.5 * 2^52
+typedef std::int64_t Longs __attribute__((vector_size(64), aligned(8)));
+
+inline std::int64_t as_fixed(double v) {
+    return std::bit_cast<std::int64_t>(v + kFixer) -
+           std::bit_cast<std::int64_t>(kFixer);
+}
+
+inline void add_fixed(std::int64_t* to, Floats v, double scale) {
+    const Doubles shifted = __builtin_convertvector(v, Doubles) * scale + kFixer;
+    *reinterpret_cast<Longs*>(to) +=
+        reinterpret_cast<Longs>(shifted) - std::bit_cast<std::int64_t>(kFixer);
+}
+
+template <class Hessian>
+void add_leaf_sums(const LeafSumArgs& a) {
+    for (std::int64_t i = 0; i < a.n_rows; ++i) {
+        const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
+        const double weight = a.weight ? static_cast<double>(a.weight[i]) : 1.0;
+        const double scale = weight * a.gradient_scale;
+        const float* gradients = a.gradients + row * a.stride;
+        std::int64_t* g_sums = a.sums + a.width * std::int64_t{a.leaf[row]};
+        std::int64_t* h_sums = g_sums + a.stride;
+        std::int64_t* groups = h_sums + a.stride;
+        if (a.n_outputs == 1) {
+            *g_sums += as_fixed(scale * static_cast<double>(*gradients));
+            *h_sums += as_fixed(scale * static_cast<double>(Hessian::of(*gradients)));
+        } else {
+            for (int c = 0; c < a.stride; c += kLanes) {
+                const Floats g = load(gradients + c);
+                add_fixed(g_sums + c, g, scale);
+                add_fixed(h_sums + c, Hessian::of(g), scale);
+            }
+        }
+        groups[a.label ? a.label[row] : 0] += as_fixed(weight * a.weight_scale);
+        ++groups[a.n_groups];
+    }
+}
+
+}  // namespace
+
+extern const ObjectiveTable objective_table;
+const ObjectiveTable objective_table = {
+    {&logistic_gradients, &quantize<LogLossHessian>, &add_leaf_sums<LogLossHessian>},
+    {&many_class_gradients, &quantize<LogLossHessian>, &add_leaf_sums<LogLossHessian>},
+};
+
+}  // namespace dics::DICS_ISA
