@@ -119,7 +119,7 @@ Cut search_masks(const BitMaskArgs& a, double floor) {
         const ByteMasks masks = compare(a.codes, code);
         rest &= ~masks.equal;
         const std::uint64_t left = masks.less_equal & present;
-        if (left != present)
+        if (left != present || (!a.missing_alone && code < a.missing_code - 1))
             consider(left, code, false);
     }
     if (missing != 0 && present != 0) {
@@ -131,41 +131,14 @@ Cut search_masks(const BitMaskArgs& a, double floor) {
             if (left != present)
                 consider(left | missing, code, true);
         }
-        consider(missing, -1, true);
+        if (a.missing_alone || smallest_above(a, present, -1) > 0)
+            consider(missing, -1, true);
         best.saw_missing = true;
     }
-    if (best.found() && best.score >= floor)
-        best.hi = smallest_above(a, present, best.lo) - 1;
-    return best;
-}
-
-// The best of the given thresholds (rising); the middle one of those that cut in the
-// same place, like scan_candidates.
-template <class Crit>
-Cut search_masks_candidates(const BitMaskArgs& a, const std::int32_t* thresholds,
-                            int n) {
-    Cut best;
-    const std::uint64_t missing = compare(a.codes, a.missing_code).equal & a.all;
-    for (const bool missing_left : {false, true}) {
-        if (missing_left && missing == 0)
-            break;
-        for (int i = 0, end; i < n; i = end) {
-            auto below = [&](int j) {
-                return compare(a.codes, thresholds[j]).less_equal & a.all;
-            };
-            const std::uint64_t left = below(i);
-            for (end = i + 1; end < n && below(end) == left;)
-                ++end;
-            double score;
-            if (!score_mask<Crit>(a, missing_left ? left | missing : left, score))
-                continue;
-            if (score > best.score) {
-                const int middle = thresholds[(i + end - 1) / 2];
-                best = Cut{score, middle, middle, missing_left, false};
-            }
-        }
+    if (best.found() && best.score >= floor) {
+        const int next = smallest_above(a, present, best.lo);
+        best.hi = (next < a.missing_code ? next : a.missing_code - 1) - 1;
     }
-    best.saw_missing = missing != 0;
     return best;
 }
 

@@ -55,27 +55,10 @@ struct ScanArgs {
     std::int64_t n_rows;
     std::int64_t min_leaf;  // rows each side must have
     Count min_weight;       // and weight
-    Count* left;            // scratch, [n_classes]
-};
-
-// Some thresholds of one feature, in histograms whose bins are summed up.
-template <class Count>
-struct CandidateArgs {
-    const Count* sums;   // of the feature, [slice][bin][lane]; see HistogramShape
-    std::int64_t slice;  // its size
-    int n_lanes;
-    int n_thresholds;
-    const std::int32_t* thresholds;  // the candidates, rising
-    int n_candidates;
-    const int* present;  // classes that occur in the node
-    int n_present;
-    std::int64_t row_slice;  // where rows are counted; -1: weights are rows
-    const Count* total;      // [n_present] of the node
-    Count total_weight;
-    std::int64_t n_rows;
-    std::int64_t min_leaf;
-    Count min_weight;
-    Count* left;  // scratch, [n_present]
+    // Whether NaN alone may go left, by a threshold of -inf; otherwise the thresholds
+    // beyond all values part it from them.
+    bool missing_alone;
+    Count* left;  // scratch, [n_classes]
 };
 
 // Features side by side in a histogram come in groups of this many.
@@ -115,6 +98,7 @@ struct BitMaskArgs {
     int missing_code;
     std::int64_t min_leaf;
     std::uint32_t min_weight;
+    bool missing_alone;  // see ScanArgs
 };
 
 // Location and scale of each feature, as `prepare` wants them.
@@ -167,14 +151,11 @@ struct Kernels {
 
     Cut (*scan_gini_32)(const ScanArgs<std::uint32_t>&);
     Cut (*scan_gini_64)(const ScanArgs<std::uint64_t>&);
-    Cut (*scan_candidates_gini_32)(const CandidateArgs<std::uint32_t>&);
-    Cut (*scan_candidates_gini_64)(const CandidateArgs<std::uint64_t>&);
     // An upper bound of each feature's best score with NaN to the right, but for
     // rounding: a relative error of 1e-6.
     void (*bound_gini_16)(const BoundArgs<std::uint16_t>&, float*);
     void (*bound_gini_32)(const BoundArgs<std::uint32_t>&, float*);
     Cut (*search_masks_gini)(const BitMaskArgs&, double);
-    Cut (*search_masks_candidates_gini)(const BitMaskArgs&, const std::int32_t*, int);
 
     // out[i * n_centers + c] = <x_i, center_c>; n and stride multiples of 8, zero
     // padded.

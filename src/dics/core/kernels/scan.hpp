@@ -80,23 +80,30 @@ void scan_side(const ScanArgs<Count>& a, bool missing_left, Cut& best) {
         take(h, move_bin<Crit>(h, a.total, a.n_classes, a.left));
     }
     int previous = -1;
+    auto offer_cut = [&](int hi) {
+        const Count right_weight = a.total_weight - left_weight;
+        if (left_rows < a.min_leaf || a.n_rows - left_rows < a.min_leaf ||
+            left_weight < a.min_weight || right_weight < a.min_weight)
+            return;
+        const double score =
+            Crit::template score<Count>(left_sum, left_weight, right_sum, right_weight);
+        if (score > best.score)
+            best = Cut{score, previous, hi, missing_left, false};
+    };
     for (int bin = 0; bin < a.n_bins; ++bin) {
         const Count* h = a.hist + static_cast<std::int64_t>(bin) * a.width;
         const Move<Count> m = move_bin<Crit>(h, a.total, a.n_classes, a.left);
         if (m.weight == 0)
             continue;
-        const Count right_weight = a.total_weight - left_weight;
-        if (left_rows >= a.min_leaf && a.n_rows - left_rows >= a.min_leaf &&
-            left_weight >= a.min_weight && right_weight >= a.min_weight) {
-            const double score = Crit::template score<Count>(left_sum, left_weight,
-                                                             right_sum, right_weight);
-            if (score > best.score) {
-                best = Cut{score, previous, bin - 1, missing_left, false};
-            }
-        }
+        // Before the first bin only NaN is on the left.
+        if (bin > 0 || a.missing_alone)
+            offer_cut(bin - 1);
         take(h, m);
         previous = bin;
     }
+    // NaN alone on the right.
+    if (!missing_left && !a.missing_alone && previous < a.n_bins - 1)
+        offer_cut(a.n_bins - 2);
 }
 
 template <class Crit, class Count>
@@ -110,69 +117,6 @@ Cut scan_histogram(const ScanArgs<Count>& a) {
     if (n_missing > 0) {
         scan_side<Crit>(a, true, best);
         best.saw_missing = true;
-    }
-    return best;
-}
-
-template <class Crit, class Count>
-inline double score_left(const CandidateArgs<Count>& a, Count left_weight) {
-    using W = typename Wide<Count>::type;
-    W left_sum = 0, right_sum = 0;
-    for (int c = 0; c < a.n_present; ++c) {
-        left_sum += Crit::template term<Count>(a.left[c]);
-        right_sum += Crit::template term<Count>(a.total[c] - a.left[c]);
-    }
-    return Crit::template score<Count>(left_sum, left_weight, right_sum,
-                                       a.total_weight - left_weight);
-}
-
-// The best of some thresholds (rising) alone; the middle one of those that cut in the
-// same place.
-template <class Crit, class Count>
-Cut scan_candidates(const CandidateArgs<Count>& a) {
-    Cut best;
-    const Count* all = a.sums + std::int64_t{a.n_thresholds + 1} * a.n_lanes;
-    const Count* but_missing = a.sums + std::int64_t{a.n_thresholds} * a.n_lanes;
-    for (int c = 0; c < a.n_present; ++c) {
-        const std::int64_t slice = a.present[c] * a.slice;
-        best.saw_missing |= all[slice] != but_missing[slice];
-    }
-    for (const bool missing_left : {false, true}) {
-        if (missing_left && !best.saw_missing)
-            break;
-        std::int64_t rows_before = -1;
-        int first = 0;  // of the candidates that cut in the same place
-        bool leads = false;
-        for (int i = 0; i < a.n_candidates; ++i) {
-            const Count* below = a.sums + std::int64_t{a.thresholds[i]} * a.n_lanes;
-            auto count = [&](std::int64_t slice) {
-                const Count missing = all[slice] - but_missing[slice];
-                return below[slice] + (missing_left ? missing : Count{0});
-            };
-            Count left_weight = 0;
-            for (int c = 0; c < a.n_present; ++c) {
-                a.left[c] = count(a.present[c] * a.slice);
-                left_weight += a.left[c];
-            }
-            const auto left_rows = static_cast<std::int64_t>(
-                a.row_slice < 0 ? left_weight : count(a.row_slice));
-            if (left_rows != rows_before) {
-                rows_before = left_rows;
-                first = i;
-                const Count right_weight = a.total_weight - left_weight;
-                leads = false;
-                if (left_rows >= a.min_leaf && a.n_rows - left_rows >= a.min_leaf &&
-                    left_weight >= a.min_weight && right_weight >= a.min_weight) {
-                    const double score = score_left<Crit>(a, left_weight);
-                    leads = score > best.score;
-                    best.score = leads ? score : best.score;
-                }
-            }
-            if (leads) {
-                best.lo = best.hi = a.thresholds[(first + i) / 2];
-                best.missing_left = missing_left;
-            }
-        }
     }
     return best;
 }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstring>
-#include <span>
 
 #include "grow/node.hpp"
 #include "kernels/bit_mask_scan.hpp"
 #include "kernels/kernels.hpp"
+#include "search/candidate_codes.hpp"
 #include "target/class_counts.hpp"
 
 namespace dics {
@@ -47,24 +47,13 @@ class BitMaskSearch {
         return true;
     }
 
-    Cut search(const std::uint8_t* column, std::int64_t width, int n_thresholds,
-               double floor) {
-        const BitMaskArgs args = read(column, width, n_thresholds);
+    Cut search(const std::uint8_t* column, std::int64_t width,
+               const CodeReading& reading, double floor) {
+        const BitMaskArgs args = read(column, width, reading);
         if constexpr (std::is_same_v<Crit, Gini>) {
             return kernels().search_masks_gini(args, floor);
         } else {
             return plain::search_masks<Crit>(args, floor);
-        }
-    }
-
-    Cut search_candidates(const std::uint8_t* column, std::int64_t width,
-                          int n_thresholds, std::span<const std::int32_t> thresholds) {
-        const BitMaskArgs args = read(column, width, n_thresholds);
-        const auto n = static_cast<int>(thresholds.size());
-        if constexpr (std::is_same_v<Crit, Gini>) {
-            return kernels().search_masks_candidates_gini(args, thresholds.data(), n);
-        } else {
-            return plain::search_masks_candidates<Crit>(args, thresholds.data(), n);
         }
     }
 
@@ -85,16 +74,24 @@ class BitMaskSearch {
         return n_classes_++;
     }
 
-    BitMaskArgs read(const std::uint8_t* column, std::int64_t width, int n_thresholds) {
+    BitMaskArgs read(const std::uint8_t* column, std::int64_t width,
+                     const CodeReading& reading) {
         for (int i = 0; i < n_rows_; ++i) {
             const std::uint64_t repeated =
-                column[std::int64_t{rows_[i]} * width] * 0x0101010101010101ull;
+                reading(column[std::int64_t{rows_[i]} * width]) * 0x0101010101010101ull;
             // Writes past the row's own places are written over by the rows after it.
             std::memcpy(codes_ + place_[i], &repeated, sizeof repeated);
         }
-        return {codes_,           all_,      first_,
-                n_classes_,       of_class_, class_total_,
-                n_thresholds + 1, min_leaf_, min_weight_};
+        return {codes_,
+                all_,
+                first_,
+                n_classes_,
+                of_class_,
+                class_total_,
+                reading.missing_code(),
+                min_leaf_,
+                min_weight_,
+                reading.missing_alone()};
     }
 
     alignas(64) std::uint8_t codes_[kMaskPlaces + kMaxRepeats] = {};

@@ -8,6 +8,7 @@
 #include "grow/node.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/scan.hpp"
+#include "search/candidate_codes.hpp"
 #include "target/class_counts.hpp"
 
 namespace dics {
@@ -143,18 +144,6 @@ void for_slices(const HistogramShape& shape, const PresentClasses<Count>& presen
         body(n_classes * shape.slice());
 }
 
-// Turns counts into running sums along the bins: what lies below a threshold is then
-// one number a class. Sums can be subtracted like counts.
-template <class Count>
-void sum_bins(const HistogramShape& shape, const PresentClasses<Count>& present,
-              int n_classes, Count* hist) {
-    for_slices(shape, present, n_classes, [&](std::int64_t slice) {
-        Count* at = hist + slice;
-        for (std::int64_t i = shape.n_lanes; i < shape.slice(); ++i)
-            at[i] += at[i - shape.n_lanes];
-    });
-}
-
 // Takes the counts in `what` out of `from`.
 template <class Count>
 void subtract_histograms(const HistogramShape& shape,
@@ -206,44 +195,14 @@ class HistogramScanner {
         return cuts_.data();
     }
 
-    // The best cut of feature j, inside scan_all.
+    // The best cut of feature j.
     template <class Counter>
     Cut scan_one(const HistogramShape& shape, const Counter* hist, int j,
-                 int n_thresholds, const ClassTotals<Count>& totals,
-                 const PresentClasses<Count>& present, const Limits& limits) {
-        return scan(alone(shape, hist, j, n_thresholds, totals, present, limits));
-    }
-
-    // The best of some thresholds of feature j; `sums` are histograms after sum_bins.
-    Cut scan_some(const HistogramShape& shape, const Count* sums, int j,
-                  int n_thresholds, const ClassTotals<Count>& totals,
-                  const PresentClasses<Count>& present, const Limits& limits,
-                  std::span<const std::int32_t> thresholds) {
-        left_.resize(present.classes.size());
-        const bool rows_apart = counts_rows_in(shape, totals);
-        const CandidateArgs<Count> args{
-            sums + j,
-            shape.slice(),
-            shape.n_lanes,
-            n_thresholds,
-            thresholds.data(),
-            static_cast<int>(thresholds.size()),
-            present.classes.data(),
-            present.size(),
-            rows_apart ? (shape.n_slices - 1) * shape.slice() : -1,
-            present.counts.data(),
-            totals.weight,
-            rows_apart ? totals.n_rows : static_cast<std::int64_t>(totals.weight),
-            limits.min_leaf,
-            limits.min_weight,
-            left_.data()};
-        if constexpr (!std::is_same_v<Crit, Gini>) {
-            return plain::scan_candidates<Crit>(args);
-        } else if constexpr (sizeof(Count) == 4) {
-            return kernels().scan_candidates_gini_32(args);
-        } else {
-            return kernels().scan_candidates_gini_64(args);
-        }
+                 const CodeReading& reading, int n_thresholds,
+                 const ClassTotals<Count>& totals, const PresentClasses<Count>& present,
+                 const Limits& limits) {
+        return scan(
+            alone(shape, hist, j, reading, n_thresholds, totals, present, limits));
     }
 
   private:
@@ -325,22 +284,32 @@ class HistogramScanner {
         }
     }
 
-    // One feature's counts as [bin][class], of the classes that occur.
+    // One feature's counts as [bin][class], of the classes that occur and of the codes
+    // as they are read.
     template <class Counter>
     ScanArgs<Count> alone(const HistogramShape& shape, const Counter* hist, int j,
-                          int n_thresholds, const ClassTotals<Count>& totals,
+                          const CodeReading& reading, int n_thresholds,
+                          const ClassTotals<Count>& totals,
                           const PresentClasses<Count>& present, const Limits& limits) {
         const int n_classes = present.size();
         const bool rows_apart = counts_rows_in(shape, totals);
         const int width = n_classes + (rows_apart ? 1 : 0);
-        const int n_bins = n_thresholds + 1;
-        turned_.resize(static_cast<std::size_t>((n_bins + 1) * width));
+        const int n_bins = reading.n_thresholds + 1;
         left_.resize(static_cast<std::size_t>(n_classes));
+        if (reading.table)
+            turned_.assign(static_cast<std::size_t>((n_bins + 1) * width), 0);
+        else
+            turned_.resize(static_cast<std::size_t>((n_bins + 1) * width));
         for (int s = 0; s < width; ++s) {
             const int slice = s < n_classes ? present.classes[s] : shape.n_slices - 1;
             const Counter* from = hist + slice * shape.slice() + j;
-            for (int bin = 0; bin <= n_bins; ++bin)
-                turned_[bin * width + s] = from[std::int64_t{bin} * shape.n_lanes];
+            for (int bin = 0; bin <= n_thresholds + 1; ++bin) {
+                const Counter count = from[std::int64_t{bin} * shape.n_lanes];
+                if (reading.table)
+                    turned_[reading.table[bin] * width + s] += count;
+                else
+                    turned_[bin * width + s] = count;
+            }
         }
         return {turned_.data(),
                 n_bins,
@@ -352,6 +321,7 @@ class HistogramScanner {
                 rows_apart ? totals.n_rows : static_cast<std::int64_t>(totals.weight),
                 limits.min_leaf,
                 limits.min_weight,
+                reading.missing_alone(),
                 left_.data()};
     }
 

@@ -56,6 +56,7 @@ class ClassHistograms {
     struct Scratch {
         HistogramScanner<Crit, Count> scanner;
         SortedSearch<Crit, Count> sorted;
+        CandidateCodes candidates;
     };
 
     // `origin` is null for the tree's first dictionary. With `max_candidates`, so many
@@ -124,8 +125,6 @@ class ClassHistograms {
                        prepared.masks.prepare(r_, node, node.totals, limits_.min_leaf,
                                               limits_.min_weight);
             });
-        if (draws() && prepared.method == Method::sort)
-            prepared.method = Method::histogram;
     }
 
     // All features of the block in one walk over the rows: a row's codes fill a cache
@@ -137,8 +136,6 @@ class ClassHistograms {
             b.shape, codes_.block(b.first / codes_.width), codes_.width,
             [](int j) { return j; }, r_, begin, end, prepared.present,
             target_.n_classes(), kFirstLine, hists);
-        if (draws())
-            sum_bins(b.shape, prepared.present, target_.n_classes(), hists);
     }
 
     void subtract(std::int64_t block, const Prepared& prepared, Count* from,
@@ -150,18 +147,16 @@ class ClassHistograms {
     Split best_split(std::int64_t block, const Count* hists, const Open& node,
                      Prepared& prepared, Scratch& scratch) const {
         const Block& b = at(block);
-        const bool scans = hists && !draws();
         const Cut* cuts =
-            scans ? scan(b, hists, node.totals, prepared.present, scratch) : nullptr;
+            hists && !draws() ? scan_all(b, hists, node, prepared, scratch) : nullptr;
         Split best;
         for (int j = 0; j < b.shape.n_features; ++j) {
             const std::int64_t f = b.first + j;
             if (dictionary_.count(f) == 0)
                 continue;
-            const Cut cut = scans ? cuts[j]
-                            : draws()
-                                ? best_candidate(b, j, hists, node, prepared, scratch)
-                                : best_cut(f, node, prepared, scratch, best.score);
+            const Cut cut =
+                cuts ? cuts[j]
+                     : search_one(b, j, hists, node, prepared, scratch, best.score);
             const Split split =
                 split_by_gap(cut, f, node.key, draws() ? 0 : gap(cut, f));
             if (split.beats(best))
@@ -191,46 +186,50 @@ class ClassHistograms {
     }
     bool draws() const { return max_candidates_ > 0; }
 
-    const Cut* scan(const Block& b, const Count* hists,
-                    const ClassTotals<Count>& totals,
-                    const PresentClasses<Count>& present, Scratch& scratch) const {
+    const Cut* scan_all(const Block& b, const Count* hists, const Open& node,
+                        const Prepared& prepared, Scratch& scratch) const {
         const int* n_thresholds = n_thresholds_.data() + b.first;
-        return scratch.scanner.scan_all(b.shape, hists, n_thresholds, totals, present,
-                                        limits_, -1.0e308, [&](int j) {
-                                            return scratch.scanner.scan_one(
-                                                b.shape, hists, j, n_thresholds[j],
-                                                totals, present, limits_);
-                                        });
+        return scratch.scanner.scan_all(
+            b.shape, hists, n_thresholds, node.totals, prepared.present, limits_,
+            -1.0e308, [&](int j) {
+                return scratch.scanner.scan_one(b.shape, hists, j, {n_thresholds[j]},
+                                                n_thresholds[j], node.totals,
+                                                prepared.present, limits_);
+            });
     }
 
-    // In a node too small for histograms.
-    Cut best_cut(std::int64_t f, const Open& node, Prepared& prepared, Scratch& scratch,
-                 double floor) const {
-        const int n_thresholds = dictionary_.count(f);
-        if (prepared.method == Method::mask) {
-            return prepared.masks.search(codes_.column(f), codes_.width, n_thresholds,
-                                         floor);
-        }
-        scratch.sorted.sort(codes_.column(f), codes_.width, r_, node);
-        return scratch.sorted.search(n_thresholds, r_, node, node.totals,
-                                     limits_.min_leaf, limits_.min_weight);
-    }
-
-    // Of those drawn; `hists` is null where masks are used.
-    Cut best_candidate(const Block& b, int j, const Count* hists, const Open& node,
-                       Prepared& prepared, Scratch& scratch) const {
+    // The best cut of one feature, or of its candidates.
+    Cut search_one(const Block& b, int j, const Count* hists, const Open& node,
+                   Prepared& prepared, Scratch& scratch, double floor) const {
         const std::int64_t f = b.first + j;
-        const std::span<const std::int32_t> thresholds =
-            prepared.candidates.of_feature(f);
-        if (thresholds.empty())
+        CodeReading reading{dictionary_.count(f)};
+        if (!draws())
+            return search_read(b, j, hists, node, prepared, scratch, reading, floor);
+        const auto candidates = prepared.candidates.of_feature(f);
+        if (candidates.empty())
             return {};
-        const int n_thresholds = dictionary_.count(f);
-        if (!hists) {
-            return prepared.masks.search_candidates(codes_.column(f), codes_.width,
-                                                    n_thresholds, thresholds);
+        reading = scratch.candidates.read(candidates, reading.n_thresholds);
+        return scratch.candidates.in_dictionary(
+            search_read(b, j, hists, node, prepared, scratch, reading, -1.0e308));
+    }
+
+    Cut search_read(const Block& b, int j, const Count* hists, const Open& node,
+                    Prepared& prepared, Scratch& scratch, const CodeReading& reading,
+                    double floor) const {
+        const std::int64_t f = b.first + j;
+        const std::uint8_t* column = codes_.column(f);
+        switch (prepared.method) {
+            case Method::mask:
+                return prepared.masks.search(column, codes_.width, reading, floor);
+            case Method::sort:
+                scratch.sorted.sort(column, codes_.width, reading, r_, node);
+                return scratch.sorted.search(reading, r_, node, node.totals,
+                                             limits_.min_leaf, limits_.min_weight);
+            default:
+                return scratch.scanner.scan_one(b.shape, hists, j, reading,
+                                                dictionary_.count(f), node.totals,
+                                                prepared.present, limits_);
         }
-        return scratch.scanner.scan_some(b.shape, hists, j, n_thresholds, node.totals,
-                                         prepared.present, limits_, thresholds);
     }
 
     // How wide the gap between the two sides is, as a share of the feature's

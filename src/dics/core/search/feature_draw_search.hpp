@@ -54,7 +54,7 @@ class FeatureDrawSearch {
             totals_ = &node_->totals;
             present_.find(*totals_);
             draw_varying_features();
-            nodes[i]->split = max_candidates_ > 0 ? best_candidate() : best_cut();
+            nodes[i]->split = best_split();
         }
     }
 
@@ -73,16 +73,27 @@ class FeatureDrawSearch {
     static constexpr std::int64_t kHistogramBytes = 1 << 22;
     static constexpr std::int64_t kFetchedRows = 256;
 
-    Split best_cut() {
+    Split best_split() {
+        const bool draws = max_candidates_ > 0;
+        if (draws)
+            draw_candidates();
         const Method method = choose_method();
         const auto n_features = static_cast<std::int64_t>(features_.size());
         const Cut* cuts = nullptr;
         Split best;
         for (std::int64_t j = 0; j < n_features; ++j) {
-            if (method == Method::histogram && j % batch_ == 0)
-                cuts = scan(j, std::min(n_features, j + batch_), best.score);
+            if (method == Method::histogram && j % batch_ == 0) {
+                const std::int64_t last = std::min(n_features, j + batch_);
+                if (draws)
+                    fill(j, last, hist_);
+                else
+                    cuts = scan(j, last, best.score);
+            }
             const std::int32_t f = features_[static_cast<std::size_t>(j)];
-            const Cut cut = cuts ? cuts[j % batch_] : search_one(f, method, best.score);
+            const Cut cut =
+                cuts    ? cuts[j % batch_]
+                : draws ? best_candidate(j, method)
+                        : search_one(f, method, {dictionary_.count(f)}, best.score);
             const Split split = as_split(cut, f);
             if (split.beats(best))
                 best = split;
@@ -108,11 +119,12 @@ class FeatureDrawSearch {
         return scanner_.scan_all(
             shape_, hist.data(), n_thresholds_, *totals_, present_, limits_, floor,
             [&](int j) {
-                return masked
-                           ? search_one(features_[static_cast<std::size_t>(first + j)],
-                                        Method::mask, floor)
-                           : scanner_.scan_one(shape_, hist.data(), j, n_thresholds_[j],
-                                               *totals_, present_, limits_);
+                const CodeReading reading{n_thresholds_[j]};
+                const std::int32_t f = features_[static_cast<std::size_t>(first + j)];
+                return masked ? search_one(f, Method::mask, reading, floor)
+                              : scanner_.scan_one(shape_, hist.data(), j, reading,
+                                                  n_thresholds_[j], *totals_, present_,
+                                                  limits_);
             });
     }
 
@@ -122,7 +134,7 @@ class FeatureDrawSearch {
     }
 
     // k thresholds of the features drawn, instead of all of them.
-    Split best_candidate() {
+    void draw_candidates() {
         std::sort(features_.begin(), features_.end());
         std::vector<std::int64_t> offsets{0};
         for (const std::int32_t f : features_)
@@ -130,29 +142,21 @@ class FeatureDrawSearch {
         const auto n_features = static_cast<std::int64_t>(features_.size());
         candidates_.draw({nullptr, offsets.data(), n_features}, nullptr,
                          max_candidates_, node_->key);
-        const bool masked = choose_method() == Method::mask;
-        Split best;
-        for (std::int64_t j = 0; j < n_features; ++j) {
-            if (!masked && j % batch_ == 0) {
-                fill(j, std::min(n_features, j + batch_), hist_);
-                sum_bins(shape_, present_, target_.n_classes(), hist_.data());
-            }
-            const std::span<const std::int32_t> thresholds = candidates_.of_feature(j);
-            if (thresholds.empty())
-                continue;
-            const std::int32_t f = features_[static_cast<std::size_t>(j)];
-            const int n_thresholds = dictionary_.count(f);
-            const Cut cut =
-                masked ? masks_.search_candidates(codes_.data + f, codes_.width,
-                                                  n_thresholds, thresholds)
-                       : scanner_.scan_some(shape_, hist_.data(),
-                                            static_cast<int>(j % batch_), n_thresholds,
-                                            *totals_, present_, limits_, thresholds);
-            const Split split = as_split(cut, f);
-            if (split.beats(best))
-                best = split;
-        }
-        return best;
+    }
+
+    // Of feature number j among those drawn.
+    Cut best_candidate(std::int64_t j, Method method) {
+        const auto candidates = candidates_.of_feature(j);
+        if (candidates.empty())
+            return {};
+        const std::int32_t f = features_[static_cast<std::size_t>(j)];
+        const int n_thresholds = dictionary_.count(f);
+        const CodeReading reading = candidate_codes_.read(candidates, n_thresholds);
+        return candidate_codes_.in_dictionary(
+            method == Method::histogram
+                ? scanner_.scan_one(shape_, hist_.data(), static_cast<int>(j % batch_),
+                                    reading, n_thresholds, *totals_, present_, limits_)
+                : search_one(f, method, reading, -1.0e308));
     }
 
     void draw_varying_features() {
@@ -194,13 +198,14 @@ class FeatureDrawSearch {
                               [&] { return prepare_masks(); });
     }
 
-    Cut search_one(std::int64_t f, Method method, double floor) {
-        const int n_thresholds = dictionary_.count(f);
+    // In a node too small for histograms.
+    Cut search_one(std::int64_t f, Method method, const CodeReading& reading,
+                   double floor) {
         const std::uint8_t* column = codes_.data + f;
         if (method == Method::mask)
-            return masks_.search(column, codes_.width, n_thresholds, floor);
-        sorted_.sort(column, codes_.width, r_, *node_);
-        return sorted_.search(n_thresholds, r_, *node_, *totals_, limits_.min_leaf,
+            return masks_.search(column, codes_.width, reading, floor);
+        sorted_.sort(column, codes_.width, reading, r_, *node_);
+        return sorted_.search(reading, r_, *node_, *totals_, limits_.min_leaf,
                               limits_.min_weight);
     }
 
@@ -266,6 +271,7 @@ class FeatureDrawSearch {
     PresentClasses<Count> present_;
     std::vector<std::int32_t> features_;
     CandidateList candidates_;
+    CandidateCodes candidate_codes_;
     int n_thresholds_[kBatch];
     HistogramShape shape_;
     std::vector<Count> hist_;

@@ -2,6 +2,7 @@
 
 #include "grow/node.hpp"
 #include "kernels/kernels.hpp"
+#include "search/candidate_codes.hpp"
 #include "target/class_counts.hpp"
 
 namespace dics {
@@ -13,13 +14,14 @@ class SortedSearch {
   public:
     // Reads the node's codes of one feature into sorted order. Rows are numbered in 24
     // bits: see MethodChoice.
-    void sort(const std::uint8_t* column, int width, const ClassRows<Count>& r,
-              const NodePlace& node) {
+    void sort(const std::uint8_t* column, int width, const CodeReading& reading,
+              const ClassRows<Count>& r, const NodePlace& node) {
         const auto n = static_cast<std::uint32_t>(node.size());
         keys_.resize(n);
         for (std::uint32_t i = 0; i < n; ++i) {
             const std::int64_t row = r.rows[node.begin + i];
-            keys_[i] = static_cast<std::uint32_t>(column[row * width]) << 24 | i;
+            keys_[i] =
+                static_cast<std::uint32_t>(reading(column[row * width])) << 24 | i;
         }
         if (n <= kInsertionRows) {
             insertion_sort();
@@ -28,21 +30,21 @@ class SortedSearch {
         }
     }
 
-    Cut search(int n_thresholds, const ClassRows<Count>& r, const NodePlace& node,
-               const ClassTotals<Count>& totals, std::int64_t min_leaf,
-               Count min_weight) {
+    Cut search(const CodeReading& reading, const ClassRows<Count>& r,
+               const NodePlace& node, const ClassTotals<Count>& totals,
+               std::int64_t min_leaf, Count min_weight) {
         Cut best;
         if (code(0) == code(keys_.size() - 1))
             return best;
         if (left_.size() < totals.counts.size())
             left_.resize(totals.counts.size(), 0);
-        const auto missing_code = static_cast<std::uint32_t>(n_thresholds + 1);
+        const auto missing_code = static_cast<std::uint32_t>(reading.missing_code());
         std::size_t n_present = keys_.size();
         while (n_present > 0 && code(n_present - 1) == missing_code)
             --n_present;
-        walk(false, n_present, r, node, totals, min_leaf, min_weight, best);
+        walk(reading, false, n_present, r, node, totals, min_leaf, min_weight, best);
         if (n_present < keys_.size()) {
-            walk(true, n_present, r, node, totals, min_leaf, min_weight, best);
+            walk(reading, true, n_present, r, node, totals, min_leaf, min_weight, best);
             best.saw_missing = true;
         }
         return best;
@@ -76,9 +78,10 @@ class SortedSearch {
         keys_.swap(sorted_);
     }
 
-    void walk(bool missing_left, std::size_t n_present, const ClassRows<Count>& r,
-              const NodePlace& node, const ClassTotals<Count>& totals,
-              std::int64_t min_leaf, Count min_weight, Cut& best) {
+    void walk(const CodeReading& reading, bool missing_left, std::size_t n_present,
+              const ClassRows<Count>& r, const NodePlace& node,
+              const ClassTotals<Count>& totals, std::int64_t min_leaf, Count min_weight,
+              Cut& best) {
         W left_sum = 0, right_sum = totals.sum;
         Count left_weight = 0;
         std::int64_t left_rows = 0;
@@ -101,21 +104,27 @@ class SortedSearch {
                 take(keys_[i]);
         }
         int previous = -1;
+        auto offer_cut = [&](int hi) {
+            const Count right_weight = totals.weight - left_weight;
+            if (left_rows < min_leaf || totals.n_rows - left_rows < min_leaf ||
+                left_weight < min_weight || right_weight < min_weight)
+                return;
+            const double score = Crit::template score<Count>(left_sum, left_weight,
+                                                             right_sum, right_weight);
+            if (score > best.score)
+                best = Cut{score, previous, hi, missing_left, false};
+        };
         for (std::size_t i = 0; i < n_present;) {
             const int bin = static_cast<int>(code(i));
-            const Count right_weight = totals.weight - left_weight;
-            if (left_rows >= min_leaf && totals.n_rows - left_rows >= min_leaf &&
-                left_weight >= min_weight && right_weight >= min_weight) {
-                const double score = Crit::template score<Count>(
-                    left_sum, left_weight, right_sum, right_weight);
-                if (score > best.score) {
-                    best = Cut{score, previous, bin - 1, missing_left, false};
-                }
-            }
+            if (bin > 0 || reading.missing_alone())
+                offer_cut(bin - 1);
             for (; i < n_present && static_cast<int>(code(i)) == bin; ++i)
                 take(keys_[i]);
             previous = bin;
         }
+        if (!missing_left && !reading.missing_alone() &&
+            previous < reading.n_thresholds)
+            offer_cut(reading.n_thresholds - 1);
         for (const std::uint32_t key : keys_) {
             left_[r.labels[node.begin + (key & 0xFFFFFF)]] = 0;
         }
