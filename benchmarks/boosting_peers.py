@@ -20,7 +20,7 @@ import numpy as np
 import xgboost
 from common import RESULTS, Split, measure
 
-from dics.experiments.running.environment import BUSY, machine
+from dics_paper.running.environment import BUSY, machine
 
 DEPTH, N_ROUNDS = 3, 100
 CACHE_FILE = RESULTS / "boosting_peers.json"

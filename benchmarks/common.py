@@ -27,8 +27,8 @@ from sklearn.model_selection import train_test_split
 
 from dics.datasets import make_paper_synthetic
 from dics.datasets._files import DATA_VARIABLE, file_of, read_npz
-from dics.experiments.report.markdown import markdown_table
-from dics.experiments.running.environment import describe, machine
+from dics_paper.report.markdown import markdown_table
+from dics_paper.running.environment import describe, machine
 
 RESULTS = Path(__file__).resolve().parent / "results"
 
