@@ -76,8 +76,9 @@ dev: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## the same, with the developmen
 
 # --- use -------------------------------------------------------------------
 
-demo: $(S_BUILD) $(S_PAPER)  ## run the demonstration
+demo: $(S_BUILD) $(S_PAPER)  ## run the demonstration, and draw a figure of the paper
 	$(PY) examples/demo.py
+	$(VENV)/bin/dics-paper figure illustration --scale smoke --out build/demo
 
 bench: $(S_BUILD) $(S_PAPER) $(S_PEERS)  ## run a benchmark (BENCH_ARGS="tree"; none: list)
 	$(PY) benchmarks/run.py $(BENCH_ARGS)

@@ -71,7 +71,7 @@ def test_each_family_has_one_baseline_and_one_default():
 
 def test_a_missing_package_names_the_command():
     absent = replace(BY_NAME["lightgbm"], package="surely-not-installed")
-    with pytest.raises(ImportError, match=r"pip install 'dics\[bench\]'.*--models"):
+    with pytest.raises(ImportError, match=r"pip install 'dics-paper\[peers\]'.*--models"):
         check_installed([absent])
 
 

@@ -1,4 +1,4 @@
-"""The command `dics reproduce`: all of it at the smoke scale, and what goes wrong."""
+"""The command `dics-paper`: all of it at the smoke scale, and what goes wrong."""
 
 import csv
 import importlib.util
@@ -43,7 +43,7 @@ def out(tmp_path_factory):
     else:
         code = "it raised"
         try:
-            code = main(["reproduce", "all", *SMOKE, "--out", str(out)])
+            code = main(["all", *SMOKE, "--out", str(out)])
         finally:
             outcome.write_text(str(code))
     assert outcome.read_text() == "0"
@@ -133,14 +133,14 @@ def test_the_report_makes_no_request(out, tmp_path):
 
 def test_a_second_run_fits_nothing_and_says_the_same(copy, no_fits, capsys):
     before = (copy / "report.html").read_text()
-    assert main(["reproduce", "all", *SMOKE, "--out", str(copy)]) == 0
+    assert main(["all", *SMOKE, "--out", str(copy)]) == 0
     assert (copy / "report.html").read_text() == before
     assert f"report: {copy / 'report.html'}" in capsys.readouterr().out
 
 
 def test_one_table_is_shown_in_the_terminal(copy, no_fits, capsys):
     arguments = ["--models", "cgct", "decision-tree", "--datasets", "mnist"]
-    command = ["reproduce", "table", "real-tree", *SMOKE, "--out", str(copy)]
+    command = ["table", "real-tree", *SMOKE, "--out", str(copy)]
     before = (copy / "report.html").read_text()
     assert main([*command, *arguments]) == 0
     assert (copy / "report.html").read_text() == before  # it has its own file
@@ -158,10 +158,10 @@ def test_a_broken_kept_result_is_computed_again(copy, capsys):
     (file,) = (copy / "cells").glob("mnist.cgct.0.*.json")
     good = file.read_text()
     file.write_text(good[: len(good) // 2])
-    command = ["reproduce", "table", "real-tree", *SMOKE, "--out", str(copy)]
+    command = ["table", "real-tree", *SMOKE, "--out", str(copy)]
     assert main(command) == 0
     shown = capsys.readouterr().err
-    assert f"dics: warning: the kept result {file} is broken" in shown
+    assert f"dics-paper: warning: the kept result {file} is broken" in shown
     assert "1 fits to do" in shown
     assert json.loads(file.read_text())["task"] == json.loads(good)["task"]
 
@@ -170,20 +170,20 @@ def test_a_broken_kept_result_is_computed_again(copy, capsys):
 
 
 def test_kept_alone_fits_nothing(tmp_path, no_fits, capsys):
-    command = ["reproduce", "table", "real-tree", *SMOKE, "--out", str(tmp_path)]
+    command = ["table", "real-tree", *SMOKE, "--out", str(tmp_path)]
     assert main([*command, "--kept"]) == 0
     assert "not run" in capsys.readouterr().out
 
 
 def test_a_limit_is_shown(tmp_path, capsys):
-    command = ["reproduce", "table", "synthetic-tree", *SMOKE, "--rho", "0.5"]
+    command = ["table", "synthetic-tree", *SMOKE, "--rho", "0.5"]
     command += ["--models", "cgct", "--out", str(tmp_path), "--limit", "1e-9"]
     assert main(command) == 0
     assert "> 1e-09" in capsys.readouterr().out
 
 
 def test_rho_and_repeats(tmp_path):
-    command = ["reproduce", "table", "synthetic-tree", *SMOKE, "--rho", "0"]
+    command = ["table", "synthetic-tree", *SMOKE, "--rho", "0"]
     command += ["--repeats", "3", "--models", "cgct", "--class-weights", "shared"]
     assert main([*command, "--out", str(tmp_path)]) == 0
     runs = json.loads((tmp_path / "synthetic-tree.json").read_text())["runs"]
@@ -193,7 +193,7 @@ def test_rho_and_repeats(tmp_path):
 
 
 def test_a_figure_alone(tmp_path, no_fits):
-    assert main(["reproduce", "figure", "illustration", "--out", str(tmp_path)]) == 0
+    assert main(["figure", "illustration", "--out", str(tmp_path)]) == 0
     assert (tmp_path / "figures" / "illustration.svg").is_file()
 
 
@@ -215,10 +215,10 @@ def test_a_figure_alone(tmp_path, no_fits):
 def test_unknown_names_list_the_known_ones(
     tmp_path, no_fits, capsys, arguments, message
 ):
-    command = ["reproduce", *arguments, "--scale", "smoke", "--out", str(tmp_path)]
+    command = [*arguments, "--scale", "smoke", "--out", str(tmp_path)]
     assert main(command) == 2
     error = capsys.readouterr().err
-    assert error.startswith("dics: error: ")
+    assert error.startswith("dics-paper: error: ")
     assert message in error
     assert list(tmp_path.iterdir()) == []
 
@@ -237,7 +237,7 @@ def test_unknown_names_list_the_known_ones(
 )
 def test_bad_options_are_refused(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
-        main(["reproduce", "all", *arguments])
+        main(["all", *arguments])
     assert stop.value.code == 2
     assert arguments[0] in capsys.readouterr().err
 
@@ -246,7 +246,7 @@ def test_wrong_files_are_named(tmp_path, capsys):
     (tmp_path / "spambase").mkdir()
     file = tmp_path / "spambase" / "spambase.npz"
     np.savez(file, X=np.zeros((9, 57)), y=np.zeros(9, int))
-    command = ["reproduce", "table", "real-tree", *SMOKE, "--datasets", "spambase"]
+    command = ["table", "real-tree", *SMOKE, "--datasets", "spambase"]
     command += ["--data-dir", str(tmp_path), "--out", str(tmp_path / "out")]
     assert main(command) == 2
     error = capsys.readouterr().err
@@ -255,7 +255,7 @@ def test_wrong_files_are_named(tmp_path, capsys):
 
 
 def test_missing_extras_name_the_command(tmp_path, monkeypatch, no_fits, capsys):
-    command = ["reproduce", "table", "real-tree", *SMOKE, "--out", str(tmp_path)]
+    command = ["table", "real-tree", *SMOKE, "--out", str(tmp_path)]
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(command) == 2
     assert 'pip install "dics[plot]"' in capsys.readouterr().err
@@ -265,8 +265,8 @@ def test_help_and_version(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main([]) == 0
     shown = capsys.readouterr().out
-    assert "dics reproduce all --scale smoke" in shown
-    for arguments in (["--help"], ["reproduce", "table", "--help"], ["--version"]):
+    assert "dics-paper all --scale smoke" in shown
+    for arguments in (["--help"], ["table", "--help"], ["--version"]):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
         assert stop.value.code == 0
@@ -274,7 +274,7 @@ def test_help_and_version(capsys, monkeypatch):
     for name in names_of(TABLES):
         assert name in shown
     with pytest.raises(SystemExit):
-        main(["reproduce", "figure", "--help"])
+        main(["figure", "--help"])
     help_of_figures = capsys.readouterr().out
     assert all(name in help_of_figures for name in names_of(FIGURES))
     assert tuple(KNOWN_SCALES) == SCALES
@@ -292,7 +292,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_and_going_on(tmp_path, capsys):
-    arguments = ["reproduce", "table", "real-tree", *SMOKE, "--out", str(tmp_path)]
+    arguments = ["table", "real-tree", *SMOKE, "--out", str(tmp_path)]
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments], stderr=subprocess.PIPE, text=True
     )
@@ -308,7 +308,7 @@ def test_ctrl_c_and_going_on(tmp_path, capsys):
         process.kill()
     assert process.returncode == 130
     assert "Traceback" not in error
-    assert "the same command goes on from there" in error
+    assert "the same command continues from there" in error
     n_kept = len(list(cells.glob("*.json")))
     assert list(cells.glob("*.part")) == []
     assert main(arguments) == 0

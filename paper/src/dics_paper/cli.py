@@ -1,4 +1,4 @@
-"""The command `dics`."""
+"""The command `dics-paper`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,68 +21,77 @@ INTERRUPTED = 130  # what a shell expects after Ctrl-C
 
 EXAMPLES = """\
 examples:
-  dics reproduce all --scale smoke            see that everything runs
-  dics reproduce table real-tree --limit 300  one table; stop fits after 300 s
-  dics reproduce figure sensitivity
-  dics reproduce table real-boosting --models fastcgbm lightgbm \\
-      --datasets mnist
+  dics-paper all --scale smoke            see that everything runs
+  dics-paper table real-tree --limit 300  one table; stop fits after 300 s
+  dics-paper figure sensitivity
+  dics-paper table real-boosting --models fastcgbm lightgbm --datasets mnist
 
-Finished fits are kept in the output directory: the same command goes on where
+Finished fits are kept in the output directory: the same command continues where
 it was stopped. Real data sets come from --data-dir or DICS_DATA_DIR, otherwise
 from OpenML.
 """
+NAMES = {
+    "all": EXAMPLES,
+    "table": """\
+tables:
+  datasets            the real data sets
+  synthetic-tree      one tree on the paper's synthetic data (--rho: both)
+  synthetic-forest    a forest
+  synthetic-boosting  boosting
+  real-tree           one tree on real data
+  real-forest         a forest
+  real-boosting       boosting
+  depth-gain          impurity reduction by depth, compared with an exhaustive tree
+  split-scaling       gain gap at the root over the number of rows
+""",
+    "figure": """\
+figures:
+  illustration        classification and clustering boundaries
+  sensitivity         accuracy over m, k, D and b
+""",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     parser = make_parser()
     arguments = parser.parse_args(argv)
-    if arguments.command is None:
+    if arguments.kind is None:
         parser.print_help()
         return 0
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = _show_warning  # restored at the end of the block
-            return run_reproduce(arguments)
+            return run(arguments)
     except KeyboardInterrupt:
         print(
             f"\nstopped; finished fits are kept in {arguments.out}, and the same "
-            "command goes on from there",
+            "command continues from there",
             file=sys.stderr,
         )
         return INTERRUPTED
     except (ValueError, OSError, ImportError) as error:
-        print(f"dics: error: {error}", file=sys.stderr)
+        print(f"dics-paper: error: {error}", file=sys.stderr)
         return 2
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"dics: warning: {message}", file=sys.stderr)
+    print(f"dics-paper: warning: {message}", file=sys.stderr)
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Describe the command line."""
     parser = argparse.ArgumentParser(
-        prog="dics",
-        description="Fast trees, forests and boosting from a dictionary of splits:\n"
-        "the experiments of the paper.",
+        prog="dics-paper",
+        description="Make tables and figures of the paper again, compare them with\n"
+        "those that the paper prints, and write one HTML report.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--version", action="version", version=f"dics {dics.__version__}"
-    )
-    commands = parser.add_subparsers(dest="command", title="commands")
-    reproduce = commands.add_parser(
-        "reproduce",
-        help="make tables and figures of the paper again, and a report of them",
-        description="Make tables and figures of the paper again, with the paper's\n"
-        "figures beside ours, and write one HTML report.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    kinds = reproduce.add_subparsers(dest="kind", title="what", required=True)
+    versions = f"dics-paper {version('dics-paper')}, dics {dics.__version__}"
+    parser.add_argument("--version", action="version", version=versions)
+    kinds = parser.add_subparsers(dest="kind", title="what")
     for kind, text in (
         ("all", "every table and figure"),
         ("table", "some tables, by their names"),
@@ -92,36 +102,12 @@ def make_parser() -> argparse.ArgumentParser:
             help=text,
             description=f"Make {text}.",
             formatter_class=argparse.RawDescriptionHelpFormatter,
-            epilog=_names_text(kind),
+            epilog=NAMES[kind],
         )
         if kind != "all":
             part.add_argument("names", nargs="+", metavar="NAME", help="see below")
         _add_options(part)
     return parser
-
-
-def _names_text(kind: str) -> str:
-    names = {"table": TABLE_HELP, "figure": FIGURE_HELP}
-    return names.get(kind, EXAMPLES)
-
-
-TABLE_HELP = """\
-tables:
-  datasets            the real data sets
-  synthetic-tree      one tree on the paper's synthetic data (--rho: both)
-  synthetic-forest    a forest
-  synthetic-boosting  boosting
-  real-tree           one tree on real data
-  real-forest         a forest
-  real-boosting       boosting
-  depth-gain          impurity reduction by depth beside an exhaustive tree
-  split-scaling       gain gap at the root over the number of rows
-"""
-FIGURE_HELP = """\
-figures:
-  illustration        classification and clustering boundaries
-  sensitivity         accuracy over m, k, D and b
-"""
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -206,7 +192,7 @@ def whole_number(text: str) -> int:
     return value
 
 
-def run_reproduce(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Make what was asked for, show it and say where it is."""
     from dics_paper.report.document import Table
     from dics_paper.report.markdown import as_text

@@ -269,5 +269,5 @@ def check_installed(models: Iterable[Model]) -> None:
         except importlib.metadata.PackageNotFoundError:
             raise ImportError(
                 f"the model {model.name!r} needs {model.package}: install it with "
-                "pip install 'dics[bench]', or choose other models with --models"
+                "pip install 'dics-paper[peers]', or choose other models with --models"
             ) from None
