@@ -37,6 +37,16 @@ class GivenCandidates(BaseCandidates):
         return Dictionary(np.concatenate(taus), offsets)
 
 
+def changed_parameters(model):
+    """Return the parameters that aren't the default, and those of the candidates."""
+    default = type(model)().get_params(deep=False)
+    set_ = model.get_params(deep=False)
+    changed = {name: set_[name] for name in set_ if set_[name] != default[name]}
+    if "candidates" in changed:
+        changed["candidates"] = changed["candidates"].get_params()
+    return changed
+
+
 def check_sound(candidates, n_features):
     """What holds for the thresholds of any data."""
     assert len(candidates.thresholds_) == n_features

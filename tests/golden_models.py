@@ -13,7 +13,6 @@ import numpy as np
 from checks import digest
 
 from dics import (
-    CentroidCandidates,
     CGForestClassifier,
     CGTreeClassifier,
     FastCGBMClassifier,
@@ -64,7 +63,6 @@ def make_weights(kind, n):
 
 # --- configurations -------------------------------------------------------------------
 
-PAPER = CentroidCandidates.paper
 TREES = {
     "default": {},
     "depth 6": {"max_depth": 6},
@@ -72,12 +70,7 @@ TREES = {
     "k = 30": {"max_candidates": 30},
     "k = 8": {"max_candidates": 8, "max_depth": 7},
     "k = 8, entropy": {"max_candidates": 8, "criterion": "entropy"},
-    "paper": {
-        "candidates": PAPER(),
-        "max_candidates": 100,
-        "max_depth": 8,
-        "min_samples_split": 3,
-    },
+    "paper": {},  # see `make`
     "used once": {"reuse_splits": False, "max_candidates": 20, "max_depth": 5},
     "quantiles": {"candidates": QuantileCandidates(40)},
     "renewed": {"renew_thresholds": True},
@@ -92,14 +85,7 @@ TREES = {
 FORESTS = {
     "default": {},
     "entropy": {"criterion": "entropy", "max_samples": 0.5},
-    "paper": {
-        "candidates": PAPER(),
-        "feature_sampling": "tree",
-        "max_candidates": 100,
-        "max_depth": 8,
-        "min_samples_split": 3,
-        "voting": "hard",
-    },
+    "paper": {},  # see `make`
     "per tree": {"feature_sampling": "tree"},
     "all features": {"max_features": None, "max_depth": 8},
     "k = 15": {"max_candidates": 15},
@@ -108,15 +94,7 @@ FORESTS = {
 }
 BOOSTERS = {
     "default": {},
-    "paper": {
-        "candidates": PAPER(),
-        "max_candidates": 100,
-        "max_depth": 3,
-        "max_leaf_nodes": None,
-        "sampling": "goss",
-        "leaf_values": "sample",
-        "min_samples_leaf": 1,
-    },
+    "paper": {},  # see `make`
     "goss": {"sampling": "goss", "max_features": 6},
     "mvs": {"sampling": "mvs", "max_features": 0.5},
     "all rows": {"sampling": None, "learning_rate": 0.3},
@@ -161,16 +139,21 @@ def with_warm_start(model, X, y):
     return model.set_params(n_estimators=last).fit(X, y)
 
 
+def make(cls, settings, setting, **shared):
+    new = cls.paper if setting == "paper" else cls
+    return new(**settings.get(setting, {}), **shared)
+
+
 def fit(kind, setting, data, weights):
     X, y = make_set(data)
     weight = make_weights(weights, len(X))
     shared = {"random_state": 3, "n_jobs": 2}
     if kind == "tree":
-        return CGTreeClassifier(**TREES[setting], **shared).fit(X, y, weight)
+        return make(CGTreeClassifier, TREES, setting, **shared).fit(X, y, weight)
     if kind == "forest":
-        model = CGForestClassifier(7, **FORESTS.get(setting, {}), **shared)
+        model = make(CGForestClassifier, FORESTS, setting, n_estimators=7, **shared)
     else:
-        model = FastCGBMClassifier(12, **BOOSTERS.get(setting, {}), **shared)
+        model = make(FastCGBMClassifier, BOOSTERS, setting, n_estimators=12, **shared)
     if setting == "warm start":
         return with_warm_start(model, X, y)
     if setting == "validation":

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from checks import GivenCandidates, digest, same_bytes
+from checks import GivenCandidates, changed_parameters, digest, same_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -948,18 +948,20 @@ def test_model_selection(data):
 
 def test_paper_setting(data):
     X, y = data
-    model = FastCGBMClassifier(
-        20,
-        max_depth=3,
-        max_leaf_nodes=None,
-        max_candidates=100,
-        sampling="goss",
-        leaf_values="sample",
-        min_samples_leaf=1,
-        candidates=CentroidCandidates.paper(),
-        early_stopping=False,
-        random_state=0,
-    ).fit(X, y)
+    model = FastCGBMClassifier.paper(n_estimators=20, random_state=0)
+    changed = changed_parameters(model)
+    assert changed.pop("candidates") == CentroidCandidates.paper().get_params()
+    assert changed == {
+        "n_estimators": 20,
+        "max_depth": 3,
+        "max_leaf_nodes": None,
+        "max_candidates": 100,
+        "sampling": "goss",
+        "leaf_values": "sample",
+        "min_samples_leaf": 1,
+        "random_state": 0,
+    }
+    model.fit(X, y)
     assert max(model.trees_[t].node_depths().max() for t in range(20)) == 3
     assert model.score(X, y) > 0.6
 

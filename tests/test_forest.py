@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from checks import digest, same_bytes
+from checks import changed_parameters, digest, same_bytes
 from reference import combine, sample_without_replacement
 from reference_forest import tree_key
 from sklearn.base import clone
@@ -527,16 +527,19 @@ def test_better_than_one_tree(data):
 
 def test_paper_setting(data):
     X, y = data
-    forest = CGForestClassifier(
-        10,
-        feature_sampling="tree",
-        max_candidates=100,
-        max_depth=8,
-        min_samples_split=3,
-        voting="hard",
-        candidates=CentroidCandidates.paper(),
-        random_state=0,
-    ).fit(X, y)
+    forest = CGForestClassifier.paper(n_estimators=10, random_state=0)
+    changed = changed_parameters(forest)
+    assert changed.pop("candidates") == CentroidCandidates.paper().get_params()
+    assert changed == {
+        "n_estimators": 10,
+        "feature_sampling": "tree",
+        "max_candidates": 100,
+        "max_depth": 8,
+        "min_samples_split": 3,
+        "voting": "hard",
+        "random_state": 0,
+    }
+    forest.fit(X, y)
     assert len(forest.candidates_.centroids_) == 3
     assert max(tree.get_depth() for tree in forest) <= 8
     assert forest.score(X, y) > 0.6

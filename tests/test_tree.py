@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pytest
 import reference
-from checks import same_bytes
+from checks import changed_parameters, same_bytes
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.tree import DecisionTreeClassifier
@@ -574,12 +574,15 @@ def test_refit_forgets_the_first(data):
 
 def test_paper_setting(data):
     X, y = data
-    tree = CGTreeClassifier(
-        max_depth=8,
-        max_candidates=100,
-        min_samples_split=3,
-        candidates=CentroidCandidates.paper(),
-        random_state=0,
-    ).fit(X, y)
+    tree = CGTreeClassifier.paper(random_state=0)
+    changed = changed_parameters(tree)
+    assert changed.pop("candidates") == CentroidCandidates.paper().get_params()
+    assert changed == {
+        "max_candidates": 100,
+        "max_depth": 8,
+        "min_samples_split": 3,
+        "random_state": 0,
+    }
+    tree.fit(X, y)
     assert tree.get_depth() <= 8
     assert len(tree.candidates_.centroids_) == 3

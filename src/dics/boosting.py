@@ -63,11 +63,8 @@ class FastCGBMClassifier(TreesClassifier):
     A drop-in for scikit-learn's HistGradientBoostingClassifier, LightGBM's and
     XGBoost's classifiers. Splits come from a dictionary of a few thresholds per feature
     (`CentroidCandidates`), the leaves of a tree hold a value for each class, and splits
-    are chosen from a part of the rows and of the features.
-
-    The paper's machine is ``FastCGBMClassifier(max_depth=3, max_leaf_nodes=None,
-    max_candidates=100, sampling="goss", leaf_values="sample", min_samples_leaf=1,
-    candidates=CentroidCandidates.paper())``.
+    are chosen from a part of the rows and of the features. The paper's own setting is
+    ``FastCGBMClassifier.paper()``.
 
     Parameters
     ----------
@@ -278,6 +275,37 @@ class FastCGBMClassifier(TreesClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Make the paper's own setting: small trees from GOSS and 100 candidates.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters to set in addition, or instead.
+
+        Returns
+        -------
+        model : FastCGBMClassifier
+
+        Examples
+        --------
+        >>> from dics import FastCGBMClassifier
+        >>> model = FastCGBMClassifier.paper(n_estimators=100, random_state=0)
+        >>> model.sampling, model.leaf_values, model.max_depth, model.max_candidates
+        ('goss', 'sample', 3, 100)
+        """
+        setting = {
+            "candidates": CentroidCandidates.paper(),
+            "max_candidates": 100,
+            "max_depth": 3,
+            "max_leaf_nodes": None,
+            "sampling": "goss",
+            "leaf_values": "sample",
+            "min_samples_leaf": 1,
+        }
+        return cls(**{**setting, **parameters})
 
     # --- fit ---------------------------------------------------------------
 

@@ -27,7 +27,12 @@ from dics._validation import (
     split_counts,
     unchanged_on_error,
 )
-from dics.candidates import BaseCandidates, TrainingData, fit_candidates
+from dics.candidates import (
+    BaseCandidates,
+    CentroidCandidates,
+    TrainingData,
+    fit_candidates,
+)
 from dics.dictionary import code_width, encode, select
 from dics.tree import CGTreeClassifier
 from dics.trees import Trees
@@ -38,11 +43,8 @@ class CGForestClassifier(ImpurityTreesClassifier):
 
     A drop-in for scikit-learn's RandomForestClassifier. The thresholds are placed once,
     between the centroids of clusters of the data (`CentroidCandidates`), X is turned
-    into one byte a value, and all trees are grown from those bytes.
-
-    The paper's forest is ``CGForestClassifier(feature_sampling="tree",
-    max_candidates=100, max_depth=8, min_samples_split=3, voting="hard",
-    candidates=CentroidCandidates.paper())``.
+    into one byte a value, and all trees are grown from those bytes. The paper's own
+    setting is ``CGForestClassifier.paper()``.
 
     Parameters
     ----------
@@ -207,6 +209,36 @@ class CGForestClassifier(ImpurityTreesClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Make the paper's own setting: features drawn for each tree, hard votes.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters to set in addition, or instead.
+
+        Returns
+        -------
+        forest : CGForestClassifier
+
+        Examples
+        --------
+        >>> from dics import CGForestClassifier
+        >>> forest = CGForestClassifier.paper(n_estimators=50, random_state=0)
+        >>> forest.feature_sampling, forest.voting, forest.max_candidates
+        ('tree', 'hard', 100)
+        """
+        setting = {
+            "candidates": CentroidCandidates.paper(),
+            "feature_sampling": "tree",
+            "max_candidates": 100,
+            "max_depth": 8,
+            "min_samples_split": 3,
+            "voting": "hard",
+        }
+        return cls(**{**setting, **parameters})
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -22,6 +22,7 @@ from dics._validation import (
 )
 from dics.candidates import (
     BaseCandidates,
+    CentroidCandidates,
     TrainingData,
     fill_rows,
     fit_candidates,
@@ -40,7 +41,8 @@ class CGTreeClassifier(ImpurityTreesClassifier):
 
     A drop-in for scikit-learn's DecisionTreeClassifier. Splits come from a few
     thresholds per feature, placed between the centroids of clusters of the data
-    (`CentroidCandidates`), instead of from every value that occurs.
+    (`CentroidCandidates`), instead of from every value that occurs. The paper's own
+    setting is ``CGTreeClassifier.paper()``.
 
     Parameters
     ----------
@@ -147,6 +149,34 @@ class CGTreeClassifier(ImpurityTreesClassifier):
         self.reuse_splits = reuse_splits
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Make the paper's own setting: its dictionary, and 100 candidates a node.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters to set in addition, or instead.
+
+        Returns
+        -------
+        tree : CGTreeClassifier
+
+        Examples
+        --------
+        >>> from dics import CGTreeClassifier
+        >>> tree = CGTreeClassifier.paper(random_state=0)
+        >>> tree.max_candidates, tree.max_depth, tree.min_samples_split
+        (100, 8, 3)
+        """
+        setting = {
+            "candidates": CentroidCandidates.paper(),
+            "max_candidates": 100,
+            "max_depth": 8,
+            "min_samples_split": 3,
+        }
+        return cls(**{**setting, **parameters})
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
