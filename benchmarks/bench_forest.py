@@ -1,18 +1,19 @@
-"""Fit time, accuracy and size of a forest beside scikit-learn's, in one run.
+"""Fit time, accuracy and size of a forest compared with scikit-learn's, in one run.
 
 All models have 100 trees, the same number of threads and the same float32 array, and
 the time is that of the whole fit. At depth 8 there are two forests of ours: the paper's
 (features drawn once per tree, 100 candidates a node) and the default one; at full depth
-all models are as they come.
+all models have their defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from common import (
-    Steps,
+    describe_split,
     load,
     make_parser,
     measure_fit,
@@ -21,15 +22,16 @@ from common import (
     run_sets,
     save_json,
     show_fit,
-    show_ratio,
     show_verdict,
 )
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from dics import CentroidCandidates, CGForestClassifier
+from dics import CGForestClassifier
 from dics._threads import effective_n_threads
+from dics_paper.models import BY_NAME, N_TREES, TREE_DEPTH
+from dics_paper.progress import Steps
+from dics_paper.text import show_ratio
 
-DEPTH, N_TREES, QUICK_TREES = 8, 100, 10
+QUICK_TREES = 10
 DATASETS = ("mnist", "fashion_mnist", "cifar10", "synthetic_20000x5000", "spambase")
 # How many times faster we want to be: the paper's forest than RandomForest and than
 # ExtraTrees, all of depth 8, and the default forest than RandomForest.
@@ -67,31 +69,22 @@ SMALLER = 3.0
 class Plan(NamedTuple):
     """What to run on each set."""
 
-    models: dict[str, Callable[[], Any]]
+    n_trees: int
+    n_threads: int
     repeats: int | None
     targets: dict[str, tuple[float, float, float]]
 
 
-def make_models(n_trees: int, n_threads: int) -> dict[str, Callable[[], Any]]:
-    """Models by name; the peers of a depth come before ours."""
-    full = {"n_estimators": n_trees, "n_jobs": n_threads, "random_state": 0}
-    shallow = {**full, "max_depth": DEPTH}
-    return {
-        "rf_8": lambda: RandomForestClassifier(**shallow),
-        "et_8": lambda: ExtraTreesClassifier(**shallow),
-        "paper_8": lambda: CGForestClassifier(
-            feature_sampling="tree",
-            max_candidates=100,
-            min_samples_split=3,
-            voting="hard",
-            candidates=CentroidCandidates.paper(),
-            **shallow,
-        ),
-        "ours_8": lambda: CGForestClassifier(**shallow),
-        "rf": lambda: RandomForestClassifier(**full),
-        "et": lambda: ExtraTreesClassifier(**full),
-        "ours": lambda: CGForestClassifier(**full),
-    }
+# Model and depth by the name in the results; the peers of a depth come before ours.
+MODELS: dict[str, tuple[str, int | None]] = {
+    "rf_8": ("random-forest", TREE_DEPTH),
+    "et_8": ("extra-trees", TREE_DEPTH),
+    "paper_8": ("cgrf-paper", TREE_DEPTH),
+    "ours_8": ("cgrf", TREE_DEPTH),
+    "rf": ("random-forest", None),
+    "et": ("extra-trees", None),
+    "ours": ("cgrf", None),
+}
 
 
 def count_nodes(model: Any) -> int:
@@ -101,10 +94,12 @@ def count_nodes(model: Any) -> int:
 
 
 def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
-    split = load(name).split()
-    row: dict[str, Any] = {"data": name, **split.describe()}
-    for model, make in plan.models.items():
+    split = load(name)
+    row: dict[str, Any] = {"data": name, **describe_split(split)}
+    for model, (kind, depth) in MODELS.items():
         steps.begin(f"{name}: {model}")
+        settings = {"n_estimators": plan.n_trees, "max_depth": depth}
+        make = partial(BY_NAME[kind].make, n_jobs=plan.n_threads, settings=settings)
         row[model], fitted = measure_fit(make, split, plan.repeats)
         row[model]["nodes"] = count_nodes(fitted)
         row[model]["pickle_bytes"] = pickle_size(fitted)
@@ -190,7 +185,7 @@ def accuracy_verdicts(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 LEGEND = """
 RF, ET: RandomForestClassifier and ExtraTreesClassifier, with as many threads as ours.
-paper: CGForestClassifier with the paper's settings. ours: CGForestClassifier as it is.
+paper: CGForestClassifier.paper(). ours: CGForestClassifier with its defaults.
 A/B: time of A divided by that of B. in the paper: RF/paper as the paper reports it.
 bytes/node: size of the pickle divided by the number of nodes. *: run once."""
 
@@ -207,18 +202,17 @@ def main(argv: list[str] | None = None) -> None:
     options = parser.parse_args(argv)
     n_threads = effective_n_threads(options.n_jobs)
     n_trees = QUICK_TREES if options.quick else N_TREES
-    models = make_models(n_trees, n_threads)
-    plan = Plan(models, options.repeats, TARGETS)
+    plan = Plan(n_trees, n_threads, options.repeats, TARGETS)
     if options.quick:  # the targets are for N_TREES
-        plan = Plan(models, 1, {})
+        plan = plan._replace(repeats=1, targets={})
 
     print_header(f"Forests of {n_trees} trees, {n_threads} threads each")
     results = run_sets(
         options.datasets,
-        len(models),
+        len(MODELS),
         lambda name, steps: run_dataset(name, plan, steps),
     )
-    print(f"Depth {DEPTH}:\n")
+    print(f"Depth {TREE_DEPTH}:\n")
     results.print_table(SHALLOW, shallow_cells)
     print("\nFull depth:\n")
     results.print_table(FULL, full_cells)
@@ -226,7 +220,7 @@ def main(argv: list[str] | None = None) -> None:
     print(LEGEND)
     for verdict in accuracy_verdicts(results.rows):
         print(f"- {verdict}")
-    content = {"n_threads": n_threads, "n_trees": n_trees, "depth": DEPTH}
+    content = {"n_threads": n_threads, "n_trees": n_trees, "depth": TREE_DEPTH}
     save_json(options.json, "forest", **content, rows=results.rows)
 
 

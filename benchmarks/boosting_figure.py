@@ -16,21 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from boosting_peers import PEERS
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-# Label, colour, marker and line; Okabe and Ito's colours, which the colour-blind can
-# tell apart.
+# Label, colour, marker and line of ours; colour and marker of the peers. Okabe and
+# Ito's colours, which the colour-blind can tell apart.
 OURS = {
     "fast": ("FastCGBM, fast setting", "#0072b2", "o", "-"),
     "default": ("FastCGBM, default", "#56b4e9", "o", "--"),
 }
-PEERS = {
-    "lgbm_d3": ("LightGBM", "#000000", "s", "-"),
-    "lgbm_d3_bin15": ("LightGBM, 15 bins", "#e69f00", "D", "-"),
-    "xgb_d3": ("XGBoost", "#009e73", "^", "-"),
-    "xgb_multi16": ("XGBoost, 16 bins", "#cc79a7", "v", "-"),
+PEER_STYLES = {
+    "lgbm_d3": ("#000000", "s"),
+    "lgbm_d3_bin15": ("#e69f00", "D"),
+    "xgb_d3": ("#009e73", "^"),
+    "xgb_multi16": ("#cc79a7", "v"),
 }
 COLUMNS = 3
 # A panel begins this many times the range of the final accuracies below them, or the
@@ -70,20 +71,19 @@ def _draw_panel(ax: Any, row: dict[str, Any]) -> None:
         _, seconds, accuracy = zip(*row["ours"][name]["curve"], strict=True)
         style = {"color": color, "marker": marker, "ms": 3, "lw": 1.8}
         ax.plot(seconds, accuracy, line, label=label, **style)
-    for name, (label, color, marker, line) in PEERS.items():
+    for name, (color, marker) in PEER_STYLES.items():
         peer = row["peers"][name]
         points = [point[1:] for point in peer["curve"][:-1]]
         points.append((peer["seconds"], peer["accuracy"]))
         ax.plot(
             *zip(*points, strict=True),
-            line,
             color=color,
             lw=1.2,
             marker=marker,
             ms=7,
             mec="white",
             markevery=[-1],
-            label=label,
+            label=PEERS[name].label,
         )
     ax.set_xscale("log")
     ax.set_ylim(*_limits(row))

@@ -10,17 +10,16 @@ from checks import write_spambase
 from dics.datasets import DatasetNotFoundError
 from dics_paper import data as data_module
 from dics_paper import paper
-from dics_paper.data import numbered, real, reduced, synthetic
+from dics_paper.data import numbered, of_benchmark, real, reduced, synthetic
 from dics_paper.depth_gain import DepthGain
-from dics_paper.models import BY_NAME, Setup, check_installed, of_family
+from dics_paper.models import BY_NAME, check_installed, of_family
 from dics_paper.options import Options, check_datasets, check_models
 from dics_paper.running.runner import Results
-from dics_paper.running.store import Run
-from dics_paper.running.tasks import Result
+from dics_paper.running.tasks import Result, Run
 from dics_paper.scales import SCALES
 from dics_paper.sensitivity import Sensitivity
 from dics_paper.split_scaling import SplitScaling
-from dics_paper.summary import summarize, three_digits, uneven
+from dics_paper.summary import Summary, uneven
 
 TINY = synthetic(120, 6, 3, rho=0.5)
 
@@ -46,19 +45,21 @@ def test_models_can_be_fitted(name, n_classes):
     X = rng.standard_normal((80, 5)).astype(np.float32)
     y = np.arange(80) % n_classes
     settings = {"n_estimators": 3} if model.family in ("forest", "boosting") else {}
-    estimator = model.make(Setup(1, 1, n_classes), settings)
+    estimator = model.make(seed=1, n_jobs=1, n_classes=n_classes, settings=settings)
     assert estimator.fit(X, y).predict(X).shape == (80,)
 
 
 def test_the_papers_setting():
-    tree = BY_NAME["cgct-paper"].make(Setup(0, 1, 10), {})
+    tree = BY_NAME["cgct-paper"].make(settings={"candidates__n_pairs": 7})
     assert (tree.max_depth, tree.max_candidates, tree.min_samples_split) == (8, 100, 3)
     assert tree.candidates.n_clusters == "classes"
+    assert tree.candidates.n_pairs == 7
     assert not tree.candidates.fill
-    forest = BY_NAME["cgrf-paper"].make(Setup(0, 1, 10), {})
+    forest = BY_NAME["cgrf-paper"].make()
     assert (forest.feature_sampling, forest.voting) == ("tree", "hard")
-    boosting = BY_NAME["fastcgbm-paper"].make(Setup(0, 1, 10), {})
+    boosting = BY_NAME["fastcgbm-paper"].make()
     assert (boosting.sampling, boosting.max_depth) == ("goss", 3)
+    assert boosting.n_estimators == 100
 
 
 def test_each_family_has_one_baseline_and_one_default():
@@ -71,7 +72,9 @@ def test_each_family_has_one_baseline_and_one_default():
 
 def test_a_missing_package_names_the_command():
     absent = replace(BY_NAME["lightgbm"], package="surely-not-installed")
-    with pytest.raises(ImportError, match=r"pip install 'dics-paper\[peers\]'.*--models"):
+    with pytest.raises(
+        ImportError, match=r"pip install 'dics-paper\[peers\]'.*--models"
+    ):
         check_installed([absent])
 
 
@@ -143,7 +146,7 @@ def test_only_santander_is_replaced(monkeypatch, tmp_path):
     santander = replace(real("santander"), n_samples=200, n_features=10)
     split = santander.load(0, tmp_path)
     assert split.X_train.shape == (200, 10)
-    assert "could not be had" in split.note
+    assert "not available" in split.note
     np.testing.assert_array_equal(split.X_train, santander.load(1, tmp_path).X_train)
 
 
@@ -204,51 +207,65 @@ def test_data_are_chosen_by_name_or_size():
     assert not options.wants(real("cifar10"))
 
 
+def test_sets_of_the_benchmarks(monkeypatch, tmp_path):
+    split = of_benchmark("wine").load(1)
+    assert (split.shape, split.size) == ("133 x 13", [133, 45, 13, 3])
+    assert not of_benchmark("wine").same_rows
+    assert of_benchmark("mnist").same_rows
+    assert of_benchmark("synthetic_6000x500").n_samples == 6_000
+    monkeypatch.delenv("DICS_DATA_DIR", raising=False)
+    with pytest.raises(DatasetNotFoundError, match=r"otto: set DICS_DATA_DIR"):
+        of_benchmark("otto").load(0)
+    monkeypatch.setenv("DICS_DATA_DIR", str(tmp_path))
+    with pytest.raises(DatasetNotFoundError, match=r"otto: there is no .*otto\.npz"):
+        of_benchmark("otto").load(0)
+
+
+def test_scores_of_a_split():
+    split = of_benchmark("iris").load(0)
+    tree = BY_NAME["cgct"].make().fit(split.X_train, split.y_train)
+    assert 0.9 < split.accuracy(tree) == tree.score(split.X_test, split.y_test)
+    assert split.log_loss(tree) > 0
+    assert split.guess_log_loss() > 1
+
+
 # --- summaries ---------------------------------------------------------------
 
 
 def test_summary_of_runs():
     results = [Result("ok", s, a) for s, a in ((1.0, 0.5), (3.0, 0.7))]
-    summary = summarize(BY_NAME["bdtks"], results, paper.Printed())
+    summary = Summary(BY_NAME["bdtks"], results, paper.Printed())
     assert summary.show_seconds() == "2.00 (1.41)"
     assert summary.show_accuracy() == "0.6000 (0.1414)"
-    one = summarize(BY_NAME["cgct"], [Result("ok", 0.5, 0.7)], paper.Printed())
+    one = Summary(BY_NAME["cgct"], [Result("ok", 0.5, 0.7)], paper.Printed())
     assert (one.show_seconds(), one.show_accuracy()) == ("0.500", "0.7000")
     assert summary.show_ratio(one) == "4.00"
 
 
 def test_summary_of_a_stopped_fit():
-    ours = summarize(BY_NAME["cgct"], [Result("ok", 0.5, 0.7)], paper.Printed())
+    ours = Summary(BY_NAME["cgct"], [Result("ok", 0.5, 0.7)], paper.Printed())
     stopped = [Result("over limit", 60.0)]
-    summary = summarize(BY_NAME["bdtks"], stopped, paper.Printed())
+    summary = Summary(BY_NAME["bdtks"], stopped, paper.Printed())
     assert summary.show_seconds() == "> 60"
     assert summary.show_ratio(ours) == "> 120"
     assert summary.show_accuracy() == ""
-    nothing = summarize(BY_NAME["bdtks"], [], paper.Printed())
+    nothing = Summary(BY_NAME["bdtks"], [], paper.Printed())
     assert (nothing.show_seconds(), nothing.show_ratio(ours)) == ("not run", "")
 
 
-def test_uneven_runs_are_told():
+def test_uneven_runs_are_reported():
     once = [Result("ok", 1.0, 0.5)]
-    ours = summarize(BY_NAME["cgct"], [*once, Result("ok", 1.0, 0.9)], paper.Printed())
-    peer = summarize(BY_NAME["bdtks"], once, paper.Printed())
+    ours = Summary(BY_NAME["cgct"], [*once, Result("ok", 1.0, 0.9)], paper.Printed())
+    peer = Summary(BY_NAME["bdtks"], once, paper.Printed())
     assert uneven([ours, peer]).endswith("the accuracy: CGCT, default 0.5000.")
     assert uneven([peer, peer]) == ""
 
 
-def test_what_was_stopped_is_told():
+def test_stopped_runs_are_reported():
     results = [Result("ok", 58.0, 0.5), Result("over limit", 60.0)]
-    summary = summarize(BY_NAME["bdtks"], results, paper.Printed())
+    summary = Summary(BY_NAME["bdtks"], results, paper.Printed())
     assert summary.runs == 1
-    assert summary.notes == ("One run of BDTKS is left out: stopped after 60 s",)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.00123, "0.0012"), (0.0995, "0.0995"), (0.5, "0.500"), (9.5, "9.50")],
-)
-def test_three_digits(value, text):
-    assert three_digits(value) == text
+    assert summary.notes == ["One run of BDTKS is left out: stopped after 60 s"]
 
 
 # --- parts that lack something -------------------------------------------------
@@ -265,7 +282,7 @@ def grown(task):
     return Result("ok", 1.0, 0.5, gains=[[0.1, 0.1]] * 8)
 
 
-def test_the_papers_gains_stand_beside_their_own_model(monkeypatch):
+def test_the_papers_gains_are_shown_with_their_own_model(monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.delenv("DICS_DATA_DIR", raising=False)
     options = Options(SCALES["smoke"], 1)
@@ -284,7 +301,7 @@ def test_the_papers_gains_stand_beside_their_own_model(monkeypatch):
     assert not any(cell.paper for cell in cells)
 
 
-def test_a_stopped_exhaustive_tree_is_told(monkeypatch):
+def test_a_stopped_exhaustive_tree_is_reported(monkeypatch):
     monkeypatch.delenv("DICS_DATA_DIR", raising=False)
     options = Options(SCALES["smoke"], 1)
     results = results_of(DepthGain(), options, lambda _: Result("over limit", 60.0))

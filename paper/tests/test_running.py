@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -17,18 +16,11 @@ from checks import write_spambase
 from dics.datasets import BadDatasetError
 from dics_paper.data import real, synthetic
 from dics_paper.models import BY_NAME
-from dics_paper.running import runner as runner_module
-from dics_paper.running.runner import (
-    Results,
-    Rules,
-    Runner,
-    TimeLeft,
-    in_order,
-    worth_fitting,
-)
-from dics_paper.running.store import Run, Store
+from dics_paper.progress import Steps
+from dics_paper.running.runner import Results, Rules, Runner, in_order, worth_fitting
 from dics_paper.running.tasks import Result, Task, measure
 from dics_paper.running.worker import Worker
+from dics_paper.store import Store
 
 TINY = synthetic(120, 6, 3, rho=0.5)
 NO_RULES = Rules(limit=None, once_over=math.inf)
@@ -65,9 +57,9 @@ def test_a_key_depends_on_the_version(monkeypatch):
 
 
 def test_measuring_a_fit():
-    said = []
-    result = measure(task(), TINY.load(0, None), said.append)
-    assert said == ["fit"] * 6 + ["score"]  # one warm-up
+    reported = []
+    result = measure(task(), TINY.load(0, None), reported.append)
+    assert reported == ["fit"] * 6 + ["score"]  # one warm-up
     assert result.ok
     assert result.seconds > 0
     assert 0 < result.accuracy <= 1
@@ -92,74 +84,31 @@ def test_comparing_roots():
 
 # --- kept results ----------------------------------------------------------------
 
-
-def run_of(a_task, **fields):
-    result = {"status": "ok", "seconds": 1.5, "accuracy": 0.5, **fields}
-    return Run(a_task, Result(**result), {"cpu": "a cpu"})
+KEY = {"data": "iris", "seed": 0}
 
 
-def test_a_result_is_kept(tmp_path):
-    store = Store(tmp_path / "cells")
-    assert store.find(task(), None) is None
-    store.keep(run_of(task()))
-    assert store.find(task(), None) == run_of(task())
-    assert store.find(task(repeat=1), None) is None
-    assert [file.suffix for file in (tmp_path / "cells").iterdir()] == [".json"]
+def test_an_entry_is_kept(tmp_path):
+    store = Store(tmp_path / "new" / "fits.jsonl")
+    assert store.find(KEY) is None
+    store.keep(KEY, seconds=1.5)
+    store.keep({**KEY, "seed": 1}, seconds=2.5)
+    store.keep(KEY, seconds=3.5)  # the last counts
+    for same in (store, Store(store.file)):
+        assert same.find(dict(reversed(KEY.items()))) == {"key": KEY, "seconds": 3.5}
+        assert same.find({**KEY, "seed": 2}) is None
+        assert len(same.entries()) == 2
 
 
-def test_a_stopped_fit_counts_up_to_its_limit(tmp_path):
-    store = Store(tmp_path)
-    store.keep(run_of(task(), status="over limit", seconds=60.0))
-    assert store.find(task(), 60.0) is not None
-    assert store.find(task(), 10.0) is not None
-    assert store.find(task(), 61.0) is None
-    assert store.find(task(), None) is None
-
-
-BROKEN = {
-    "empty": "",
-    "half written": '{"task": {"data"',
-    "another kind": "[1, 2]",
-    "no result": '{"task": {}, "machine": {}}',
-    "another task": None,
-    "unknown status": ("status", "splendid"),
-    "text for a number": ("seconds", "soon"),
-    "no accuracy": ("accuracy", None),
-    "unknown field": ("colour", "red"),
-    "null": ("result", None),
-}
-
-
-@pytest.mark.parametrize("kind", BROKEN)
-def test_a_broken_result_is_reported_and_missing(tmp_path, kind):
-    store = Store(tmp_path)
-    store.keep(run_of(task()))
-    (file,) = tmp_path.iterdir()
-    entry = json.loads(file.read_text())
-    how = BROKEN[kind]
-    if kind == "another task":
-        entry["task"]["repeat"] = 7
-    elif kind == "null":
-        entry["result"] = None
-    elif isinstance(how, tuple):
-        entry["result"][how[0]] = how[1]
-    file.write_text(how if isinstance(how, str) else json.dumps(entry))
-    with pytest.warns(UserWarning, match=rf"{file.name} is broken.*computed again"):
-        assert store.find(task(), None) is None
-    store.keep(run_of(task()))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert store.find(task(), None) == run_of(task())
-
-
-def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
-    def stop(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(json, "dump", stop)
-    with pytest.raises(KeyboardInterrupt):
-        Store(tmp_path).keep(run_of(task()))
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("line", ['{"key": {"data"', "[1, 2]", '{"seconds": 1.0}', "1"])
+def test_a_broken_line_is_reported_and_the_others_count(tmp_path, line):
+    file = tmp_path / "fits.jsonl"
+    Store(file).keep(KEY, seconds=1.5)
+    file.write_text(file.read_text() + line)  # without an end of line, too
+    with pytest.warns(UserWarning, match=r"line 2 of .*fits.jsonl is broken"):
+        store = Store(file)
+    store.keep({**KEY, "seed": 1}, seconds=2.5)
+    with pytest.warns(UserWarning, match="line 2"):
+        assert len(Store(file).entries()) == 2
 
 
 # --- the process -------------------------------------------------------------------
@@ -205,14 +154,14 @@ def test_a_process_that_died_between_tasks_is_replaced(worker):
 
 
 def test_a_process_that_dies_is_a_failed_task(worker, tmp_path, monkeypatch):
-    (tmp_path / "worker.log").write_text("said by another one\n")
+    (tmp_path / "worker.log").write_text("written by another one\n")
     process = worker._process = worker._start()
     process.kill()
     process.wait()
     monkeypatch.setattr(process, "poll", lambda: None)  # as if it died right after
     result = worker.run(task(), None)
     assert result.status == "failed"
-    assert result.error == "the process ended with code -9: it said nothing"
+    assert result.error == "the process ended with code -9: it wrote nothing"
     assert worker.run(task(), None).ok
 
 
@@ -328,8 +277,8 @@ def test_finished_tasks_are_not_run_again(tmp_path):
 
 
 def test_without_fitting_only_kept_results_count(tmp_path):
-    make_runner(tmp_path).run([task()], NO_RULES)
-    Store(tmp_path / "cells").keep(run_of(task("bdtks"), status="over limit"))
+    answers = {"bdtks": Result("over limit", 60.0)}
+    make_runner(tmp_path, answers).run([task(), task("bdtks")], NO_RULES)
     runner = make_runner(tmp_path)
     results = runner.run([task(), task("bdtks"), task(repeat=1)], NO_RULES, fit=False)
     assert len(results.runs()) == 2
@@ -398,31 +347,49 @@ def test_order_of_tasks():
     ]
 
 
-def test_time_left_learns():
-    results = Results()
-    left = TimeLeft(results)
-    assert left.describe([task()]) == "5.0 s"
-    left.note(run_of(task(), seconds=30.0))
-    assert left.describe([task(repeat=1), task("bdtks")]) == "1 min 00 s"
-    assert worth_fitting(task(), results, NO_RULES)
+@pytest.mark.parametrize(
+    ("limit", "fits"), [(60.0, 0), (10.0, 0), (61.0, 1), (None, 1)]
+)
+def test_a_stopped_fit_counts_up_to_its_limit(tmp_path, limit, fits):
+    stopped = {"cgct": Result("over limit", 60.0)}
+    make_runner(tmp_path, stopped).run([task()], Rules(60.0, math.inf))
+    runner = make_runner(tmp_path)
+    runner.run([task()], Rules(limit, math.inf))
+    assert len(runner.worker.asked) == fits
 
 
-def test_progress_on_a_terminal(tmp_path, monkeypatch):
-    pytest.importorskip("rich")
-    from dics_paper.running.display import BarDisplay
+def test_a_result_of_another_form_is_computed_again(tmp_path):
+    store = Store(tmp_path / "fits.jsonl")
+    store.keep(task().describe(), result={"colour": "red"}, machine={})
+    runner = make_runner(tmp_path)
+    with pytest.warns(UserWarning, match="CGCT, default is broken"):
+        runner.run([task()], NO_RULES)
+    assert runner.worker.asked == [("cgct", 0)]
 
-    shown = []
-    display = BarDisplay()
-    update = display._bar.update
 
-    def note(task_id, **changes):
-        shown.append(changes)
-        update(task_id, **changes)
+def test_a_first_repetition_is_worth_fitting():
+    assert worth_fitting(task(), Results(), NO_RULES)
 
-    monkeypatch.setattr(display._bar, "update", note)
-    monkeypatch.setattr(runner_module, "make_display", lambda: display)
-    make_runner(tmp_path).run([task(), task(repeat=1)], NO_RULES)
-    assert shown[0] == {"total": 2}
-    assert shown[1]["completed"] == 0
-    assert shown[2]["left"].endswith(" left")
-    assert shown[-1]["completed"] == 2
+
+def test_progress_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with Steps(2) as steps:
+        steps.begin("the first")
+        steps.say("a [line] that stays")
+        steps.begin("the second")
+    shown = capsys.readouterr().err
+    assert "the first" in shown
+    assert "a [line] that stays" in shown
+    assert "2/2" in shown
+
+
+def test_progress_in_a_log(capsys):
+    with Steps(3) as steps:
+        steps.begin("the first")
+        steps.begin("the third", done=2)
+    with Steps(2, pause=60.0) as steps:
+        steps.begin("shown")
+        steps.begin("too soon")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["[1/3] the first", "[3/3] the third", "[1/2] shown"]

@@ -41,7 +41,7 @@ tables:
   real-tree           one tree on real data
   real-forest         a forest
   real-boosting       boosting
-  depth-gain          impurity reduction by depth, compared with an exhaustive tree
+  depth-gain          impurity reduction by depth, and that of exhaustive search
   split-scaling       gain gap at the root over the number of rows
 """,
     "figure": """\

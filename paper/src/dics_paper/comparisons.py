@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import mean
 
 from dics_paper import paper
 from dics_paper.data import Data
@@ -13,13 +14,7 @@ from dics_paper.report.document import Block, Cell, Column, Figure, Table
 from dics_paper.report.speedups import Speedup, plot_speedups
 from dics_paper.running.runner import Results
 from dics_paper.running.tasks import Task
-from dics_paper.summary import (
-    Summary,
-    baseline_of,
-    default_of,
-    summarize,
-    uneven,
-)
+from dics_paper.summary import Summary, baseline_of, default_of, uneven
 
 FAMILIES = {
     "tree": "one tree of depth 8",
@@ -104,22 +99,24 @@ class Comparison:
         rows = self._summaries(data, options, results)
         # Runs on different rows: no accuracy is the best.
         apart = "" if data.same_rows else uneven(rows)
-        quickest = min((r.seconds for r in rows if r.done), default=0.0)
-        best = max((round(r.accuracy, 4) for r in rows if r.done), default=0.0)
+        done = [row for row in rows if row.finished]
+        times = {row.model.name: mean(row.times) for row in done}
+        scores = {row.model.name: round(mean(row.accuracies), 4) for row in done}
         cells = [
             [
                 Cell(row.model.label),
                 Cell(
                     row.show_seconds(),
                     row.printed.seconds,
-                    row.done and row.seconds == quickest,
+                    best=times.get(row.model.name) == min(times.values(), default=0),
                 ),
                 Cell(row.show_ratio(baseline_of(rows)), row.printed.ratio),
                 Cell(row.show_ratio(default_of(rows))),
                 Cell(
                     row.show_accuracy(),
                     row.printed.accuracy,
-                    row.done and not apart and round(row.accuracy, 4) == best,
+                    best=not apart
+                    and scores.get(row.model.name) == max(scores.values(), default=0),
                 ),
                 Cell(str(row.runs)),
             ]
@@ -134,7 +131,7 @@ class Comparison:
         self, data: Data, options: Options, results: Results
     ) -> list[Summary]:
         return [
-            summarize(
+            Summary(
                 model,
                 results.of(self._repeats(data, model, options)),
                 paper.printed(self.command, self.rho, data.name, model.name),
@@ -193,7 +190,7 @@ COLUMNS = (
 )
 NOTES = {
     "tree": "The paper's setting: K clusters, 100 candidates drawn at each node, "
-    "depth 8. Our default looks at the whole dictionary. DecisionTree uses one thread, "
+    "depth 8. Our default searches the whole dictionary. DecisionTree uses one thread, "
     "as it has no other mode, and so does BDTKS, which is run once and has no limit of "
     "depth.",
     "forest": "100 trees of depth 8 each. The paper's setting draws features once for "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import mean
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from dics_paper.report.document import Block, Cell, Column, Figure, Table
 from dics_paper.report.plots import Curve, plot_depth_gain
 from dics_paper.running.runner import Results
 from dics_paper.running.tasks import Result, Task
+from dics_paper.text import show_mean
 
 EXHAUSTIVE = "decision-tree"
 # The first is the one that the paper's table is compared with.
@@ -141,8 +142,7 @@ def depth_rows(
             mean(run.cumulative[d] for run in runs),
         ]
         kept = [100 * run.cumulative[d] / base.cumulative[d] for run in runs]
-        spread = f" ({stdev(kept):.2f})" if len(kept) > 1 else ""
-        texts = [*(f"{value:.4f}" for value in gains), f"{mean(kept):.2f}{spread}"]
+        texts = [*map("{:.4f}".format, gains), show_mean(kept, "{:.2f}".format)]
         printed = as_printed(d) if with_paper else [""] * len(texts)
         cells = [Cell(*pair) for pair in zip(texts, printed, strict=True)]
         rows.append([Cell(str(d + 1)), *cells])

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dics_paper.environment import machine
 from dics_paper.report.document import Document, Figure
 from dics_paper.report.html import as_html
 from dics_paper.report.markdown import as_markdown
-from dics_paper.running.environment import machine
-from dics_paper.running.store import Run
+from dics_paper.running.tasks import Run
 
 
 def write(document: Document, runs: Sequence[Run], out: Path, stem: str) -> Path:

@@ -1,36 +1,22 @@
-"""The models that the tables compare: ours, the paper's peers and their fast modes."""
+"""The models that are compared: ours, the paper's peers and their fast settings."""
 
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import pkgutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
-
-from dics.baselines import BDTKSClassifier
-from dics.boosting import FastCGBMClassifier
-from dics.candidates import CentroidCandidates
-from dics.forest import CGForestClassifier
-from dics.tree import CGTreeClassifier
 
 TREE_DEPTH = 8
 BOOSTING_DEPTH = 3
 N_TREES = 100
 N_ROUNDS = 100
-N_CANDIDATES = 100  # the paper's k
 
-
-@dataclass(frozen=True)
-class Setup:
-    """What a model has to know before it is made."""
-
-    seed: int
-    n_jobs: int
-    n_classes: int
+TREE = {"max_depth": TREE_DEPTH}
+FOREST = {"n_estimators": N_TREES, "max_depth": TREE_DEPTH}
+BOOSTING = {"n_estimators": N_ROUNDS, "max_depth": BOOSTING_DEPTH}
 
 
 @dataclass(frozen=True)
@@ -41,7 +27,10 @@ class Model:
     label: str  # in a table
     family: str  # "tree", "forest" or "boosting"
     package: str
-    make: Callable[[Setup, dict[str, Any]], Any]  # the dict has settings to change
+    build: str  # what makes it: "module:name", imported when it is needed
+    parameters: dict[str, Any] = field(default_factory=dict)
+    several: dict[str, Any] = field(default_factory=dict)  # more, for over two classes
+    threads: bool = True  # whether it has n_jobs
     ours: bool = False
     baseline: bool = False  # ours, with the paper's setting: what ratios refer to
 
@@ -50,192 +39,169 @@ class Model:
         """Version of the package that it comes from."""
         return importlib.metadata.version(self.package)
 
-
-def _paper_tree(setup: Setup, settings: dict[str, Any]) -> Any:
-    candidates = {
-        name: settings.pop(name) for name in ("n_pairs", "batch_size") & settings.keys()
-    }
-    options = {
-        "max_depth": TREE_DEPTH,
-        "max_candidates": N_CANDIDATES,
-        "min_samples_split": 3,
-        **settings,
-    }
-    return CGTreeClassifier(
-        candidates=CentroidCandidates.paper(**candidates),
-        random_state=setup.seed,
-        n_jobs=setup.n_jobs,
-        **options,
-    )
-
-
-def _tree(setup: Setup, settings: dict[str, Any]) -> Any:
-    options = {"max_depth": TREE_DEPTH, **settings}
-    return CGTreeClassifier(random_state=setup.seed, n_jobs=setup.n_jobs, **options)
+    def make(
+        self,
+        *,
+        seed: int = 0,
+        n_jobs: int | None = None,
+        n_classes: int = 2,
+        settings: dict[str, Any] | None = None,
+    ) -> Any:
+        """Make a new estimator; `settings` replace parameters of the model."""
+        parameters = {"random_state": seed, **self.parameters}
+        if self.threads:
+            parameters["n_jobs"] = n_jobs
+        if n_classes > 2:
+            parameters |= self.several
+        estimator = pkgutil.resolve_name(self.build)(**parameters)
+        return estimator.set_params(**(settings or {}))
 
 
-def _renewed_tree(setup: Setup, settings: dict[str, Any]) -> Any:
-    return _tree(setup, {"renew_thresholds": True, **settings})
-
-
-def _decision_tree(setup: Setup, settings: dict[str, Any]) -> Any:
-    options = {"max_depth": TREE_DEPTH, **settings}
-    return DecisionTreeClassifier(random_state=setup.seed, **options)
-
-
-def _random_tree(setup: Setup, settings: dict[str, Any]) -> Any:
-    return _decision_tree(setup, {"splitter": "random", **settings})
-
-
-def _bdtks(setup: Setup, settings: dict[str, Any]) -> Any:
-    return BDTKSClassifier(random_state=setup.seed, **settings)
-
-
-def _paper_forest(setup: Setup, settings: dict[str, Any]) -> Any:
-    options = {
-        "min_samples_split": 3,
-        "max_candidates": N_CANDIDATES,
-        "feature_sampling": "tree",
-        "voting": "hard",
-        "candidates": CentroidCandidates.paper(),
-        **settings,
-    }
-    return _forest(setup, options)
-
-
-def _forest(setup: Setup, settings: dict[str, Any]) -> Any:
-    return CGForestClassifier(**_forest_options(setup, settings))
-
-
-def _random_forest(setup: Setup, settings: dict[str, Any]) -> Any:
-    return RandomForestClassifier(**_forest_options(setup, settings))
-
-
-def _extra_trees(setup: Setup, settings: dict[str, Any]) -> Any:
-    return ExtraTreesClassifier(**_forest_options(setup, settings))
-
-
-def _forest_options(setup: Setup, settings: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "n_estimators": N_TREES,
-        "max_depth": TREE_DEPTH,
-        "random_state": setup.seed,
-        "n_jobs": setup.n_jobs,
-        **settings,
-    }
-
-
-def _paper_boosting(setup: Setup, settings: dict[str, Any]) -> Any:
-    options = {
-        "n_estimators": N_ROUNDS,
-        "max_depth": BOOSTING_DEPTH,
-        "max_leaf_nodes": None,
-        "max_candidates": N_CANDIDATES,
-        "sampling": "goss",
-        "leaf_values": "sample",
-        "min_samples_leaf": 1,
-        "candidates": CentroidCandidates.paper(),
-        **settings,
-    }
-    return _boosting(setup, options)
-
-
-def _boosting(setup: Setup, settings: dict[str, Any]) -> Any:
-    return FastCGBMClassifier(random_state=setup.seed, n_jobs=setup.n_jobs, **settings)
-
-
-def _xgboost(setup: Setup, settings: dict[str, Any]) -> Any:
-    from xgboost import XGBClassifier
-
-    return XGBClassifier(tree_method="hist", **_peer_rounds(setup, settings))
-
-
-def _fast_xgboost(setup: Setup, settings: dict[str, Any]) -> Any:
-    # Trees with a value for each class; for two classes there is nothing to join.
-    joined = {"multi_strategy": "multi_output_tree"} if setup.n_classes > 2 else {}
-    return _xgboost(setup, {"max_bin": 16, **joined, **settings})
-
-
-def _lightgbm(setup: Setup, settings: dict[str, Any]) -> Any:
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(verbose=-1, **_peer_rounds(setup, settings))
-
-
-def _fast_lightgbm(setup: Setup, settings: dict[str, Any]) -> Any:
-    return _lightgbm(setup, {"max_bin": 15, **settings})
-
-
-def _peer_rounds(setup: Setup, settings: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "n_estimators": N_ROUNDS,
-        "max_depth": BOOSTING_DEPTH,
-        "random_state": setup.seed,
-        "n_jobs": setup.n_jobs,
-        **settings,
-    }
-
-
-ALL: tuple[Model, ...] = (
+TREES = (
     Model(
         "cgct-paper",
         "CGCT, paper's setting",
         "tree",
         "dics",
-        _paper_tree,
+        "dics:CGTreeClassifier.paper",
         ours=True,
         baseline=True,
     ),
-    Model("cgct", "CGCT, default", "tree", "dics", _tree, ours=True),
-    Model("decision-tree", "DecisionTree", "tree", "scikit-learn", _decision_tree),
+    Model(
+        "cgct",
+        "CGCT, default",
+        "tree",
+        "dics",
+        "dics:CGTreeClassifier",
+        TREE,
+        ours=True,
+    ),
+    Model(
+        "decision-tree",
+        "DecisionTree",
+        "tree",
+        "scikit-learn",
+        "sklearn.tree:DecisionTreeClassifier",
+        TREE,
+        threads=False,
+    ),
     Model(
         "decision-tree-random",
         "DecisionTree, random splits",
         "tree",
         "scikit-learn",
-        _random_tree,
+        "sklearn.tree:DecisionTreeClassifier",
+        {**TREE, "splitter": "random"},
+        threads=False,
     ),
-    Model("bdtks", "BDTKS", "tree", "dics", _bdtks),
+    Model(
+        "bdtks",
+        "BDTKS",
+        "tree",
+        "dics",
+        "dics.baselines:BDTKSClassifier",
+        threads=False,
+    ),
+)
+FORESTS = (
     Model(
         "cgrf-paper",
         "CGRF, paper's setting",
         "forest",
         "dics",
-        _paper_forest,
+        "dics:CGForestClassifier.paper",
         ours=True,
         baseline=True,
     ),
-    Model("cgrf", "CGRF, default", "forest", "dics", _forest, ours=True),
-    Model("random-forest", "RandomForest", "forest", "scikit-learn", _random_forest),
-    Model("extra-trees", "ExtraTrees", "forest", "scikit-learn", _extra_trees),
+    Model(
+        "cgrf",
+        "CGRF, default",
+        "forest",
+        "dics",
+        "dics:CGForestClassifier",
+        FOREST,
+        ours=True,
+    ),
+    Model(
+        "random-forest",
+        "RandomForest",
+        "forest",
+        "scikit-learn",
+        "sklearn.ensemble:RandomForestClassifier",
+        FOREST,
+    ),
+    Model(
+        "extra-trees",
+        "ExtraTrees",
+        "forest",
+        "scikit-learn",
+        "sklearn.ensemble:ExtraTreesClassifier",
+        FOREST,
+    ),
+)
+BOOSTERS = (
     Model(
         "fastcgbm-paper",
         "FastC-GBM, paper's setting",
         "boosting",
         "dics",
-        _paper_boosting,
+        "dics:FastCGBMClassifier.paper",
+        {"n_estimators": N_ROUNDS},
         ours=True,
         baseline=True,
     ),
-    Model("fastcgbm", "FastC-GBM, default", "boosting", "dics", _boosting, ours=True),
-    Model("xgboost", "XGBoost", "boosting", "xgboost", _xgboost),
+    Model(
+        "fastcgbm",
+        "FastC-GBM, default",
+        "boosting",
+        "dics",
+        "dics:FastCGBMClassifier",
+        ours=True,
+    ),
+    Model(
+        "xgboost",
+        "XGBoost",
+        "boosting",
+        "xgboost",
+        "xgboost:XGBClassifier",
+        {**BOOSTING, "tree_method": "hist"},
+    ),
+    # Trees with a value for each class; for two classes there is nothing to join.
     Model(
         "xgboost-fast",
         "XGBoost, 16 bins, joint trees",
         "boosting",
         "xgboost",
-        _fast_xgboost,
+        "xgboost:XGBClassifier",
+        {**BOOSTING, "tree_method": "hist", "max_bin": 16},
+        {"multi_strategy": "multi_output_tree"},
     ),
-    Model("lightgbm", "LightGBM", "boosting", "lightgbm", _lightgbm),
-    Model("lightgbm-fast", "LightGBM, 15 bins", "boosting", "lightgbm", _fast_lightgbm),
+    Model(
+        "lightgbm",
+        "LightGBM",
+        "boosting",
+        "lightgbm",
+        "lightgbm:LGBMClassifier",
+        {**BOOSTING, "verbose": -1},
+    ),
+    Model(
+        "lightgbm-fast",
+        "LightGBM, 15 bins",
+        "boosting",
+        "lightgbm",
+        "lightgbm:LGBMClassifier",
+        {**BOOSTING, "verbose": -1, "max_bin": 15},
+    ),
 )
+ALL = (*TREES, *FORESTS, *BOOSTERS)
 # Settings of the comparison of split quality, which the other tables don't have.
 WHOLE_PAPER_DICTIONARY = Model(
     "cgct-paper-whole",
     "CGCT, paper's dictionary, all of it",
     "split-quality",
     "dics",
-    lambda setup, settings: _paper_tree(setup, {"max_candidates": None, **settings}),
+    "dics:CGTreeClassifier.paper",
+    {"max_candidates": None},
     ours=True,
 )
 RENEWED_DICTIONARY = Model(
@@ -243,7 +209,8 @@ RENEWED_DICTIONARY = Model(
     "CGCT, default, thresholds renewed in small nodes",
     "split-quality",
     "dics",
-    _renewed_tree,
+    "dics:CGTreeClassifier",
+    {**TREE, "renew_thresholds": True},
     ours=True,
 )
 BY_NAME = {

@@ -10,15 +10,14 @@ from typing import Any, NamedTuple, Protocol
 from dics._matplotlib import matplotlib_needed
 from dics_paper.comparisons import Comparison
 from dics_paper.depth_gain import DepthGain
+from dics_paper.environment import machine
 from dics_paper.files import write
 from dics_paper.models import BY_NAME, check_installed
 from dics_paper.options import Options
 from dics_paper.overview import Datasets, Illustration
 from dics_paper.report.document import Document, Figure, Table
-from dics_paper.running.environment import machine
 from dics_paper.running.runner import Results, Rules, Runner
-from dics_paper.running.store import Run
-from dics_paper.running.tasks import Task
+from dics_paper.running.tasks import Run, Task
 from dics_paper.sensitivity import Sensitivity
 from dics_paper.split_scaling import SplitScaling
 

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from dics_paper.data import Data
-from dics_paper.models import N_CANDIDATES, TREE_DEPTH
+from dics_paper.models import TREE_DEPTH
 from dics_paper.options import Options
 from dics_paper.report.document import Block, Cell, Column, Figure, Table
 from dics_paper.report.plots import Panel, plot_sensitivity
@@ -21,7 +21,7 @@ MODEL = "cgct-paper"
 class Parameter:
     """A parameter that is varied while the others keep the paper's values."""
 
-    name: str  # of the estimator or its candidates
+    name: str  # as set_params wants it
     label: str
     values: tuple[int, ...]
     paper_value: int
@@ -30,18 +30,22 @@ class Parameter:
 
 PARAMETERS = (
     Parameter(
-        "n_pairs", "cluster pairs m", (1, 2, 5, 10, 15, 20, 25, 35, 45), 25, False
+        "candidates__n_pairs",
+        "cluster pairs m",
+        (1, 2, 5, 10, 15, 20, 25, 35, 45),
+        25,
+        False,
     ),
     Parameter(
         "max_candidates",
         "candidates k",
         (10, 25, 50, 100, 200, 400, 800),
-        N_CANDIDATES,
+        100,
         True,
     ),
     Parameter("max_depth", "depth D", (2, 4, 6, 8, 10, 12), TREE_DEPTH, False),
     Parameter(
-        "batch_size",
+        "candidates__batch_size",
         "mini-batch size b",
         (32, 64, 128, 256, 512, 1024, 2048),
         512,

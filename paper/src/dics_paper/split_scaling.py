@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import mean
 
 from dics_paper import paper
 from dics_paper.data import synthetic
-from dics_paper.models import (
-    BY_NAME,
-    WHOLE_PAPER_DICTIONARY,
-)
+from dics_paper.models import BY_NAME, WHOLE_PAPER_DICTIONARY
 from dics_paper.options import Options
 from dics_paper.report.document import Block, Cell, Column, Figure, Table
 from dics_paper.report.plots import Curve, plot_split_scaling
 from dics_paper.running.runner import Results
 from dics_paper.running.tasks import Task
+from dics_paper.text import show_mean
 
 N_CLASSES, RHO = 3, 0.5
 DICTIONARIES = (WHOLE_PAPER_DICTIONARY.name, "cgct")
@@ -111,12 +109,11 @@ def _scaling_row(
     n_rows: int, values: Sequence[dict[str, float]], compared: bool
 ) -> list[Cell]:
     gaps = [v["gap"] for v in values]
-    spread = f" ({stdev(gaps):.4f})" if len(gaps) > 1 else ""
     printed = {int(row[0]): row for row in paper.SPLIT_SCALING} if compared else {}
     _, gap, scaled = printed.get(n_rows, (0, None, None))
     return [
         Cell(f"{n_rows:,}"),
-        Cell(f"{mean(gaps):.4f}{spread}", "" if gap is None else f"{gap:.4f}"),
+        Cell(show_mean(gaps, "{:.4f}".format), "" if gap is None else f"{gap:.4f}"),
         Cell(
             f"{n_rows**0.5 * mean(gaps):.4f}",
             "" if scaled is None else f"{scaled:.4f}",

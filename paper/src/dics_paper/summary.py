@@ -4,93 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import mean
 
 from dics_paper.models import Model
 from dics_paper.paper import Printed
 from dics_paper.running.tasks import Result
+from dics_paper.text import show_mean, three_digits
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The runs of one model on one data set."""
+    """The runs of one model on one data set, and what the paper prints for it."""
 
     model: Model
-    runs: int
-    seconds: float
-    seconds_sd: float
-    accuracy: float
-    accuracy_sd: float
-    status: str  # "ok" if a run is, else that of the first, or "missing"
+    results: Sequence[Result]
     printed: Printed
-    notes: tuple[str, ...] = ()
-    first_accuracy: float = 0.0  # of the first run
 
     @property
-    def done(self) -> bool:
-        """Whether it has figures."""
-        return self.status == "ok"
+    def finished(self) -> list[Result]:
+        """Runs that have a time and an accuracy."""
+        return [result for result in self.results if result.ok]
+
+    @property
+    def runs(self) -> int:
+        """Number of runs that have finished."""
+        return len(self.finished)
+
+    @property
+    def status(self) -> str:
+        """Return "ok" if a run has finished, else the status of the first."""
+        if self.finished:
+            return "ok"
+        return self.results[0].status if self.results else "not run"
+
+    @property
+    def times(self) -> list[float]:
+        """Seconds of the finished runs; where there is none, the limits."""
+        return [result.seconds for result in self.finished or self.results]
+
+    @property
+    def accuracies(self) -> list[float]:
+        """Accuracies of the finished runs."""
+        return [result.accuracy or 0.0 for result in self.finished]
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader has to know about the data and about runs that are missing."""
+        if not self.finished:
+            return [result.error for result in self.results if result.error]
+        about_data = [result.note for result in self.finished if result.note]
+        return [
+            *dict.fromkeys(about_data),
+            *(self._left_out(result) for result in self.results if not result.ok),
+        ]
 
     def show_seconds(self) -> str:
         """Write the time as a table has it."""
         if self.status == "over limit":
-            return f"> {self.seconds:g}"
-        if not self.done:
-            return SHORT.get(self.status, self.status)
-        text = three_digits(self.seconds)
-        return f"{text} ({three_digits(self.seconds_sd)})" if self.runs > 1 else text
+            return f"> {max(self.times):g}"
+        return show_mean(self.times, three_digits) if self.finished else self.status
+
+    def show_accuracy(self) -> str:
+        """Write the accuracy as a table has it."""
+        return show_mean(self.accuracies, "{:.4f}".format) if self.finished else ""
 
     def show_ratio(self, other: Summary | None) -> str:
         """Write how many times as long it takes as another one."""
         ratio = self.ratio(other)
         if ratio is None:
             return ""
-        more = "> " if self.status == "over limit" else ""
-        return f"{more}{three_digits(ratio)}"
+        return ("> " if self.status == "over limit" else "") + three_digits(ratio)
 
     def ratio(self, other: Summary | None) -> float | None:
         """Say how many times as long it takes as another one, at least."""
-        if other is None or not other.done or self.status not in ("ok", "over limit"):
+        if other is None or not other.finished:
             return None
-        return self.seconds / other.seconds
+        if self.status not in ("ok", "over limit"):
+            return None
+        return mean(self.times) / mean(other.times)
 
-    def show_accuracy(self) -> str:
-        """Write the accuracy as a table has it."""
-        if not self.done:
-            return ""
-        text = f"{self.accuracy:.4f}"
-        return f"{text} ({self.accuracy_sd:.4f})" if self.runs > 1 else text
-
-
-SHORT = {"missing": "not run"}
-
-
-def summarize(model: Model, results: Sequence[Result], printed: Printed) -> Summary:
-    """Take the mean and the spread of the runs of a model."""
-    done = [result for result in results if result.ok]
-    if not done:
-        status = results[0].status if results else "missing"
-        seconds = max((result.seconds for result in results), default=0.0)
-        notes = tuple(result.error for result in results if result.error)
-        return Summary(model, 0, seconds, 0, 0, 0, status, printed, notes)
-    times = [result.seconds for result in done]
-    scores = [result.accuracy or 0.0 for result in done]
-    notes = (
-        *dict.fromkeys(result.note for result in done if result.note),
-        *(_unfinished(model, result) for result in results if not result.ok),
-    )
-    return Summary(
-        model,
-        len(done),
-        mean(times),
-        stdev(times) if len(done) > 1 else 0.0,
-        mean(scores),
-        stdev(scores) if len(done) > 1 else 0.0,
-        "ok",
-        printed,
-        notes,
-        scores[0],
-    )
+    def _left_out(self, result: Result) -> str:
+        why = result.error or f"stopped after {result.seconds:g} s"
+        return f"One run of {self.model.label} is left out: {why}"
 
 
 def uneven(rows: Sequence[Summary]) -> str:
@@ -98,20 +93,15 @@ def uneven(rows: Sequence[Summary]) -> str:
 
     A model that was fitted once saw the data of the first run, not those of all.
     """
-    done = [row for row in rows if row.done]
+    done = [row for row in rows if row.finished]
     if len({row.runs for row in done}) < 2:
         return ""
     several = [row for row in done if row.runs > 1]
-    firsts = ", ".join(f"{r.model.label} {r.first_accuracy:.4f}" for r in several)
+    firsts = ", ".join(f"{row.model.label} {row.accuracies[0]:.4f}" for row in several)
     return (
         "Each run has rows of its own, and models with a single run saw those of the "
         f"first. There the others have the accuracy: {firsts}."
     )
-
-
-def _unfinished(model: Model, result: Result) -> str:
-    why = result.error or f"stopped after {result.seconds:g} s"
-    return f"One run of {model.label} is left out: {why}"
 
 
 def baseline_of(rows: Sequence[Summary]) -> Summary | None:
@@ -120,18 +110,6 @@ def baseline_of(rows: Sequence[Summary]) -> Summary | None:
 
 
 def default_of(rows: Sequence[Summary]) -> Summary | None:
-    """Find our model as it comes."""
+    """Find our model with its default setting."""
     ours = (row for row in rows if row.model.ours and not row.model.baseline)
     return next(ours, None)
-
-
-def three_digits(value: float) -> str:
-    """Write a number with three digits that count.
-
-    >>> three_digits(0.01234), three_digits(1.5), three_digits(123.4), three_digits(0)
-    ('0.0123', '1.50', '123', '0')
-    """
-    if value == 0:
-        return "0"
-    decimals = 4 if value < 0.1 else 3 if value < 1 else 2 if value < 10 else 1
-    return f"{value:.{decimals}f}" if value < 100 else f"{value:.0f}"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from dics_paper.report.document import (
     Block,
@@ -15,8 +14,9 @@ from dics_paper.report.document import (
     legend,
     machine_facts,
 )
+from dics_paper.text import markdown_table
 
-__all__ = ["as_markdown", "as_text", "markdown_table"]
+__all__ = ["as_markdown", "as_text"]
 
 
 def as_markdown(document: Document, image_names: Mapping[str, str]) -> str:
@@ -72,31 +72,6 @@ def as_markdown(document: Document, image_names: Mapping[str, str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Lay out a table that reads well as plain text and is Markdown as well.
-
-    The first column is flush left, the others flush right.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        The headings.
-    rows : sequence of sequences
-        The cells; pipes in them have to be escaped already.
-
-    Returns
-    -------
-    str
-        The lines of the table.
-    """
-    cells = [[str(cell) for cell in row] for row in (columns, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [_line(row, widths) for row in cells]
-    rule = ["-" * (width + 1) + ":" for width in widths[1:]]
-    lines.insert(1, "|" + "|".join(["-" * (widths[0] + 2), *rule]) + "|")
-    return "\n".join(lines)
-
-
 def as_text(table: Table) -> str:
     """Write one table for a terminal: nothing is escaped, the paper's in brackets."""
     rows = []
@@ -113,12 +88,6 @@ def as_text(table: Table) -> str:
 
 def _plain(cell: Cell) -> str:
     return f"{cell.text} [{cell.paper}]" if cell.paper else cell.text
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = zip(cells, widths, strict=True)
-    padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
-    return "| " + " | ".join(padded) + " |"
 
 
 def _table(table: Table) -> list[str]:

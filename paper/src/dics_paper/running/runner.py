@@ -1,21 +1,22 @@
-"""Runs tasks one after the other, keeps what is finished, and tells how far it is."""
+"""Runs tasks one after the other, keeps their results, and shows the progress."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import mean
 
-from dics._progress import as_time
 from dics.datasets import BadDatasetError
 from dics_paper.data import Data
+from dics_paper.environment import machine, stamped
 from dics_paper.models import BY_NAME
-from dics_paper.running.display import BarDisplay, LineDisplay, make_display
-from dics_paper.running.environment import machine, stamped
-from dics_paper.running.store import Run, Store
-from dics_paper.running.tasks import Result, Task
+from dics_paper.progress import Steps
+from dics_paper.running.tasks import Result, Run, Task
 from dics_paper.running.worker import Worker
+from dics_paper.store import Store
+
+LINE_PAUSE = 10.0  # seconds between two lines of progress in a log
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Results:
         return [result for task in tasks if (result := self.get(task)) is not None]
 
     def lack(self, data: Data) -> Result | None:
-        """Return what came of asking for a data set in vain; None if it's there."""
+        """Return the result that says why a data set is missing, if it is."""
         return self._missing.get(data)
 
     def runs(self) -> list[Run]:
@@ -67,7 +68,7 @@ class Runner:
 
     def __init__(self, out: Path, data_dir: Path | None) -> None:
         machine()  # before anything else makes the machine busy
-        self.store = Store(out / "cells")
+        self.store = Store(out / "fits.jsonl")
         self.worker = Worker(data_dir, out / "worker.log")
 
     def run(self, tasks: Sequence[Task], rules: Rules, *, fit: bool = True) -> Results:
@@ -75,27 +76,41 @@ class Runner:
         tasks = in_order(tasks)
         results = Results()
         for task in tasks:
-            kept = self.store.find(task, rules.limit if fit else 0.0)
+            kept = self._find(task, rules.limit if fit else 0.0)
             if kept is not None:
                 results.add(kept)
         missing = [task for task in tasks if results.get(task) is None]
         if fit and missing:
-            with make_display() as display:
-                display.start(len(missing), len(results.runs()))
+            with Steps(len(missing), live=True, pause=LINE_PAUSE) as steps:
+                n_kept = len(results.runs())
+                steps.say(f"{len(missing)} fits to do, {n_kept} kept from before")
                 try:
-                    self._fit(missing, results, rules, display)
+                    self._fit(missing, results, rules, steps)
                 finally:
                     self.worker.close()
         return results
 
+    def _find(self, task: Task, limit: float | None) -> Run | None:
+        """Return the kept run of a task, unless it was stopped at a shorter limit."""
+        entry = self.store.find(task.describe())
+        if entry is None:
+            return None
+        try:
+            run = Run(task, Result(**entry["result"]), entry["machine"])
+        except (KeyError, TypeError) as error:
+            warnings.warn(
+                f"a kept result of {task.title} is broken ({error}); its fit will be "
+                "made again",
+                stacklevel=3,
+            )
+            return None
+        if run.result.status == "over limit":
+            return run if limit is not None and limit <= run.result.seconds else None
+        return run
+
     def _fit(
-        self,
-        missing: Sequence[Task],
-        results: Results,
-        rules: Rules,
-        display: LineDisplay | BarDisplay,
+        self, missing: Sequence[Task], results: Results, rules: Rules, steps: Steps
     ) -> None:
-        left = TimeLeft(results)
         for i, task in enumerate(missing):
             lack = results.lack(task.data)
             if lack is not None:
@@ -103,19 +118,18 @@ class Runner:
                 continue
             if not worth_fitting(task, results, rules):
                 continue
-            ahead = [t for t in missing[i:] if worth_fitting(t, results, rules)]
-            display.begin(i, task.title, left.describe(ahead))
+            steps.begin(task.title, done=i)
             result = self.worker.run(task, rules.limit)
             run = Run(task, result, stamped())
             results.add(run)
-            left.note(run)
             if result.status == "bad data":
                 raise BadDatasetError(result.error)
             if result.status in ("ok", "over limit"):
-                self.store.keep(run)
+                self.store.keep(
+                    task.describe(), result=asdict(result), machine=run.machine
+                )
             else:
-                display.say(f"{result.status}: {task.title}: {result.error}")
-        display.end()
+                steps.say(f"{result.status}: {task.title}: {result.error}")
 
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:
@@ -137,36 +151,3 @@ def worth_fitting(task: Task, results: Results, rules: Rules) -> bool:
     if not first.ok:
         return False
     return BY_NAME[task.model].ours or first.seconds <= rules.once_over
-
-
-class TimeLeft:
-    """Guesses how long tasks will take, from those that are done."""
-
-    UNKNOWN = 5.0  # seconds
-
-    def __init__(self, results: Results) -> None:
-        self._by_task: dict[str, float] = {}
-        self._by_model: dict[str, list[float]] = {}
-        for run in results.runs():
-            self.note(run)
-
-    def note(self, run: Run) -> None:
-        """Learn from a run."""
-        result = run.result
-        if result.status == "no data":
-            return
-        seconds = result.seconds * max(result.fits, 1) + result.predict_seconds
-        self._by_task[run.task.first_key] = seconds
-        self._by_model.setdefault(run.task.model, []).append(seconds)
-
-    def describe(self, tasks: Sequence[Task]) -> str:
-        """Say how long some tasks will take together."""
-        times = [seconds for known in self._by_model.values() for seconds in known]
-        guess = mean(times) if times else self.UNKNOWN
-        of_model = {model: mean(known) for model, known in self._by_model.items()}
-        return as_time(
-            sum(
-                self._by_task.get(task.first_key, of_model.get(task.model, guess))
-                for task in tasks
-            )
-        )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -18,24 +16,21 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dics.candidates import CentroidCandidates
 from dics.diagnostics import gain_by_depth, root_split_gap
-from dics_paper.data import Data, Split
-from dics_paper.models import BY_NAME, Setup
 from dics.tree import CGTreeClassifier
-
-# A fit of under a second is made five times and the median counts.
-QUICK_SECONDS = 1.0
-QUICK_FITS = 5
+from dics_paper import timing
+from dics_paper.data import Data, Split
+from dics_paper.models import BY_NAME
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to measure. Its name on disk comes from all of this."""
+    """What to measure."""
 
     data: Data
     model: str
     repeat: int  # also the seed
     n_jobs: int
-    settings: dict[str, Any] = field(default_factory=dict)  # beside the model's own
+    settings: dict[str, Any] = field(default_factory=dict)  # replace the model's own
     measure: str = "fit"
 
     def describe(self) -> dict[str, Any]:
@@ -44,15 +39,22 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """Name of the result: readable, and different for different tasks."""
-        text = json.dumps(self.describe(), sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-        return f"{self.data.name}.{self.model}.{self.repeat}.{digest}"
+        """Text that differs for different tasks."""
+        return json.dumps(self.describe(), sort_keys=True)
 
     @cached_property
     def first_key(self) -> str:
         """Key of the same task in its first repetition."""
         return self.key if self.repeat == 0 else replace(self, repeat=0).key
+
+    def make_estimator(self, n_classes: int) -> Any:
+        """Make a new estimator to be fitted."""
+        return BY_NAME[self.model].make(
+            seed=self.repeat,
+            n_jobs=self.n_jobs,
+            n_classes=n_classes,
+            settings=self.settings,
+        )
 
     @property
     def title(self) -> str:
@@ -63,7 +65,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """What came out of a task."""
+    """Result of a task."""
 
     status: str  # "ok", "over limit", "no data", "bad data" or "failed"
     seconds: float = 0.0  # of a fit; the limit if it took longer
@@ -84,66 +86,66 @@ class Result:
         return self.status == "ok"
 
 
-def measure(task: Task, split: Split, say: Callable[[str], None]) -> Result:
-    """Do what the task asks; `say` hears "fit" before each fit, and "score" after."""
-    return MEASURES[task.measure](task, split, say)
+class Run(NamedTuple):
+    """A task, its result, and the machine that it comes from."""
+
+    task: Task
+    result: Result
+    machine: dict[str, Any]
 
 
-def time_fit(task: Task, split: Split, say: Callable[[str], None]) -> Result:
+def measure(task: Task, split: Split, report: Callable[[str], None]) -> Result:
+    """Do the task; `report` gets "fit" before each fit, and "score" after the last."""
+    return MEASURES[task.measure](task, split, report)
+
+
+def time_fit(task: Task, split: Split, report: Callable[[str], None]) -> Result:
     """Time the whole fit and find the accuracy."""
-    return _fit_and_score(task, split, say, QUICK_FITS)
+    return _fit_and_score(task, split, report, repeats=None)
 
 
-def score_fit(task: Task, split: Split, say: Callable[[str], None]) -> Result:
+def score_fit(task: Task, split: Split, report: Callable[[str], None]) -> Result:
     """Fit once: for the accuracy, when the time doesn't matter."""
-    return _fit_and_score(task, split, say, 1)
+    return _fit_and_score(task, split, report, repeats=1)
 
 
 def _fit_and_score(
-    task: Task, split: Split, say: Callable[[str], None], quick_fits: int
+    task: Task, split: Split, report: Callable[[str], None], repeats: int | None
 ) -> Result:
-    model = BY_NAME[task.model]
-    setup = Setup(task.repeat, task.n_jobs, split.n_classes)
-
-    def make() -> Any:
-        return model.make(setup, dict(task.settings))
-
-    first = make()  # imports the package, which isn't limited
+    first = task.make_estimator(split.n_classes)  # imports, without a limit of time
     gc.collect()
     gc.freeze()  # or each collection below looks at every module: 80 ms
-    say("fit")
+    report("fit")
     _warm_up(first)
-    times: list[float] = []
-    while not times or (times[0] < QUICK_SECONDS and len(times) < quick_fits):
-        estimator = make()
-        gc.collect()
-        say("fit")
-        start = time.perf_counter()
-        estimator.fit(split.X_train, split.y_train)
-        times.append(time.perf_counter() - start)
-    say("score")
+    timed, estimator = timing.measure(
+        lambda: task.make_estimator(split.n_classes).fit(split.X_train, split.y_train),
+        repeats,
+        warm_up=False,
+        once_over=timing.QUICK,  # longer fits vary little, and are repeated by tasks
+        before=lambda: report("fit"),
+    )
+    report("score")
     start = time.perf_counter()
-    accuracy = float(np.mean(estimator.predict(split.X_test) == split.y_test))
+    accuracy = split.accuracy(estimator)
     return Result(
         status="ok",
-        seconds=median(times),
+        seconds=timed.seconds,
         accuracy=accuracy,
         predict_seconds=time.perf_counter() - start,
-        fits=len(times),
+        fits=timed.runs,
         gains=_gains(estimator),
-        parameters=repr(make()),
+        parameters=repr(task.make_estimator(split.n_classes)),
         note=split.note,
-        shape=split.shape,
+        shape=split.size,
     )
 
 
-def compare_roots(task: Task, split: Split, say: Callable[[str], None]) -> Result:
+def compare_roots(task: Task, split: Split, report: Callable[[str], None]) -> Result:
     """Compare the best split of a dictionary with the best of all."""
-    setup = Setup(task.repeat, task.n_jobs, split.n_classes)
-    tree = BY_NAME[task.model].make(setup, dict(task.settings))
+    tree = task.make_estimator(split.n_classes)
     candidates = clone(tree.candidates or CentroidCandidates())
     candidates.set_params(random_state=task.repeat, n_jobs=task.n_jobs)
-    say("fit")
+    report("fit")
     start = time.perf_counter()
     candidates.fit(split.X_train, split.y_train)
     gap = root_split_gap(split.X_train, split.y_train, candidates)
@@ -153,7 +155,7 @@ def compare_roots(task: Task, split: Split, say: Callable[[str], None]) -> Resul
         fits=1,
         values={"gap": gap.gap, "delta": float(gap.delta), "bound": gap.bound},
         parameters=repr(candidates),
-        shape=split.shape,
+        shape=split.size,
     )
 
 

@@ -24,7 +24,7 @@ from dics.datasets import BadDatasetError, DatasetNotFoundError
 from dics_paper.data import Data, Split
 from dics_paper.running.tasks import Result, Task, measure
 
-LOG_LINES = 3  # of what a worker said before it died
+LOG_LINES = 3  # of what a worker wrote before it died
 
 Answers = queue.Queue[dict[str, Any] | None]  # None: there is no more
 
@@ -78,7 +78,7 @@ class Worker:
         with self.log.open("a", encoding="utf-8") as log:
             self._log_start = log.tell()
             # In a session of its own: Ctrl-C is for the caller, who closes it. -P: a
-            # file of the user's directory must not stand in for a module.
+            # file of the user's directory must not replace a module.
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", __name__, str(self.data_dir or "")],
                 stdin=subprocess.PIPE,
@@ -109,8 +109,8 @@ class Worker:
         with self.log.open("rb") as log:
             log.seek(self._log_start)
             lines = log.read().decode("utf-8", errors="replace").splitlines()
-        said = " ".join(lines[-LOG_LINES:]) or "it said nothing"
-        return Result("failed", error=f"the process ended with code {code}: {said}")
+        last = " ".join(lines[-LOG_LINES:]) or "it wrote nothing"
+        return Result("failed", error=f"the process ended with code {code}: {last}")
 
 
 def _forward(stream: IO[str], answers: Answers) -> None:
@@ -145,12 +145,12 @@ class _Loader:
 
 
 def _answer(task: Task, loader: _Loader, out: IO[str]) -> Result:
-    def say(event: str) -> None:
+    def report(event: str) -> None:
         print(json.dumps({"event": event}), file=out, flush=True)
 
     try:
-        say("load")
-        return measure(task, loader.load(task), say)
+        report("load")
+        return measure(task, loader.load(task), report)
     except DatasetNotFoundError as error:
         return Result("no data", error=str(error))
     except BadDatasetError as error:
