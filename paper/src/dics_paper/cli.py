@@ -195,7 +195,7 @@ def whole_number(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Make what was asked for, show it and say where it is."""
     from dics_paper.report.document import Table
-    from dics_paper.report.markdown import as_text
+    from dics_paper.report.render import print_table
     from dics_paper.reproduction import FIGURES, TABLES, names_of, reproduce
 
     names = None
@@ -217,7 +217,7 @@ def run(arguments: argparse.Namespace) -> int:
     if names is not None:
         for part in written.document.parts:
             if isinstance(part, Table):
-                print(as_text(part), end="\n\n")
+                print_table(part)
     print(f"report: {written.report}")
     failed = [r for r in written.results.runs() if r.result.status == "failed"]
     return 1 if failed else 0

@@ -11,8 +11,7 @@ from typing import Any
 
 from dics_paper.environment import machine
 from dics_paper.report.document import Document, Figure
-from dics_paper.report.html import as_html
-from dics_paper.report.markdown import as_markdown
+from dics_paper.report.render import as_html, as_markdown
 from dics_paper.running.tasks import Run
 
 
@@ -22,14 +21,12 @@ def write(document: Document, runs: Sequence[Run], out: Path, stem: str) -> Path
     `stem` is the name of the files: a single table doesn't replace the whole report.
     """
     out.mkdir(parents=True, exist_ok=True)
-    images = {}
     for part in document.parts:
         if isinstance(part, Figure):
-            images[part.name] = f"figures/{part.name}.svg"
-            file = out / images[part.name]
+            file = out / "figures" / f"{part.name}.svg"
             file.parent.mkdir(exist_ok=True)
             file.write_text(part.svg, encoding="utf-8")
-    (out / f"{stem}.md").write_text(as_markdown(document, images), encoding="utf-8")
+    (out / f"{stem}.md").write_text(as_markdown(document), encoding="utf-8")
     _write_runs(runs, out, stem)
     report = out / f"{stem}.html"
     report.write_text(as_html(document), encoding="utf-8")

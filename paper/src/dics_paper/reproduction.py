@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from dics._matplotlib import matplotlib_needed
 from dics_paper.comparisons import Comparison
 from dics_paper.depth_gain import DepthGain
 from dics_paper.environment import machine
@@ -114,8 +112,6 @@ def reproduce(
     """
     experiments = choose(names, options)
     tasks = [task for e in experiments for task in e.tasks(options)]
-    with matplotlib_needed("a report"):  # before hours of fits
-        importlib.import_module("matplotlib")
     check_installed(BY_NAME[task.model] for task in tasks)
     rules = Rules(limit, options.scale.once_over)
     results = Runner(out, options.data_dir).run(tasks, rules, fit=fit)

@@ -1,16 +1,19 @@
-"""Drawing to SVG, the same on every machine and without a trace in Matplotlib."""
+"""What all pictures share: colours, style, axes, and the way to SVG."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from functools import wraps
+from typing import Any, ParamSpec
 
-from dics._matplotlib import matplotlib_needed
+import numpy as np
+from matplotlib import style
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+P = ParamSpec("P")
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, and shapes for
 # those who see none.
@@ -21,9 +24,10 @@ PAPER = "#767676"  # the paper's values, as in the tables
 GRID = "#dddddd"
 WIDTH = 5.6  # inches; on a phone of 390 pixels the text is still 9 pixels high
 
-_STYLE = {
+STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": INK,
+    "axes.grid": True,
     "axes.labelcolor": INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -31,6 +35,8 @@ _STYLE = {
     "axes.titlesize": "medium",
     "font.family": "DejaVu Sans",  # comes with Matplotlib
     "font.size": 10.5,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
     "legend.frameon": False,
     "svg.fonttype": "path",  # the reader's machine may lack the font
     "svg.hashsalt": "dics",  # names in the file are random without it
@@ -40,53 +46,36 @@ _STYLE = {
 }
 
 
-def draw_svg(by: str, size: tuple[float, float], draw: Callable[[Figure], None]) -> str:
-    """Draw a figure and return it as an SVG document.
+def draws_svg(draw: Callable[P, Figure]) -> Callable[P, str]:
+    """Turn a function that draws a figure into one that returns an SVG document.
 
-    Parameters
-    ----------
-    by : str
-        Who draws, for the message if Matplotlib is missing.
-    size : tuple of float
-        Width and height in inches.
-    draw : callable
-        Gets the empty figure and fills it.
-
-    Returns
-    -------
-    str
-        The document: the same for the same drawing, whatever the user's settings of
-        Matplotlib, which stay as they are.
-
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
+    The document is the same for the same drawing, whatever the user's settings of
+    Matplotlib, which stay as they are.
     """
-    with matplotlib_needed(by):
-        from matplotlib import style
-        from matplotlib.figure import Figure
-    with style.context(["default", _STYLE]):
-        # Not by pyplot, which would keep the figure and may open a window.
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure)
+
+    @wraps(draw)
+    def draw_svg(*args: P.args, **kwargs: P.kwargs) -> str:
         file = io.StringIO()
-        metadata = {"Date": None, "Creator": None}
-        figure.savefig(file, format="svg", metadata=metadata)
-    return file.getvalue()
+        with style.context(["default", STYLE]):
+            figure = draw(*args, **kwargs)
+            metadata = {"Date": None, "Creator": None}
+            figure.savefig(file, format="svg", metadata=metadata)
+        return file.getvalue()
+
+    return draw_svg
 
 
-def add_grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
-    """Draw a pale grid behind what the axes show."""
-    ax.grid(axis=axis, which="major", color=GRID, lw=0.7)
+def new_figure(height: float) -> Figure:
+    """Make an empty figure; not by pyplot, which would keep it."""
+    return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
-def add_log_ticks(ax: Axes, name: str, decades: float) -> None:
+def add_log_ticks(ax: Axes, name: str) -> None:
     """Put plain numbers at a logarithmic axis ("x" or "y"), more if it's short."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     axis = ax.xaxis if name == "x" else ax.yaxis
+    low, high = axis.get_view_interval()
     choices = {1.0: (1, 2, 3, 5), 1.7: (1, 2, 5), 2.5: (1, 3)}
+    decades = np.log10(high / low)
     steps = next((s for most, s in choices.items() if decades < most), (1,))
     axis.set_major_locator(LogLocator(subs=steps))
     axis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -95,6 +84,4 @@ def add_log_ticks(ax: Axes, name: str, decades: float) -> None:
 
 def add_whole_ticks(ax: Axes, most: int = 10) -> None:
     """Put whole numbers at the x axis."""
-    from matplotlib.ticker import MaxNLocator
-
     ax.xaxis.set_major_locator(MaxNLocator(most, integer=True))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from dics_paper.paper import MACHINE
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of a table: ours, and in grey beside it what the paper has."""
+    """One entry of a table: our value, and what the paper has."""
 
     text: str
     paper: str = ""
@@ -46,6 +45,29 @@ class Table:
     blocks: Sequence[Block]
     notes: Sequence[str] = ()
 
+    @property
+    def rows(self) -> list[Sequence[Cell]]:
+        """The rows of all blocks."""
+        return [row for block in self.blocks for row in block.rows]
+
+    @property
+    def widths(self) -> list[int]:
+        """How many cells each column takes: the paper's values have their own."""
+        columns = range(len(self.columns))
+        return [1 + any(row[column].paper for row in self.rows) for column in columns]
+
+    @property
+    def helps(self) -> list[str]:
+        """What the columns hold."""
+        return [
+            f"{column.label}: {column.help}" for column in self.columns if column.help
+        ]
+
+    @property
+    def block_notes(self) -> list[str]:
+        """Notes on single blocks."""
+        return [f"{block.title}: {block.note}" for block in self.blocks if block.note]
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -66,52 +88,19 @@ class Document:
     title: str
     introduction: Sequence[str]  # paragraphs
     parts: Sequence[Table | Figure]
-    machine: dict[str, Any] = field(default_factory=dict)  # CPU, versions, date, ...
+    machine: Mapping[str, object] = field(default_factory=dict)
 
-
-def legend(document: Document, paper: str) -> list[str]:
-    """Say what the signs of the tables mean, those that occur.
-
-    Parameters
-    ----------
-    document : Document
-        The report.
-    paper : str
-        How the paper's values are shown, such as "Grey".
-
-    Returns
-    -------
-    list of str
-        A line for each sign.
-    """
-    cells = list(_cells(document))
-    lines = []
-    if any(cell.paper for cell in cells):
-        lines.append(
-            f"{paper}: the paper's figures, from another machine ({MACHINE}), so that "
-            "only ratios compare."
-        )
-    if any(cell.best for cell in cells):
-        lines.append("Bold: the best.")
-    return lines
-
-
-def machine_facts(document: Document) -> list[tuple[str, str]]:
-    """Turn what was noted about the machine into names and values, as text."""
-    return [(key.replace("_", " "), _words(v)) for key, v in document.machine.items()]
-
-
-def _cells(document: Document) -> Iterator[Cell]:
-    for part in document.parts:
-        if isinstance(part, Table):
-            for block in part.blocks:
-                for row in block.rows:
-                    yield from row
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_words(entry)}" for key, entry in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_words, value))
-    return str(value)
+    @property
+    def legend(self) -> list[str]:
+        """Say what the signs of the tables mean, those that occur."""
+        tables = [part for part in self.parts if isinstance(part, Table)]
+        cells = [cell for table in tables for row in table.rows for cell in row]
+        lines = []
+        if any(cell.paper for cell in cells):
+            lines.append(
+                "Grey or in brackets: the paper's numbers, from another machine "
+                f"({MACHINE}), so that only ratios compare."
+            )
+        if any(cell.best for cell in cells):
+            lines.append("Bold: the best.")
+        return lines

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from dics_paper.illustration import EQUAL, UNEQUAL, Line, Pair, Plane, make_plane
-from dics_paper.report.canvas import COLORS, INK, MARKERS, PAPER, WIDTH, draw_svg
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from dics_paper.report.canvas import (
+    COLORS,
+    INK,
+    MARKERS,
+    PAPER,
+    draws_svg,
+    new_figure,
+)
 
 _CUT = COLORS[2]
 _HATCH = "////"
 
 
-def plot_illustration(random_state: int | None = None) -> str:
+@draws_svg
+def plot_illustration(random_state: int | None = None) -> Figure:
     """Draw why centroids know about classes (the paper's Figure 1).
 
     Left, the boundary between two classes and that between two clusters; right, the
-    midpoint between two clusters and the boundary that minds their spreads.
+    midpoint between two clusters and the boundary that accounts for their spreads.
 
     Parameters
     ----------
@@ -33,16 +39,14 @@ def plot_illustration(random_state: int | None = None) -> str:
     str
         An SVG document.
     """
-    plane = make_plane(random_state)
-
-    def draw(figure: Figure) -> None:
-        grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.05))
-        _draw_plane(figure.add_subplot(grid[:, 0]), plane)
-        upper, lower = (figure.add_subplot(grid[row, 1]) for row in range(2))
-        _draw_pair(upper, EQUAL, "same spread")
-        _draw_pair(lower, UNEQUAL, "different spread")
-
-    return draw_svg("plot_illustration", (WIDTH, 4.5), draw)
+    figure = new_figure(4.5)
+    grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.05))
+    _draw_plane(figure.add_subplot(grid[:, 0]), make_plane(random_state))
+    _draw_pair(figure.add_subplot(grid[0, 1]), EQUAL, "same spread")
+    _draw_pair(figure.add_subplot(grid[1, 1]), UNEQUAL, "different spread")
+    for ax in figure.axes:
+        ax.grid(visible=False)
+    return figure
 
 
 def _draw_plane(ax: Axes, plane: Plane) -> None:

@@ -4,38 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from dics_paper.report.canvas import (
     COLORS,
     INK,
     MARKERS,
     PAPER,
-    WIDTH,
-    add_grid,
     add_log_ticks,
     add_whole_ticks,
-    draw_svg,
+    draws_svg,
+    new_figure,
 )
-from dics_paper.report.illustration_plot import plot_illustration
-from dics_paper.report.speedups import Speedup, plot_speedups
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "Curve",
-    "Panel",
-    "Speedup",
-    "plot_depth_gain",
-    "plot_illustration",
-    "plot_sensitivity",
-    "plot_speedups",
-    "plot_split_scaling",
-]
 
 _MOST_TICKS = 6  # more labels overlap in a narrow panel
 
@@ -76,7 +60,8 @@ class Curve:
     paper: bool = False
 
 
-def plot_sensitivity(panels: Sequence[Panel]) -> str:
+@draws_svg
+def plot_sensitivity(panels: Sequence[Panel]) -> Figure:
     """Draw the test accuracy over each of some parameters, with 3 deviations.
 
     Parameters
@@ -90,21 +75,19 @@ def plot_sensitivity(panels: Sequence[Panel]) -> str:
         An SVG document, two panels side by side.
     """
     n_lines = -(-len(panels) // 2)
-
-    def draw(figure: Figure) -> None:
-        for place, panel in enumerate(panels, start=1):
-            ax = figure.add_subplot(n_lines, 2, place)
-            _draw_panel(ax, panel)
-            if place % 2:
-                ax.set_ylabel("test accuracy")
-        marks = [m for ax in figure.axes for m in ax.get_legend_handles_labels()[0]]
-        if marks:  # one speaks for all
-            figure.legend(handles=marks[:1], loc="outside upper right")
-
-    return draw_svg("plot_sensitivity", (WIDTH, 2.4 * n_lines), draw)
+    figure = new_figure(2.4 * n_lines)
+    for place, panel in enumerate(panels, start=1):
+        ax = figure.add_subplot(n_lines, 2, place)
+        _draw_panel(ax, panel)
+        if place % 2:
+            ax.set_ylabel("test accuracy")
+    marks = [m for ax in figure.axes for m in ax.get_legend_handles_labels()[0]]
+    figure.legend(handles=marks[:1], loc="outside upper right")  # one for all
+    return figure
 
 
-def plot_depth_gain(curves: Sequence[Curve]) -> str:
+@draws_svg
+def plot_depth_gain(curves: Sequence[Curve]) -> Figure:
     """Draw the impurity that trees have removed down to each depth.
 
     Parameters
@@ -117,20 +100,19 @@ def plot_depth_gain(curves: Sequence[Curve]) -> str:
     str
         An SVG document.
     """
-
-    def draw(figure: Figure) -> None:
-        ax = figure.add_subplot()
-        _draw_curves(ax, curves)
-        ax.set(xlabel="depth", ylabel="cumulative weighted gain")
-        ax.set_ylim(bottom=0)
-        add_whole_ticks(ax)
-        ax.legend()
-
-    return draw_svg("plot_depth_gain", (WIDTH, 3.6), draw)
+    figure = new_figure(3.6)
+    ax = figure.add_subplot()
+    _draw_curves(ax, curves)
+    ax.set(xlabel="depth", ylabel="cumulative weighted gain")
+    ax.set_ylim(bottom=0)
+    add_whole_ticks(ax)
+    ax.legend()
+    return figure
 
 
-def plot_split_scaling(curves: Sequence[Curve]) -> str:
-    """Draw how far a split lies behind the best one, over the number of rows.
+@draws_svg
+def plot_split_scaling(curves: Sequence[Curve]) -> Figure:
+    """Draw how much less a split gains than the best one, over the number of rows.
 
     Parameters
     ----------
@@ -143,18 +125,16 @@ def plot_split_scaling(curves: Sequence[Curve]) -> str:
     str
         An SVG document with logarithmic axes.
     """
-
-    def draw(figure: Figure) -> None:
-        ax = figure.add_subplot()
-        ax.set(xscale="log", yscale="log", xlabel="rows N", ylabel="gap of the gain")
-        shown = [_positive(curve) for curve in curves]
-        _draw_guide(ax, shown[0])
-        _draw_curves(ax, shown)
-        for axis, limits in (("x", ax.get_xlim()), ("y", ax.get_ylim())):
-            add_log_ticks(ax, axis, float(np.log10(limits[1] / limits[0])))
-        ax.legend()
-
-    return draw_svg("plot_split_scaling", (WIDTH, 3.6), draw)
+    figure = new_figure(3.6)
+    ax = figure.add_subplot()
+    ax.set(xscale="log", yscale="log", xlabel="rows N", ylabel="gap of the gain")
+    shown = [_positive(curve) for curve in curves]
+    _draw_guide(ax, shown[0])
+    _draw_curves(ax, shown)
+    add_log_ticks(ax, "x")
+    add_log_ticks(ax, "y")
+    ax.legend()
+    return figure
 
 
 def _draw_panel(ax: Axes, panel: Panel) -> None:
@@ -181,7 +161,6 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     else:
         add_whole_ticks(ax, _MOST_TICKS)
     ax.set_xlabel(panel.label)
-    add_grid(ax)
 
 
 def _short(value: float) -> str:
@@ -195,7 +174,6 @@ def _draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
             style = {"color": PAPER, "mfc": "white", "lw": 1.0, "ls": "--"}
         marker = MARKERS[place % len(MARKERS)]
         ax.plot(curve.x, curve.y, marker=marker, ms=5.5, label=curve.label, **style)
-    add_grid(ax)
 
 
 def _positive(curve: Curve) -> Curve:
