@@ -71,7 +71,7 @@ def test_each_family_has_one_baseline_and_one_default():
 
 
 def test_a_missing_package_names_the_command():
-    absent = replace(BY_NAME["lightgbm"], package="surely-not-installed")
+    absent = replace(BY_NAME["lightgbm"], build="surely_not_installed:Model")
     with pytest.raises(
         ImportError, match=r"pip install 'dics-paper\[peers\]'.*--models"
     ):
@@ -202,9 +202,9 @@ def test_unknown_choices_list_the_known_ones():
 
 def test_data_are_chosen_by_name_or_size():
     options = Options(SCALES["smoke"], 1, datasets=("120x6", "mnist"))
-    assert options.wants(TINY)
-    assert options.wants(real("mnist"))
-    assert not options.wants(real("cifar10"))
+    assert options.includes(TINY)
+    assert options.includes(real("mnist"))
+    assert not options.includes(real("cifar10"))
 
 
 def test_sets_of_the_benchmarks(monkeypatch, tmp_path):

@@ -1,4 +1,4 @@
-"""Impurity reduction by depth, beside an exhaustive tree."""
+"""Impurity reduction by depth, compared with an exhaustive tree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GROWN = (WHOLE_PAPER_DICTIONARY.name, "cgct-paper", "cgct", RENEWED_DICTIONARY.n
 
 @dataclass(frozen=True)
 class DepthGain:
-    """Impurity reduction by depth of trees beside an exhaustive one."""
+    """Impurity reduction by depth of trees compared with an exhaustive one."""
 
     command: str = "depth-gain"
     name: str = "depth-gain"
@@ -38,7 +38,7 @@ class DepthGain:
     def tasks(self, options: Options) -> list[Task]:
         """List the trees to grow."""
         data = self._data(options)
-        if not (options.wants(data) and options.wants_model(*GROWN)):
+        if not (options.includes(data) and options.includes_model(*GROWN)):
             return []
         tasks = [Task(data, EXHAUSTIVE, 0, options.n_jobs)]
         for model in GROWN:
@@ -82,7 +82,7 @@ class DepthGain:
         return Table(
             self.name,
             f"Gain by depth: {data.label}",
-            "Impurity reduction of independently grown trees beside an exhaustive one "
+            "Impurity reduction of independently grown trees and of an exhaustive one "
             "(DecisionTree); depth 1 is the root. Means over the runs, in brackets the "
             "standard deviation.",
             DEPTH_COLUMNS,
@@ -130,7 +130,7 @@ def by_depth(gains: Sequence[Sequence[float]]) -> Gains:
 def depth_rows(
     base: Gains, runs: Sequence[Gains], with_paper: bool
 ) -> list[list[Cell]]:
-    """Make the rows of one model: its means beside the exhaustive tree."""
+    """Make the rows of one model: its means and those of the exhaustive tree."""
     rows = []
     for d in range(TREE_DEPTH):
         gains = [
@@ -150,7 +150,7 @@ def depth_rows(
 
 
 def as_printed(d: int) -> list[str]:
-    """Write a row of the paper's table as it stands there."""
+    """Write a row of the paper's table with its own number of digits."""
     *gains, kept = paper.DEPTH_GAIN[d][1:]
     return [*(f"{gain:.3f}" for gain in gains), f"{kept:.2f}"]
 
@@ -158,7 +158,7 @@ def as_printed(d: int) -> list[str]:
 DEPTH_NOTE = (
     "The paper's root keeps 100 % of the exhaustive gain, which 100 candidates drawn "
     "out of 76,800 do not: its table must come from the whole dictionary, and its "
-    "figures stand beside that one here."
+    "numbers are shown with that one here."
 )
 DEPTH_COLUMNS = (
     Column("Depth"),

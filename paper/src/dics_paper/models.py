@@ -17,6 +17,14 @@ N_ROUNDS = 100
 TREE = {"max_depth": TREE_DEPTH}
 FOREST = {"n_estimators": N_TREES, "max_depth": TREE_DEPTH}
 BOOSTING = {"n_estimators": N_ROUNDS, "max_depth": BOOSTING_DEPTH}
+LIGHTGBM_ROUNDS = {**BOOSTING, "verbose": -1}
+XGBOOST_ROUNDS = {**BOOSTING, "tree_method": "hist"}
+
+DECISION_TREE = "sklearn.tree:DecisionTreeClassifier"
+RANDOM_FOREST = "sklearn.ensemble:RandomForestClassifier"
+EXTRA_TREES = "sklearn.ensemble:ExtraTreesClassifier"
+LIGHTGBM = "lightgbm:LGBMClassifier"
+XGBOOST = "xgboost:XGBClassifier"
 
 
 @dataclass(frozen=True)
@@ -25,18 +33,30 @@ class Model:
 
     name: str  # on the command line
     label: str  # in a table
-    family: str  # "tree", "forest" or "boosting"
-    package: str
+    family: str  # "tree", "forest" or "boosting"; "split-quality" for its own table
     build: str  # what makes it: "module:name", imported when it is needed
     parameters: dict[str, Any] = field(default_factory=dict)
     several: dict[str, Any] = field(default_factory=dict)  # more, for over two classes
-    threads: bool = True  # whether it has n_jobs
-    ours: bool = False
-    baseline: bool = False  # ours, with the paper's setting: what ratios refer to
+
+    @property
+    def package(self) -> str:
+        """Package that it comes from."""
+        module = self.build.partition(":")[0].partition(".")[0]
+        return {"sklearn": "scikit-learn"}.get(module, module)
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is one of our models."""
+        return self.build.startswith("dics:")
+
+    @property
+    def baseline(self) -> bool:
+        """Whether it is ours with the paper's setting: what ratios refer to."""
+        return self.build.endswith(".paper") and self.family != "split-quality"
 
     @cached_property
     def version(self) -> str:
-        """Version of the package that it comes from."""
+        """Version of its package."""
         return importlib.metadata.version(self.package)
 
     def make(
@@ -48,149 +68,64 @@ class Model:
         settings: dict[str, Any] | None = None,
     ) -> Any:
         """Make a new estimator; `settings` replace parameters of the model."""
-        parameters = {"random_state": seed, **self.parameters}
-        if self.threads:
-            parameters["n_jobs"] = n_jobs
-        if n_classes > 2:
-            parameters |= self.several
-        estimator = pkgutil.resolve_name(self.build)(**parameters)
+        parameters = self.parameters | (self.several if n_classes > 2 else {})
+        estimator = pkgutil.resolve_name(self.build)(random_state=seed, **parameters)
+        if "n_jobs" in estimator.get_params(deep=False):
+            estimator.set_params(n_jobs=n_jobs)
         return estimator.set_params(**(settings or {}))
 
 
 TREES = (
-    Model(
-        "cgct-paper",
-        "CGCT, paper's setting",
-        "tree",
-        "dics",
-        "dics:CGTreeClassifier.paper",
-        ours=True,
-        baseline=True,
-    ),
-    Model(
-        "cgct",
-        "CGCT, default",
-        "tree",
-        "dics",
-        "dics:CGTreeClassifier",
-        TREE,
-        ours=True,
-    ),
-    Model(
-        "decision-tree",
-        "DecisionTree",
-        "tree",
-        "scikit-learn",
-        "sklearn.tree:DecisionTreeClassifier",
-        TREE,
-        threads=False,
-    ),
+    Model("cgct-paper", "CGCT, paper's setting", "tree", "dics:CGTreeClassifier.paper"),
+    Model("cgct", "CGCT, default", "tree", "dics:CGTreeClassifier", TREE),
+    Model("decision-tree", "DecisionTree", "tree", DECISION_TREE, TREE),
     Model(
         "decision-tree-random",
         "DecisionTree, random splits",
         "tree",
-        "scikit-learn",
-        "sklearn.tree:DecisionTreeClassifier",
+        DECISION_TREE,
         {**TREE, "splitter": "random"},
-        threads=False,
     ),
-    Model(
-        "bdtks",
-        "BDTKS",
-        "tree",
-        "dics",
-        "dics.baselines:BDTKSClassifier",
-        threads=False,
-    ),
+    Model("bdtks", "BDTKS", "tree", "dics.baselines:BDTKSClassifier"),
 )
 FORESTS = (
     Model(
         "cgrf-paper",
         "CGRF, paper's setting",
         "forest",
-        "dics",
         "dics:CGForestClassifier.paper",
-        ours=True,
-        baseline=True,
-    ),
-    Model(
-        "cgrf",
-        "CGRF, default",
-        "forest",
-        "dics",
-        "dics:CGForestClassifier",
-        FOREST,
-        ours=True,
-    ),
-    Model(
-        "random-forest",
-        "RandomForest",
-        "forest",
-        "scikit-learn",
-        "sklearn.ensemble:RandomForestClassifier",
         FOREST,
     ),
-    Model(
-        "extra-trees",
-        "ExtraTrees",
-        "forest",
-        "scikit-learn",
-        "sklearn.ensemble:ExtraTreesClassifier",
-        FOREST,
-    ),
+    Model("cgrf", "CGRF, default", "forest", "dics:CGForestClassifier", FOREST),
+    Model("random-forest", "RandomForest", "forest", RANDOM_FOREST, FOREST),
+    Model("extra-trees", "ExtraTrees", "forest", EXTRA_TREES, FOREST),
 )
 BOOSTERS = (
     Model(
         "fastcgbm-paper",
         "FastC-GBM, paper's setting",
         "boosting",
-        "dics",
         "dics:FastCGBMClassifier.paper",
         {"n_estimators": N_ROUNDS},
-        ours=True,
-        baseline=True,
     ),
-    Model(
-        "fastcgbm",
-        "FastC-GBM, default",
-        "boosting",
-        "dics",
-        "dics:FastCGBMClassifier",
-        ours=True,
-    ),
-    Model(
-        "xgboost",
-        "XGBoost",
-        "boosting",
-        "xgboost",
-        "xgboost:XGBClassifier",
-        {**BOOSTING, "tree_method": "hist"},
-    ),
+    Model("fastcgbm", "FastC-GBM, default", "boosting", "dics:FastCGBMClassifier"),
+    Model("xgboost", "XGBoost", "boosting", XGBOOST, XGBOOST_ROUNDS),
     # Trees with a value for each class; for two classes there is nothing to join.
     Model(
         "xgboost-fast",
         "XGBoost, 16 bins, joint trees",
         "boosting",
-        "xgboost",
-        "xgboost:XGBClassifier",
-        {**BOOSTING, "tree_method": "hist", "max_bin": 16},
+        XGBOOST,
+        {**XGBOOST_ROUNDS, "max_bin": 16},
         {"multi_strategy": "multi_output_tree"},
     ),
-    Model(
-        "lightgbm",
-        "LightGBM",
-        "boosting",
-        "lightgbm",
-        "lightgbm:LGBMClassifier",
-        {**BOOSTING, "verbose": -1},
-    ),
+    Model("lightgbm", "LightGBM", "boosting", LIGHTGBM, LIGHTGBM_ROUNDS),
     Model(
         "lightgbm-fast",
         "LightGBM, 15 bins",
         "boosting",
-        "lightgbm",
-        "lightgbm:LGBMClassifier",
-        {**BOOSTING, "verbose": -1, "max_bin": 15},
+        LIGHTGBM,
+        {**LIGHTGBM_ROUNDS, "max_bin": 15},
     ),
 )
 ALL = (*TREES, *FORESTS, *BOOSTERS)
@@ -199,19 +134,15 @@ WHOLE_PAPER_DICTIONARY = Model(
     "cgct-paper-whole",
     "CGCT, paper's dictionary, all of it",
     "split-quality",
-    "dics",
     "dics:CGTreeClassifier.paper",
     {"max_candidates": None},
-    ours=True,
 )
 RENEWED_DICTIONARY = Model(
     "cgct-renewed",
     "CGCT, default, thresholds renewed in small nodes",
     "split-quality",
-    "dics",
     "dics:CGTreeClassifier",
     {**TREE, "renew_thresholds": True},
-    ours=True,
 )
 BY_NAME = {
     model.name: model for model in (*ALL, WHOLE_PAPER_DICTIONARY, RENEWED_DICTIONARY)

@@ -31,7 +31,7 @@ class Options:
 
     def real_data(self) -> list[Data]:
         """Return the real sets that were chosen, with where they come from."""
-        return [self.real(d.name) for d in self.scale.real_data() if self.wants(d)]
+        return [self.real(d.name) for d in self.scale.real_data() if self.includes(d)]
 
     def real(self, name: str) -> Data:
         """Return a real set, with where it comes from."""
@@ -40,13 +40,13 @@ class Options:
     def synthetic_data(self, rho: float) -> list[Data]:
         """Return the generated sets that were chosen."""
         sets = self.scale.synthetic_data(rho, self.class_weights)
-        return [data for data in sets if self.wants(data)]
+        return [data for data in sets if self.includes(data)]
 
-    def wants_model(self, *names: str) -> bool:
+    def includes_model(self, *names: str) -> bool:
         """Say whether one of some models was chosen."""
         return self.models is None or any(name in self.models for name in names)
 
-    def wants(self, data: Data) -> bool:
+    def includes(self, data: Data) -> bool:
         """Say whether a data set was chosen, by its name or by its size alone."""
         if self.datasets is None:
             return True

@@ -21,7 +21,7 @@ MODEL = "cgct-paper"
 class Parameter:
     """A parameter that is varied while the others keep the paper's values."""
 
-    name: str  # as set_params wants it
+    name: str  # as in set_params
     label: str
     values: tuple[int, ...]
     paper_value: int
@@ -63,7 +63,9 @@ class Sensitivity:
 
     def tasks(self, options: Options) -> list[Task]:
         """List the trees to grow."""
-        if not (options.wants_model(MODEL) and options.wants(self._data(options))):
+        if not (
+            options.includes_model(MODEL) and options.includes(self._data(options))
+        ):
             return []
         return [
             task

@@ -29,7 +29,7 @@ class SplitScaling:
 
     def tasks(self, options: Options) -> list[Task]:
         """List the roots to compare."""
-        if options.datasets is not None or not options.wants_model("cgct"):
+        if options.datasets is not None or not options.includes_model("cgct"):
             return []
         return [
             task
