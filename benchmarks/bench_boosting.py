@@ -25,6 +25,7 @@ from common import (
     load,
     make_parser,
     measure_fit,
+    paper_ratio,
     print_header,
     run_sets,
     save_json,
@@ -70,15 +71,6 @@ TARGETS: dict[str, dict[str, float]] = {
         "synthetic_20000x5000_K10": (60, 30, 60, 60),
         "spambase": (2, 1.5, 2, 2),
     }.items()
-}
-# What the paper reports against LightGBM, with equal rounds. Its Helena has all rows.
-PAPER_RATIOS = {
-    "mnist": 1.70,
-    "fashion_mnist": 3.83,
-    "cifar10": 9.49,
-    "helena_part": 2.44,
-    "synthetic_20000x5000_K10": 14.57,
-    "spambase": 2.67,
 }
 MAIN_PEER = "lgbm_d3"
 FIRST_ROUNDS, MAX_ROUNDS = 150, 2_400  # of the long fit; doubled until it is enough
@@ -126,7 +118,7 @@ def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
     steps.begin(f"{name}: {plan.n_rounds} rounds")
     row["equal"] = run_equal(row["peers"], split, plan)
     row["targets"] = plan.targets.get(name)
-    row["paper_ratio"] = PAPER_RATIOS.get(name)
+    row["paper_ratio"] = paper_ratio(name, "boosting", "lightgbm")
     steps.begin(f"{name}: prediction")
     if name in PREDICT_SETS or name not in DATASETS:
         row["predict"] = time_prediction(row, models[MAIN_PEER], split, plan)

@@ -1,6 +1,6 @@
 """Time of finding the thresholds, compared with one pass over the same array.
 
-``X.sum()`` reads X once on one thread: what no method that looks at all of X can beat
+``X.sum()`` reads X once on one thread: what no method that reads all of X can beat
 by much.
 """
 

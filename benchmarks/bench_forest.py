@@ -17,8 +17,10 @@ from common import (
     load,
     make_parser,
     measure_fit,
+    paper_ratio,
     pickle_size,
     print_header,
+    print_loss_verdicts,
     run_sets,
     save_json,
     show_fit,
@@ -41,14 +43,6 @@ TARGETS = {
     "cifar10": (60, 30, 15),
     "synthetic_20000x5000": (60, 20, 15),
     "spambase": (3, 2, 2),
-}
-# What the paper reports for its forest against RandomForest.
-PAPER_RATIOS = {
-    "mnist": 2.3,
-    "fashion_mnist": 4.45,
-    "cifar10": 12.8,
-    "synthetic_20000x5000": 28.9,
-    "spambase": 3.0,
 }
 # Peer and ours: what is divided by what.
 PAIRS = (
@@ -109,7 +103,7 @@ def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
     }
     row["smaller"] = bytes_per_node(row["rf"]) / bytes_per_node(row["ours"])
     row["targets"] = plan.targets.get(name)
-    row["paper_ratio"] = PAPER_RATIOS.get(name)
+    row["paper_ratio"] = paper_ratio(name, "forest", "random-forest")
     return [row]
 
 
@@ -170,19 +164,6 @@ def full_cells(row: dict[str, Any]) -> list[Any]:
     return [*cells, show_ratio(row["smaller"]), show_verdict(row["smaller"], target)]
 
 
-def accuracy_verdicts(rows: Sequence[dict[str, Any]]) -> list[str]:
-    verdicts = []
-    for row in rows:
-        if row["data"] in LOSS_IS_TARGET:
-            gap = row["ours"]["accuracy"] - row["rf"]["accuracy"]
-            word = "met" if gap >= -MOST_LOSS else "missed"
-            verdicts.append(
-                f"{row['data']}, full depth: {gap:+.4f} against RandomForest, target "
-                f"at least {-MOST_LOSS}: {word}"
-            )
-    return verdicts
-
-
 LEGEND = """
 RF, ET: RandomForestClassifier and ExtraTreesClassifier, with as many threads as ours.
 paper: CGForestClassifier.paper(). ours: CGForestClassifier with its defaults.
@@ -218,8 +199,8 @@ def main(argv: list[str] | None = None) -> None:
     results.print_table(FULL, full_cells)
     results.print_skipped()
     print(LEGEND)
-    for verdict in accuracy_verdicts(results.rows):
-        print(f"- {verdict}")
+    judged = [row for row in results.rows if row["data"] in LOSS_IS_TARGET]
+    print_loss_verdicts(judged, "ours", "rf", MOST_LOSS)
     content = {"n_threads": n_threads, "n_trees": n_trees, "depth": TREE_DEPTH}
     save_json(options.json, "forest", **content, rows=results.rows)
 

@@ -11,17 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from common import make_parser, print_header, save_json
+from matplotlib.figure import Figure
 
 from dics.datasets import make_paper_synthetic
 from dics_paper.models import BY_NAME
 from dics_paper.progress import Steps
+from dics_paper.report.canvas import COLORS, INK, styled
 from dics_paper.text import markdown_table, show_seconds
 from dics_paper.timing import measure
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 N_CLASSES = 5
@@ -34,11 +32,11 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "whole": ("cgct", {}),
     "k100": ("cgct", {"max_candidates": 100}),
 }
-# Label, colour and marker of each line; colours that the colour-blind can tell apart.
+# Label, colour and marker of each line.
 STYLES = {
-    "exhaustive": ("DecisionTreeClassifier", "#000000", "s"),
-    "whole": ("CGTreeClassifier", "#0072b2", "o"),
-    "k100": ("CGTreeClassifier, 100 candidates per node", "#d55e00", "^"),
+    "exhaustive": ("DecisionTreeClassifier", INK, "s"),
+    "whole": ("CGTreeClassifier", COLORS[0], "o"),
+    "k100": ("CGTreeClassifier, 100 candidates per node", COLORS[1], "^"),
 }
 
 
@@ -63,23 +61,21 @@ def grow(
 
 
 def draw(points: Sequence[dict[str, Any]], file: Path) -> None:
-    plt.rcParams.update({"font.size": 10, "font.family": "DejaVu Sans"})
-    figure, axes = plt.subplots(
-        1, 2, figsize=(9, 3.8), sharey=True, layout="constrained"
-    )
     panels = (
         ("rows", f"rows (with {FIXED_FEATURES} features)"),
         ("features", f"features (with {FIXED_ROWS} rows)"),
     )
-    for ax, (vary, label) in zip(axes, panels, strict=True):
-        _draw_panel(ax, [p for p in points if p["vary"] == vary], vary)
-        ax.set_xlabel(label)
-    axes[0].set_ylabel("fit time (seconds)")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file, dpi=150)
-    plt.close(figure)
+    with styled():
+        figure = Figure(figsize=(9, 3.8), layout="constrained")
+        axes = figure.subplots(1, 2, sharey=True)
+        for ax, (vary, label) in zip(axes, panels, strict=True):
+            _draw_panel(ax, [p for p in points if p["vary"] == vary], vary)
+            ax.set_xlabel(label)
+        axes[0].set_ylabel("fit time (seconds)")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=3)
+        figure.savefig(file, dpi=150)
 
 
 def _draw_panel(ax: Any, points: Sequence[dict[str, Any]], vary: str) -> None:
@@ -91,9 +87,6 @@ def _draw_panel(ax: Any, points: Sequence[dict[str, Any]], vary: str) -> None:
     ax.set(xscale="log", yscale="log")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.grid(which="major", color="#dddddd", lw=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -6,7 +6,6 @@ models see the same float32 array and stop at depth 8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ from common import (
     make_parser,
     measure_fit,
     print_header,
+    print_loss_verdicts,
     run_sets,
     save_json,
     show_fit,
@@ -92,19 +92,6 @@ def as_cells(row: dict[str, Any]) -> list[Any]:
     return cells + [f"{row[model]['accuracy']:.4f}" for model in MODELS]
 
 
-def accuracy_verdicts(rows: Sequence[dict[str, Any]]) -> list[str]:
-    verdicts = []
-    for row in rows:
-        if row["data"] in LOSS_IS_TARGET:
-            gap = row["whole"]["accuracy"] - row["exhaustive"]["accuracy"]
-            word = "met" if gap >= -MOST_LOSS else "missed"
-            verdicts.append(
-                f"{row['data']}: whole dictionary {gap:+.4f} against exhaustive "
-                f"search, target at least {-MOST_LOSS}: {word}"
-            )
-    return verdicts
-
-
 LEGEND = """
 exhaustive: DecisionTreeClassifier (one thread; it has no other mode). k=100:
 CGTreeClassifier with 100 candidates for each node. whole: CGTreeClassifier, which
@@ -127,8 +114,8 @@ def main(argv: list[str] | None = None) -> None:
     results.print_table(COLUMNS, as_cells)
     results.print_skipped()
     print(LEGEND)
-    for verdict in accuracy_verdicts(results.rows):
-        print(f"- {verdict}")
+    judged = [row for row in results.rows if row["data"] in LOSS_IS_TARGET]
+    print_loss_verdicts(judged, "whole", "exhaustive", MOST_LOSS)
     content = {"n_jobs": options.n_jobs, "depth": TREE_DEPTH, "rows": results.rows}
     save_json(options.json, "tree", **content)
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from dics.datasets import DatasetNotFoundError
 from dics_paper.data import BENCHMARK_NAMES, Split, of_benchmark
 from dics_paper.environment import describe, machine
+from dics_paper.paper import printed
 from dics_paper.progress import Steps
 from dics_paper.text import markdown_table, show_seconds
 from dics_paper.timing import measure
@@ -31,6 +32,17 @@ def load(name: str) -> Split:
 def describe_split(split: Split) -> dict[str, int]:
     rows, _, features, classes = split.size
     return {"rows": rows, "features": features, "classes": classes}
+
+
+def paper_ratio(name: str, family: str, peer: str) -> float | None:
+    """How many times as long as the paper's model a peer takes, as the paper prints it.
+
+    Its Helena has all rows.
+    """
+    data = of_benchmark(name)
+    table = f"{'real' if data.rho is None else 'synthetic'}-{family}"
+    ratio = printed(table, data.rho, data.name.removesuffix("_part"), peer).ratio
+    return float(ratio) if ratio else None
 
 
 def measure_fit(
@@ -57,6 +69,19 @@ def show_verdict(ratio: float, target: float | None) -> str:
     if target is None:
         return "-"
     return f"{target:g}x {'met' if ratio >= target else 'missed'}"
+
+
+def print_loss_verdicts(
+    rows: Sequence[dict[str, Any]], ours: str, peer: str, most_loss: float
+) -> None:
+    """Say whether a model is at most so much less accurate than a peer."""
+    for row in rows:
+        gap = row[ours]["accuracy"] - row[peer]["accuracy"]
+        word = "met" if gap >= -most_loss else "missed"
+        print(
+            f"- {row['data']}: {ours} {gap:+.4f} compared with {peer}, target at least "
+            f"{-most_loss}: {word}"
+        )
 
 
 # --- size ------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -46,17 +47,19 @@ STYLE: dict[str, Any] = {
 }
 
 
-def draws_svg(draw: Callable[P, Figure]) -> Callable[P, str]:
-    """Turn a function that draws a figure into one that returns an SVG document.
+def styled() -> AbstractContextManager[Any]:
+    """Use one style for all pictures; the user's settings stay as they are."""
+    context: AbstractContextManager[Any] = style.context(["default", STYLE])
+    return context
 
-    The document is the same for the same drawing, whatever the user's settings of
-    Matplotlib, which stay as they are.
-    """
+
+def draws_svg(draw: Callable[P, Figure]) -> Callable[P, str]:
+    """Turn a function that draws a figure into one that returns an SVG document."""
 
     @wraps(draw)
     def draw_svg(*args: P.args, **kwargs: P.kwargs) -> str:
         file = io.StringIO()
-        with style.context(["default", STYLE]):
+        with styled():
             figure = draw(*args, **kwargs)
             metadata = {"Date": None, "Creator": None}
             figure.savefig(file, format="svg", metadata=metadata)
