@@ -59,7 +59,7 @@ $(S_PEERS): $(S_BASE)
 
 # Python files are found in src/ as they are; only the core has to be rebuilt. The
 # build folder stays, so that a rebuild compiles what has changed and no more.
-# The stub is copied beside the Python sources for the type checker.
+# The stub is copied to the Python sources for the type checker.
 $(S_BUILD): $(S_BASE) pyproject.toml CMakeLists.txt $(CORE)
 	$(PIP) install --quiet --no-build-isolation --no-deps \
 	    --config-settings='build-dir=build/{wheel_tag}' --editable .

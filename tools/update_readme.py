@@ -222,7 +222,7 @@ def fold(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
-SETTINGS = {"full": "Depth not limited", "default": "As they come"}
+SETTINGS = {"full": "Depth not limited", "default": "Default settings"}
 
 
 def accuracy_text(result: dict[str, Any]) -> str:

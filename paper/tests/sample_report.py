@@ -88,7 +88,7 @@ def make_figure(svg=SVG):
 
 def make_document(svg=SVG):
     return Document(
-        "The paper's experiments, made again <& compared>",
+        "The paper's experiments, reproduced <& compared>",
         [INTRODUCTION, "Scale: smoke."],
         [make_tree_table(), make_figure(svg), make_small_table()],
         {

@@ -1,1 +1,1 @@
-"""The paper's experiments: every table and figure, made again."""
+"""The paper's experiments: every table and figure, reproduced."""

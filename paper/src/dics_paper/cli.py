@@ -84,7 +84,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Describe the command line."""
     parser = argparse.ArgumentParser(
         prog="dics-paper",
-        description="Make tables and figures of the paper again, compare them with\n"
+        description="Reproduce tables and figures of the paper, compare them with\n"
         "those that the paper prints, and write one HTML report.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -58,7 +58,7 @@ BENCHMARK_NAMES = (*FILES, *BUNDLED, *GENERATED)
 class Split(NamedTuple):
     """Training and test rows; X is float32 in C order, which suits every model.
 
-    Classes are numbered from 0, as XGBoost wants them; a test row of a class that
+    Classes are numbered from 0, as XGBoost needs them; a test row of a class that
     training has not seen has the number -1 and counts as wrong for every model.
     """
 

@@ -1,4 +1,4 @@
-"""Makes tables and figures of the paper again and writes the report."""
+"""Reproduces tables and figures of the paper and writes the report."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _has_rho(experiment: Experiment, rho: float | None) -> bool:
 
 
 class Written(NamedTuple):
-    """What a reproduction has made."""
+    """Result of a reproduction."""
 
     document: Document
     results: Results
@@ -90,7 +90,7 @@ def reproduce(
     limit: float | None = None,
     fit: bool = True,
 ) -> Written:
-    """Make experiments again and write the report, the runs and the figures.
+    """Reproduce experiments and write the report, the runs and the figures.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def reproduce(
     options : Options
         Scale and choice.
     out : Path
-        Directory of the report. Finished fits are kept there and not made again.
+        Directory of the report. Finished fits are kept there and not repeated.
     limit : float or None, default=None
         Seconds after which a single fit is stopped.
     fit : bool, default=True
@@ -125,17 +125,17 @@ def reproduce(
     return Written(document, results, write(document, results.runs(), out, stem))
 
 
-TITLE = "DICS: the paper's tables and figures, made again"
+TITLE = "DICS: the paper's tables and figures, reproduced"
 
 
 def introduction(options: Options) -> list[str]:
     """Say what a reader has to know before the first table."""
     what = (
-        "Every table and figure of the paper, with the figures measured here and, "
-        "beside them, those that the paper prints. The machines differ, so only "
-        "ratios of times compare. Each model appears as the paper sets it and as it "
-        "comes; the peers at their usual setting and at a fast one. All models saw the "
-        "same arrays and might use as many threads, one fit at a time."
+        "Every table and figure of the paper, with the numbers measured here and those "
+        "that the paper prints. The machines differ, so only ratios of times compare. "
+        "Each of our models has the paper's setting and its default one, the peers "
+        "their usual setting and a fast one. All models saw the same arrays and might "
+        "use as many threads, one fit at a time."
     )
     how = (
         f"Scale: {options.scale.name}; threads for each fit: {options.n_jobs}. A time "
@@ -146,7 +146,7 @@ def introduction(options: Options) -> list[str]:
     if options.scale.name == "smoke":
         paragraphs.append(
             "This is the smoke scale: a few hundred rows, to see that everything runs. "
-            "Its figures say nothing about the models."
+            "Its numbers say nothing about the models."
         )
     return paragraphs
 
@@ -156,7 +156,7 @@ def facts(options: Options, runs: Sequence[Run]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
     for info in [run.machine for run in runs] or [machine()]:
         for name, value in info.items():
-            # The load of a run that goes on from another one is its own.
+            # Kept runs have a load of their own.
             if name != "load" and str(value) not in found.setdefault(name, []):
                 found[name].append(str(value))
     return {name: ", ".join(sorted(values)) for name, values in found.items()} | {

@@ -1,4 +1,4 @@
-"""Finished fits, kept in a file so that they need not be made again."""
+"""Finished fits, kept in a file so that they need not be repeated."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Store:
             except (ValueError, TypeError, KeyError) as error:
                 warnings.warn(
                     f"line {number} of {self.file} is broken ({error}); its fit will "
-                    "be made again",
+                    "be repeated",
                     stacklevel=4,
                 )
             else:

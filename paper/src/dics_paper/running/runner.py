@@ -100,7 +100,7 @@ class Runner:
         except (KeyError, TypeError) as error:
             warnings.warn(
                 f"a kept result of {task.title} is broken ({error}); its fit will be "
-                "made again",
+                "repeated",
                 stacklevel=3,
             )
             return None

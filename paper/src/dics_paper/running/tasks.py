@@ -114,7 +114,7 @@ def _fit_and_score(
 ) -> Result:
     first = task.make_estimator(split.n_classes)  # imports, without a limit of time
     gc.collect()
-    gc.freeze()  # or each collection below looks at every module: 80 ms
+    gc.freeze()  # or each collection below visits every module: 80 ms
     report("fit")
     _warm_up(first)
     timed, estimator = timing.measure(

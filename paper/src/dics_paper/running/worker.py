@@ -169,7 +169,7 @@ def _tasks(lines: queue.Queue[str]) -> Iterator[Task]:
 def _read_lines(lines: queue.Queue[str]) -> None:
     for line in sys.stdin:
         lines.put(line)
-    os._exit(0)  # the caller is gone, and with it the reason to go on fitting
+    os._exit(0)  # the caller has ended, and nobody waits for the fit
 
 
 def main() -> None:
