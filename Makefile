@@ -120,8 +120,8 @@ sanitize: $(S_DEV)  ## the tests of the core under ASan and UBSan (Linux, g++)
 	LD_PRELOAD="$$preload" $(PY) -S -c 'import sys; from dics import _core; sys.exit("$(SAN)/site" not in _core.__file__)' && \
 	LD_PRELOAD="$$preload" $(PY) -S -m pytest tests -m core --capture=sys
 
-wheel: $(S_VENV)  ## build a wheel in dist/, in an isolated environment
-	$(PIP) wheel --no-deps --wheel-dir dist .
+wheel: $(S_VENV)  ## build wheels of both packages in dist/, isolated
+	$(PIP) wheel --no-deps --wheel-dir dist . ./paper
 
 # --- cleaning --------------------------------------------------------------
 
