@@ -1,32 +1,25 @@
-"""A process that fits models, so that a fit that takes too long can be stopped.
-
-It reads tasks as lines of JSON and answers with lines of JSON. Whatever a library
-prints goes to stderr, which is a log file.
-"""
+"""A process that fits models, so that a fit that takes too long can be stopped."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
-from dataclasses import asdict
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dics.datasets import BadDatasetError, DatasetNotFoundError
 from dics_paper.data import Data, Split
 from dics_paper.running.tasks import Result, Task, measure
 
-LOG_LINES = 3  # of what a worker wrote before it died
-
-Answers = queue.Queue[dict[str, Any] | None]  # None: there is no more
+LOG_LINES = 3  # of what a process wrote before it died
 
 
 class Worker:
@@ -35,97 +28,74 @@ class Worker:
     def __init__(self, data_dir: Path | None, log: Path) -> None:
         self.data_dir = data_dir
         self.log = log
-        self._process: subprocess.Popen[str] | None = None
-        self._answers: Answers = queue.Queue()
+        self._process: SpawnProcess | None = None
+        self._connection: Any = None
         self._log_start = 0  # what earlier processes wrote isn't this one's
 
     def run(self, task: Task, limit: float | None) -> Result:
         """Fit one model; after `limit` seconds in one fit, give up."""
-        self._send(json.dumps(asdict(task)))
+        if self._process is None or not self._process.is_alive():
+            self._start()
         timeout = None  # loading isn't limited, a fit is
-        while True:
-            try:
-                answer = self._answers.get(timeout=timeout)
-            except queue.Empty:
-                self.close()
-                return Result("over limit", seconds=float(limit or 0))
-            if answer is None:
-                return self._died()
-            if "result" in answer:
-                return Result(**answer["result"])
-            timeout = limit if answer["event"] == "fit" else None
+        try:
+            self._connection.send(task)
+            while self._connection.poll(timeout):
+                answer = self._connection.recv()
+                if isinstance(answer, Result):
+                    return answer
+                timeout = limit if answer == "fit" else None
+        except (EOFError, OSError):
+            return self._died()
+        self.close()
+        return Result("over limit", seconds=float(limit or 0))
 
     def close(self) -> None:
         """Stop the process, whatever it is doing, and what it has started."""
-        if self._process is None:
+        if self._process is None or self._process.pid is None:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._end()
+        self._process.kill()  # it may not lead its group yet
+        self._process.join()
+        self._connection.close()
+        self._process = None
 
-    def _send(self, line: str) -> None:
-        if self._process is not None and self._process.poll() is not None:
-            self._end()  # it died after its last task
-        if self._process is None:
-            self._process = self._start()
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # then the answer is that it died
-            self._process.stdin.write(line + "\n")
-            self._process.stdin.flush()
-
-    def _start(self) -> subprocess.Popen[str]:
+    def _start(self) -> None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.log.open("a", encoding="utf-8") as log:
-            self._log_start = log.tell()
-            # In a session of its own: Ctrl-C is for the caller, who closes it. -P: a
-            # file of the user's directory must not replace a module.
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__, str(self.data_dir or "")],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                encoding="utf-8",
-                start_new_session=True,
-            )
-        self._answers = queue.Queue()
-        threading.Thread(
-            target=_forward, args=(process.stdout, self._answers), daemon=True
-        ).start()
-        return process
-
-    def _end(self) -> int:
-        """Let go of a process that has ended or was killed; return its exit code."""
-        process, self._process = self._process, None
-        assert process is not None
-        assert process.stdin is not None
-        code = process.wait()
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        return code
+        self._log_start = self.log.stat().st_size if self.log.exists() else 0
+        context = get_context("spawn")  # nothing of this process, threads least of all
+        self._connection, other_end = context.Pipe()
+        arguments = (other_end, self.data_dir, self.log)
+        # Not a daemon, which joblib would let use one thread only.
+        self._process = context.Process(target=_serve, args=arguments)
+        self._process.start()
+        other_end.close()  # or its end is never noticed
 
     def _died(self) -> Result:
-        code = self._end()
-        with self.log.open("rb") as log:
-            log.seek(self._log_start)
-            lines = log.read().decode("utf-8", errors="replace").splitlines()
-        last = " ".join(lines[-LOG_LINES:]) or "it wrote nothing"
+        assert self._process is not None
+        self._process.join()
+        code = self._process.exitcode
+        last = "it wrote nothing"
+        if self.log.exists():
+            text = self.log.read_bytes()[self._log_start :].decode(errors="replace")
+            last = " ".join(text.splitlines()[-LOG_LINES:]) or last
         return Result("failed", error=f"the process ended with code {code}: {last}")
 
 
-def _forward(stream: IO[str], answers: Answers) -> None:
-    """Pass on what the process says, and in any case that it says no more."""
-    try:
-        with stream:
-            for line in stream:
-                answers.put(json.loads(line))
-    except ValueError:
-        pass  # it was killed in the middle of a line
-    finally:
-        answers.put(None)
-
-
 # --- in the process ----------------------------------------------------------
+
+
+def _serve(connection: Connection, data_dir: Path | None, log: Path) -> None:
+    """Do tasks until the caller goes away."""
+    os.setsid()  # Ctrl-C is for the caller, who closes this process
+    with log.open("a", encoding="utf-8") as file:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(file.fileno(), stream.fileno())
+    tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, tasks), daemon=True).start()
+    loader = _Loader(data_dir)
+    while True:
+        connection.send(_do(tasks.get(), loader, connection))
 
 
 class _Loader:
@@ -133,24 +103,27 @@ class _Loader:
 
     def __init__(self, data_dir: Path | None) -> None:
         self._data_dir = data_dir
-        self._key: tuple[Data, int] | None = None
-        self._split: Split | None = None
+        self._splits: dict[tuple[Data, int], Split] = {}
 
     def load(self, task: Task) -> Split:
         key = (task.data, task.repeat)
-        if self._split is None or key != self._key:
-            self._split = None  # frees the old one first
-            self._split, self._key = task.data.load(task.repeat, self._data_dir), key
-        return self._split
+        if key not in self._splits:
+            self._splits.clear()  # frees the old rows first
+            self._splits[key] = task.data.load(task.repeat, self._data_dir)
+        return self._splits[key]
 
 
-def _answer(task: Task, loader: _Loader, out: IO[str]) -> Result:
-    def report(event: str) -> None:
-        print(json.dumps({"event": event}), file=out, flush=True)
+def _receive(connection: Connection, tasks: queue.SimpleQueue[Task]) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            tasks.put(connection.recv())
+    os._exit(0)  # the caller has ended, and nobody waits for the fit
 
+
+def _do(task: Task, loader: _Loader, connection: Connection) -> Result:
     try:
-        report("load")
-        return measure(task, loader.load(task), report)
+        connection.send("load")
+        return measure(task, loader.load(task), connection.send)
     except DatasetNotFoundError as error:
         return Result("no data", error=str(error))
     except BadDatasetError as error:
@@ -158,31 +131,3 @@ def _answer(task: Task, loader: _Loader, out: IO[str]) -> Result:
     except Exception as error:
         traceback.print_exc()
         return Result("failed", error=f"{type(error).__name__}: {error}")
-
-
-def _tasks(lines: queue.Queue[str]) -> Iterator[Task]:
-    while True:
-        fields = json.loads(lines.get())
-        yield Task(**{**fields, "data": Data(**fields["data"])})
-
-
-def _read_lines(lines: queue.Queue[str]) -> None:
-    for line in sys.stdin:
-        lines.put(line)
-    os._exit(0)  # the caller has ended, and nobody waits for the fit
-
-
-def main() -> None:
-    """Answer tasks until the caller goes away."""
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    loader = _Loader(Path(sys.argv[1]) if sys.argv[1] else None)
-    lines: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=_read_lines, args=(lines,), daemon=True).start()
-    for task in _tasks(lines):
-        result = _answer(task, loader, out)
-        print(json.dumps({"result": asdict(result)}), file=out, flush=True)
-
-
-if __name__ == "__main__":
-    main()
