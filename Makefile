@@ -11,13 +11,13 @@ PIP = $(PY) -m pip --disable-pip-version-check --retries 10 --timeout 60
 CORE := $(shell find src/dics/core -type f)
 SAN := build/sanitize
 
-# Stamps, in the order they are made. They live in the environment, so that
-# removing it starts afresh.
+# Stamps. They live in the environment, so that removing it starts afresh.
 S_VENV := $(VENV)/.stamp-venv
 S_BASE := $(VENV)/.stamp-base
 S_DEV := $(VENV)/.stamp-dev
-S_BENCH := $(VENV)/.stamp-bench
+S_PEERS := $(VENV)/.stamp-peers
 S_BUILD := $(VENV)/.stamp-build
+S_PAPER := $(VENV)/.stamp-paper
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -48,34 +48,39 @@ done; exit 1
 @touch $@
 endef
 
-$(S_BASE): pyproject.toml tools/requirements.py $(S_VENV)
-	$(call pip_install,build run cli plot)
+$(S_BASE): pyproject.toml paper/pyproject.toml tools/requirements.py $(S_VENV)
+	$(call pip_install,build run paper:build paper:run)
 
 $(S_DEV): $(S_BASE)
 	$(call pip_install,build run dev)
 
-$(S_BENCH): $(S_BASE)
-	$(call pip_install,build run bench)
+$(S_PEERS): $(S_BASE)
+	$(call pip_install,build run paper:peers)
 
 # Python files are found in src/ as they are; only the core has to be rebuilt. The
 # build folder stays, so that a rebuild compiles what has changed and no more.
-# The stub is copied beside the Python sources for the type checker.
+# The stub is copied to the Python sources for the type checker.
 $(S_BUILD): $(S_BASE) pyproject.toml CMakeLists.txt $(CORE)
 	$(PIP) install --quiet --no-build-isolation --no-deps \
 	    --config-settings='build-dir=build/{wheel_tag}' --editable .
 	@$(PY) -c 'import pathlib, shutil; from dics import _core; shutil.copyfile(pathlib.Path(_core.__file__).with_name("_core.pyi"), "src/dics/_core.pyi")'
 	@touch $@
 
-build: $(S_BUILD)  ## create .venv and build the package in it (editable)
+$(S_PAPER): $(S_BASE) paper/pyproject.toml | $(S_BUILD)
+	$(PIP) install --quiet --no-build-isolation --no-deps --editable paper
+	@touch $@
 
-dev: $(S_BUILD) $(S_DEV)  ## the same, with the development tools
+build: $(S_BUILD) $(S_PAPER)  ## create .venv and build both packages in it (editable)
+
+dev: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## the same, with the development tools
 
 # --- use -------------------------------------------------------------------
 
-demo: $(S_BUILD)  ## run the demonstration
+demo: $(S_BUILD) $(S_PAPER)  ## run the demonstration, and draw a figure of the paper
 	$(PY) examples/demo.py
+	$(VENV)/bin/dics-paper figure illustration --scale smoke --out build/demo
 
-bench: $(S_BUILD) $(S_BENCH)  ## run a benchmark (BENCH_ARGS="tree"; none: list)
+bench: $(S_BUILD) $(S_PAPER) $(S_PEERS)  ## run a benchmark (BENCH_ARGS="tree"; none: list)
 	$(PY) benchmarks/run.py $(BENCH_ARGS)
 
 # --- checks ----------------------------------------------------------------
@@ -86,9 +91,9 @@ lint: $(S_BUILD) $(S_DEV)  ## linters and type checker only
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(VENV)/bin/clang-format --dry-run -Werror $(filter %.cpp %.hpp %.h,$(CORE))
-	$(PY) -m mypy src
+	$(PY) -m mypy
 
-pytest: $(S_BUILD) $(S_DEV)  ## tests only
+pytest: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## tests only
 	$(PY) -m pytest $(PYTEST_ARGS)
 
 format: $(S_DEV)  ## rewrite the sources in the house style
@@ -115,15 +120,15 @@ sanitize: $(S_DEV)  ## the tests of the core under ASan and UBSan (Linux, g++)
 	LD_PRELOAD="$$preload" $(PY) -S -c 'import sys; from dics import _core; sys.exit("$(SAN)/site" not in _core.__file__)' && \
 	LD_PRELOAD="$$preload" $(PY) -S -m pytest tests -m core --capture=sys
 
-wheel: $(S_VENV)  ## build a wheel in dist/, in an isolated environment
-	$(PIP) wheel --no-deps --wheel-dir dist .
+wheel: $(S_VENV)  ## build wheels of both packages in dist/, isolated
+	$(PIP) wheel --no-deps --wheel-dir dist . ./paper
 
 # --- cleaning --------------------------------------------------------------
 
 clean:  ## remove what was built, keep .venv
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -f $(S_BUILD) src/dics/_core.pyi
-	find src tests benchmarks docs examples tools -name __pycache__ -prune -exec rm -rf {} +
+	rm -f $(S_BUILD) $(S_PAPER) src/dics/_core.pyi
+	find src tests paper benchmarks docs examples tools -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean  ## remove .venv as well
 	rm -rf $(VENV)

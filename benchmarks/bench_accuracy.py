@@ -1,7 +1,7 @@
-"""Test accuracy beside scikit-learn's trees and forests, and LightGBM's boosting.
+"""Test accuracy compared with scikit-learn's trees and forests, and with LightGBM.
 
-Trees and forests have depth 8 and full depth; boosting is compared as it comes, and by
-its log-loss as well.
+Trees and forests have depth 8 and full depth; boosting has the defaults of both, and is
+compared by its log-loss as well.
 
 Sets with an official split are run with 5 seeds of the models, the others on 5 random
 splits, and sets of under 2000 rows on 50: one split of wine has 45 test rows. Forests
@@ -15,44 +15,27 @@ Where a peer diverges (its log-loss is worse than that of a constant guess), the
 difference says little about ours: means are shown with and without such sets, and the
 targets are for those without.
 
-Results of the peers are kept in files, as they take most of the time.
+Results of the peers are kept in a file, as they take most of the time.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from datetime import date
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import lightgbm
 import numpy as np
-import sklearn
-from common import (
-    RESULTS,
-    Data,
-    Split,
-    Steps,
-    load,
-    make_parser,
-    markdown_table,
-    print_header,
-    run_sets,
-    save_json,
-)
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
+from common import PEERS_FILE, make_parser, print_header, run_sets, save_json
 
-from dics import (
-    CentroidCandidates,
-    CGForestClassifier,
-    CGTreeClassifier,
-    FastCGBMClassifier,
-    QuantileCandidates,
-)
+from dics import CentroidCandidates, QuantileCandidates
 from dics._threads import effective_n_threads
+from dics_paper.data import Data, Split, of_benchmark
+from dics_paper.environment import stamped
+from dics_paper.models import BY_NAME, Model
+from dics_paper.progress import Steps
+from dics_paper.store import Store
+from dics_paper.text import markdown_table
 
 DATASETS = (
     "mnist",
@@ -75,87 +58,73 @@ DEPTHS: dict[str, dict[str, Any]] = {
     "8": {"max_depth": 8},
     "full": {"max_depth": None},
 }
-AS_THEY_COME: dict[str, dict[str, Any]] = {"default": {}}
+DEFAULTS: dict[str, dict[str, Any]] = {"default": {}}
+FEW_SEEDS = {"mnist": 3, "fashion_mnist": 3, "cifar10": 2}
 
 
 class Family(NamedTuple):
     """A kind of model: what is compared, and how often."""
 
     title: str
-    peer_name: str
-    peer: Callable[..., Any]
-    peer_version: str
+    peer: Model
     our_name: str
-    ours: Callable[..., Any]
+    ours: Model
     settings: dict[str, dict[str, Any]]
-    splits: int  # or seeds
     small_splits: int
-    seeds: dict[str, int]  # of sets that get another number
     least_mean: float  # differences that are allowed
     least_worst: float
-    cache: str
+    seeds: dict[str, int] = FEW_SEEDS  # of sets that get another number
+    splits: int = 5  # or seeds
+    peer_settings: dict[str, Any] = {}  # noqa: RUF012
     peer_draws: bool = True  # whether its seed matters
     with_log_loss: bool = False
 
-    def n_runs(self, data: Data, splits: int | None) -> int:
-        if len(data.X) < SMALL_SET:
+    def n_runs(self, name: str, splits: int | None) -> int:
+        n_train, n_test, *_ = load(of_benchmark(name), 0).size
+        if n_train + n_test < SMALL_SET:
             return self.small_splits
-        return splits or self.seeds.get(data.name, self.splits)
+        return splits or self.seeds.get(name, self.splits)
 
     def scores(self, split: Split, model: Any) -> dict[str, float]:
         model.fit(split.X_train, split.y_train)
-        scores = {"accuracy": split.score(model)}
+        scores = {"accuracy": split.accuracy(model)}
         if self.with_log_loss:
             scores["log_loss"] = split.log_loss(model)
         return scores
 
 
-FEW_SEEDS = {"mnist": 3, "fashion_mnist": 3, "cifar10": 2}
 FAMILIES = {
     "tree": Family(
         "one tree",
-        "DecisionTree",
-        DecisionTreeClassifier,
-        f"scikit-learn={sklearn.__version__}",
+        BY_NAME["decision-tree"],
         "CGTree",
-        CGTreeClassifier,
+        BY_NAME["cgct"],
         DEPTHS,
-        splits=5,
         small_splits=50,
-        seeds={},
         least_mean=-0.002,
         least_worst=-0.01,
-        cache="decision_tree_accuracy.json",
+        seeds={},
     ),
     "forest": Family(
         "forests",
-        "RandomForest",
-        partial(RandomForestClassifier, n_jobs=effective_n_threads(None)),
-        f"scikit-learn={sklearn.__version__}",
+        BY_NAME["random-forest"],
         "CGForest",
-        CGForestClassifier,
+        BY_NAME["cgrf"],
         DEPTHS,
-        splits=5,
         small_splits=20,
-        seeds=FEW_SEEDS,
         least_mean=-0.003,
         least_worst=-0.01,
-        cache="random_forest_accuracy.json",
     ),
     "boosting": Family(
         "boosting",
-        "LightGBM",
-        partial(lightgbm.LGBMClassifier, n_jobs=effective_n_threads(None), verbose=-1),
-        f"lightgbm={lightgbm.__version__}",
+        BY_NAME["lightgbm"],
         "FastCGBM",
-        FastCGBMClassifier,
-        AS_THEY_COME,
-        splits=5,
+        BY_NAME["fastcgbm"],
+        DEFAULTS,
         small_splits=20,
-        seeds=FEW_SEEDS,
         least_mean=-0.003,
         least_worst=-0.015,
-        cache="lightgbm_accuracy.json",
+        peer_settings={"max_depth": -1},  # LightGBM's default
         peer_draws=False,
         with_log_loss=True,
     ),
@@ -170,48 +139,63 @@ SOURCES: dict[str, Callable[[], Any]] = {
 }
 
 
-class Cache:
-    """Scores of a peer by data, setting and seed, with their date."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._entries: dict[str, dict[str, Any]] = {}
-        if file.is_file():
-            self._entries = json.loads(file.read_text(encoding="utf-8"))
-
-    def get(self, key: str, compute: Callable[[], dict[str, float]]) -> dict[str, Any]:
-        if key not in self._entries:
-            self._entries[key] = {**compute(), "date": date.today().isoformat()}
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(self._entries, indent=0) + "\n"
-            self._file.write_text(text, encoding="utf-8")
-        return self._entries[key]
-
-    def oldest(self) -> str:
-        return min((entry["date"] for entry in self._entries.values()), default="-")
-
-
 class Plan(NamedTuple):
     """What to run on each set."""
 
     family: Family
     splits: int | None
-    cache: Cache
+    store: Store
+
+
+@lru_cache(maxsize=1)  # an official split is the same for all seeds
+def load(data: Data, repeat: int) -> Split:
+    return data.load(repeat)
+
+
+def load_split(data: Data, seed: int) -> Split:
+    return load(data, 0 if data.same_rows else seed)
 
 
 def peer_scores(
     data: Data, options: dict[str, Any], seed: int, plan: Plan
 ) -> dict[str, Any]:
-    family = plan.family
-    if data.n_train is not None and not family.peer_draws:
+    """Take the kept scores of a peer, or compute them."""
+    family, peer = plan.family, plan.family.peer
+    if data.same_rows and not family.peer_draws:
         seed = 0
-    rows, features = data.X.shape
-    depth = f"depth={options['max_depth']} " if "max_depth" in options else ""
-    return plan.cache.get(
-        f"{data.name} {rows}x{features} {depth}seed={seed} {family.peer_version}",
-        lambda: family.scores(
-            data.split(seed), family.peer(random_state=seed, **options)
+    n_train, n_test, n_features, _ = load_split(data, seed).size
+    settings = {**family.peer_settings, **options}
+    key = {
+        "benchmark": "accuracy",
+        "data": data.name,
+        "rows": n_train + n_test,
+        "features": n_features,
+        "model": peer.name,
+        "version": peer.version,
+        "settings": settings,
+        "seed": seed,
+    }
+    if plan.store.find(key) is None:
+        model = peer.make(
+            seed=seed, n_jobs=effective_n_threads(None), settings=settings
+        )
+        scores = family.scores(load_split(data, seed), model)
+        plan.store.keep(key, result=scores, date=stamped()["date"])
+    entry = plan.store.find(key)
+    assert entry is not None
+    return dict(entry["result"])
+
+
+def oldest_date(plan: Plan) -> str:
+    """Date of the oldest kept result of the peer."""
+    return min(
+        (
+            entry["date"]
+            for entry in plan.store.entries()
+            if entry["key"]["benchmark"] == "accuracy"
+            and entry["key"]["model"] == plan.family.peer.name
         ),
+        default="-",
     )
 
 
@@ -219,8 +203,9 @@ def our_scores(
     data: Data, options: dict[str, Any], seed: int, plan: Plan, source: Any = None
 ) -> dict[str, float]:
     """Compute the scores and the mean number of thresholds of a feature."""
-    model = plan.family.ours(candidates=source, random_state=seed, **options)
-    scores = plan.family.scores(data.split(seed), model)
+    settings = {**options, "candidates": source}
+    model = plan.family.ours.make(seed=seed, settings=settings)
+    scores = plan.family.scores(load_split(data, seed), model)
     return {**scores, "thresholds": float(model.candidates_.n_thresholds_.mean())}
 
 
@@ -229,11 +214,11 @@ def column(scores: Sequence[dict[str, Any]], name: str) -> np.ndarray:
 
 
 def compare(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
-    data, family = load(name), plan.family
-    seeds = range(family.n_runs(data, plan.splits))
+    data, family = of_benchmark(name), plan.family
+    seeds = range(family.n_runs(name, plan.splits))
     rows = []
     for setting, options in family.settings.items():
-        steps.begin(f"{name}, {setting}: {family.peer_name}")
+        steps.begin(f"{name}, {setting}: {family.peer.label}")
         peer = [peer_scores(data, options, seed, plan) for seed in seeds]
         steps.begin(f"{name}, {setting}: {family.our_name}")
         ours = [our_scores(data, options, seed, plan) for seed in seeds]
@@ -243,7 +228,7 @@ def compare(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
             "data": name,
             "setting": setting,
             "runs": len(seeds),
-            "of": "seeds" if data.n_train is not None else "splits",
+            "of": "seeds" if data.same_rows else "splits",
             "peer": float(column(peer, "accuracy").mean()),
             "ours": float(column(ours, "accuracy").mean()),
             "difference": float(difference.mean()),
@@ -252,7 +237,9 @@ def compare(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
         if family.with_log_loss:
             row["peer_log_loss"] = float(column(peer, "log_loss").mean())
             row["our_log_loss"] = float(column(ours, "log_loss").mean())
-            row["peer_diverged"] = row["peer_log_loss"] > data.split().guess_log_loss()
+            row["peer_diverged"] = (
+                row["peer_log_loss"] > load_split(data, 0).guess_log_loss()
+            )
         rows.append(row)
     return rows
 
@@ -292,10 +279,10 @@ def mean_log_loss(rows: Sequence[dict[str, Any]]) -> float:
 def print_comparison(
     rows: Sequence[dict[str, Any]], summary: Sequence[dict[str, Any]], family: Family
 ) -> None:
-    columns = ["data", "setting", "runs", family.peer_name, family.our_name]
+    columns = ["data", "setting", "runs", family.peer.label, family.our_name]
     columns += ["difference", "error"]
     if family.with_log_loss:
-        columns += [f"log-loss: {family.peer_name}", family.our_name, "difference"]
+        columns += [f"log-loss: {family.peer.label}", family.our_name, "difference"]
     print(markdown_table(columns, [comparison_cells(row) for row in rows]) + "\n")
     for item in summary:
         mean = "met" if item["mean"] >= family.least_mean else "missed"
@@ -314,7 +301,7 @@ def print_comparison(
             )
             if item["diverged"]:
                 print(
-                    f"- {family.peer_name} diverged on {', '.join(item['diverged'])}, "
+                    f"- {family.peer.label} diverged on {', '.join(item['diverged'])}, "
                     f"left out above; with it, accuracy {item['mean_of_all']:+.4f}, "
                     f"log-loss {item['mean_log_loss_of_all']:+.4f}"
                 )
@@ -331,11 +318,11 @@ def comparison_cells(row: dict[str, Any]) -> list[str]:
 
 
 def compare_sources(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
-    data, family = load(name), plan.family
-    seeds = range(family.n_runs(data, plan.splits))
+    data, family = of_benchmark(name), plan.family
+    seeds = range(family.n_runs(name, plan.splits))
     rows = []
     for setting, options in family.settings.items():
-        steps.begin(f"{name}, {setting}: {family.peer_name}")
+        steps.begin(f"{name}, {setting}: {family.peer.label}")
         peer = [peer_scores(data, options, seed, plan) for seed in seeds]
         row: dict[str, Any] = {"data": name, "setting": setting, "runs": len(seeds)}
         row["peer"] = float(column(peer, "accuracy").mean())
@@ -366,7 +353,7 @@ def print_sources(rows: Sequence[dict[str, Any]], family: Family) -> None:
                 np.mean([row[label]["accuracy"] for row in chosen]) for label in SOURCES
             ]
             cells.append(["mean", setting, *(f"{mean:.4f}" for mean in means)])
-    print(markdown_table(["data", "setting", family.peer_name, *SOURCES], cells))
+    print(markdown_table(["data", "setting", family.peer.label, *SOURCES], cells))
     print("\nIn brackets: mean number of thresholds of a feature.")
 
 
@@ -382,6 +369,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "--cache",
         type=Path,
+        default=PEERS_FILE,
         metavar="FILE",
         help="where results of the peer are kept; default: in results",
     )
@@ -393,8 +381,7 @@ def main(argv: list[str] | None = None) -> None:
     run, n_steps = compare, 2
     if options.sources:
         run, n_steps = compare_sources, 1 + len(SOURCES)
-    cache = Cache(options.cache or RESULTS / family.cache)
-    plan = Plan(family, options.splits, cache)
+    plan = Plan(family, options.splits, Store(options.cache))
     results = run_sets(
         options.datasets,
         n_steps * len(family.settings),
@@ -402,7 +389,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     content: dict[str, Any] = {
         "family": options.family,
-        "peer": family.peer_name,
+        "peer": family.peer.label,
         "ours": family.our_name,
         "rows": results.rows,
     }
@@ -412,7 +399,7 @@ def main(argv: list[str] | None = None) -> None:
         content["summary"] = summarize(results.rows, family)
         print_comparison(results.rows, content["summary"], family)
     results.print_skipped()
-    print(f"\nOldest result of {family.peer_name}: {cache.oldest()}.")
+    print(f"\nOldest result of {family.peer.label}: {oldest_date(plan)}.")
     save_json(options.json, "sources" if options.sources else "accuracy", **content)
 
 

@@ -1,4 +1,4 @@
-"""Boosting beside LightGBM and XGBoost: time to reach their accuracy, and equal rounds.
+"""Boosting and LightGBM, XGBoost: time to reach their accuracy, and equal rounds.
 
 Peers have 100 rounds of depth 3, the same number of threads and the same float32 array
 as ours. A round of ours grows one tree and one of theirs a tree for each class, so the
@@ -13,31 +13,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from boosting_classes import print_classes, run_classes
 from boosting_figure import draw
-from boosting_peers import CACHE_FILE, DEPTH, N_ROUNDS, PEERS, Cache, ladder, run_peer
+from boosting_peers import DEPTH, PEERS, Plan, fit_peer, ladder, run_peer
 from common import (
-    Split,
-    Steps,
+    PEERS_FILE,
+    describe_split,
     load,
     make_parser,
-    markdown_table,
-    measure,
     measure_fit,
+    paper_ratio,
     print_header,
     run_sets,
     save_json,
     show_fit,
-    show_ratio,
-    show_seconds,
     show_verdict,
 )
 
-from dics import CentroidCandidates, FastCGBMClassifier
 from dics._threads import effective_n_threads
+from dics_paper.data import Split
+from dics_paper.models import BY_NAME, N_ROUNDS
+from dics_paper.progress import Steps
+from dics_paper.store import Store
+from dics_paper.text import markdown_table, show_ratio, show_seconds
+from dics_paper.timing import measure
 
 DATASETS = (
     "mnist",
@@ -48,24 +50,15 @@ DATASETS = (
     "spambase",
 )
 # What is compared, the same for all sets: larger steps and fewer features, and the
-# model as it comes.
+# default setting.
 FAST: dict[str, Any] = {"learning_rate": 0.2, "max_features": 100}
 OURS: dict[str, dict[str, Any]] = {"fast": FAST, "default": {}}
-# The paper's machine. It doesn't give the learning rate; 0.1 is LightGBM's.
-PAPER: dict[str, Any] = {
-    "max_depth": 3,
-    "max_leaf_nodes": None,
-    "max_candidates": 100,
-    "sampling": "goss",
-    "leaf_values": "sample",
-    "min_samples_leaf": 1,
-    "candidates": CentroidCandidates.paper(),
-}
-# As many rounds for all, of the same depth.
-EQUAL = {
-    "fast": {**FAST, "max_depth": DEPTH},
-    "default": {"max_depth": DEPTH},
-    "paper": PAPER,
+# As many rounds for all, of the same depth: model and settings. The paper doesn't give
+# the learning rate; 0.1 is LightGBM's.
+EQUAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "fast": ("fastcgbm", {**FAST, "max_depth": DEPTH}),
+    "default": ("fastcgbm", {"max_depth": DEPTH}),
+    "paper": ("fastcgbm-paper", {}),
 }
 # How many times faster than each peer we want to reach its accuracy.
 TARGETS: dict[str, dict[str, float]] = {
@@ -79,15 +72,6 @@ TARGETS: dict[str, dict[str, float]] = {
         "spambase": (2, 1.5, 2, 2),
     }.items()
 }
-# What the paper reports against LightGBM, with equal rounds. Its Helena has all rows.
-PAPER_RATIOS = {
-    "mnist": 1.70,
-    "fashion_mnist": 3.83,
-    "cifar10": 9.49,
-    "helena_part": 2.44,
-    "synthetic_20000x5000_K10": 14.57,
-    "spambase": 2.67,
-}
 MAIN_PEER = "lgbm_d3"
 FIRST_ROUNDS, MAX_ROUNDS = 150, 2_400  # of the long fit; doubled until it is enough
 QUICK_ROUNDS, QUICK_MAX_ROUNDS = 10, 100
@@ -96,48 +80,37 @@ PREDICT_SETS = ("mnist", "helena_part", "spambase")
 PREDICT_TARGETS = {10_000: 3.0, 1: 5.0}  # by rows
 
 
-class Plan(NamedTuple):
-    """What to run on each set."""
-
-    n_threads: int
-    n_rounds: int  # of the peers
-    max_rounds: int  # of ours
-    repeats: int | None
-    cache: Cache
-    targets: dict[str, dict[str, float]]
-
-
-def make_ours(options: dict[str, Any], n_rounds: int, plan: Plan) -> FastCGBMClassifier:
-    return FastCGBMClassifier(
-        n_rounds,
-        early_stopping=False,
-        random_state=0,
-        n_jobs=plan.n_threads,
-        **options,
-    )
+def make_ours(
+    options: dict[str, Any], n_rounds: int, plan: Plan, model: str = "fastcgbm"
+) -> Any:
+    settings = {"n_estimators": n_rounds, "early_stopping": False, **options}
+    return BY_NAME[model].make(n_jobs=plan.n_threads, settings=settings)
 
 
 def measure_ours(
-    options: dict[str, Any], n_rounds: int, split: Split, plan: Plan
+    options: dict[str, Any],
+    n_rounds: int,
+    split: Split,
+    plan: Plan,
+    model: str = "fastcgbm",
 ) -> dict[str, Any]:
-    fit, model = measure_fit(
-        lambda: make_ours(options, n_rounds, plan), split, plan.repeats
+    fit, fitted = measure_fit(
+        lambda: make_ours(options, n_rounds, plan, model), split, plan.repeats
     )
-    return {**fit, "log_loss": split.log_loss(model)}
+    return {**fit, "log_loss": split.log_loss(fitted)}
 
 
 # --- one set ---------------------------------------------------------------
 
 
 def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
-    split = load(name).split().with_whole_labels()
-    row: dict[str, Any] = {"data": name, **split.describe(), "peers": {}, "ours": {}}
+    split = load(name)
+    row: dict[str, Any] = {"data": name, **describe_split(split)}
+    row |= {"peers": {}, "ours": {}}
     models = {}
     for peer in PEERS:
-        steps.begin(f"{name}: {PEERS[peer].title}")
-        result, models[peer] = run_peer(
-            peer, name, split, plan.n_threads, plan.n_rounds, plan.repeats, plan.cache
-        )
+        steps.begin(f"{name}: {PEERS[peer].label}")
+        result, models[peer] = run_peer(peer, name, split, plan)
         result["diverged"] = result["log_loss"] > split.guess_log_loss()
         row["peers"][peer] = result
     for setting in OURS:
@@ -145,7 +118,7 @@ def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
     steps.begin(f"{name}: {plan.n_rounds} rounds")
     row["equal"] = run_equal(row["peers"], split, plan)
     row["targets"] = plan.targets.get(name)
-    row["paper_ratio"] = PAPER_RATIOS.get(name)
+    row["paper_ratio"] = paper_ratio(name, "boosting", "lightgbm")
     steps.begin(f"{name}: prediction")
     if name in PREDICT_SETS or name not in DATASETS:
         row["predict"] = time_prediction(row, models[MAIN_PEER], split, plan)
@@ -224,8 +197,8 @@ def time_curve(
 
 def run_equal(peers: dict[str, Any], split: Split, plan: Plan) -> dict[str, Any]:
     results = {}
-    for name, options in EQUAL.items():
-        fit = measure_ours(options, plan.n_rounds, split, plan)
+    for name, (model, options) in EQUAL.items():
+        fit = measure_ours(options, plan.n_rounds, split, plan, model)
         ratios = {key: peers[key]["seconds"] / fit["seconds"] for key in peers}
         results[name] = {**fit, "ratios": ratios}
     return results
@@ -240,7 +213,7 @@ def time_prediction(
         return []
     X, y = split.X_train, split.y_train
     if peer is None:  # only its result was kept
-        peer, _ = PEERS[MAIN_PEER].fit(X, y, plan.n_threads, plan.n_rounds)
+        peer, _ = fit_peer(PEERS[MAIN_PEER], X, y, plan.n_threads, plan.n_rounds)
     ours = make_ours(FAST, reach["rounds"], plan).fit(X, y)
     results = []
     for n_rows in PREDICT_TARGETS:
@@ -297,7 +270,7 @@ def reach_cells(row: dict[str, Any], peer: str) -> list[str]:
     result = row["peers"][peer]
     target = row["targets"] and row["targets"][peer]
     mark = "!" if result["diverged"] else ""
-    cells = [PEERS[peer].title, show_peer(result), f"{result['accuracy']:.4f}{mark}"]
+    cells = [PEERS[peer].label, show_peer(result), f"{result['accuracy']:.4f}{mark}"]
     cells += our_cells(row, "fast", peer)
     cells.append(verdict(reach_ratio(row, "fast", peer), target, result))
     if peer.startswith("xgb"):
@@ -326,10 +299,10 @@ def verdict(ratio: float | None, target: float | None, peer: dict[str, Any]) -> 
     return "void" if peer["diverged"] else show_verdict(ratio or 0.0, target)
 
 
-EQUAL_COLUMNS = ["data", "K", *(peer.title for peer in PEERS.values())]
+EQUAL_COLUMNS = ["data", "K", *(peer.label for peer in PEERS.values())]
 EQUAL_COLUMNS += ["fast", "LightGBM/fast", "paper's", "LightGBM/paper's"]
 EQUAL_COLUMNS += ["in the paper", "default", "LightGBM/default"]
-ACCURACY_COLUMNS = ["data", *(peer.title for peer in PEERS.values())]
+ACCURACY_COLUMNS = ["data", *(peer.label for peer in PEERS.values())]
 ACCURACY_COLUMNS += ["fast", "paper's", "default"]
 EQUAL_ORDER = ("fast", "paper", "default")
 
@@ -370,7 +343,7 @@ def print_prediction(rows: Sequence[dict[str, Any]]) -> None:
 
 
 LEGEND = """
-fast: {fast}. default: as it comes. paper's: the paper's setting.
+fast: {fast}. default: the default setting. paper's: the paper's setting.
 None of them stops early. rounds: after which the test accuracy first is at least the
 peer's; it goes up and down from round to round, so on small sets some luck is in it.
 at LightGBM's acc.: XGBoost's time divided by ours to reach the accuracy of LightGBM
@@ -415,7 +388,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "--peers",
         type=Path,
-        default=CACHE_FILE,
+        default=PEERS_FILE,
         metavar="FILE",
         help="where results of slow peers are kept; default: in results",
     )
@@ -434,12 +407,19 @@ def main(argv: list[str] | None = None) -> None:
     )
     options = parser.parse_args(argv)
     n_threads = effective_n_threads(options.n_jobs)
-    cache = Cache(options.peers, fresh=options.fresh_peers)
     plan = Plan(
-        n_threads, N_ROUNDS, options.max_rounds, options.repeats, cache, TARGETS
+        n_threads,
+        N_ROUNDS,
+        options.max_rounds,
+        options.repeats,
+        Store(options.peers),
+        options.fresh_peers,
+        TARGETS,
     )
     if options.quick:  # the targets are for N_ROUNDS
-        plan = Plan(n_threads, QUICK_ROUNDS, QUICK_MAX_ROUNDS, 1, cache, {})
+        plan = plan._replace(
+            n_rounds=QUICK_ROUNDS, max_rounds=QUICK_MAX_ROUNDS, repeats=1, targets={}
+        )
 
     print_header(f"Boosting, {n_threads} threads each")
     content: dict[str, Any] = {
@@ -447,7 +427,7 @@ def main(argv: list[str] | None = None) -> None:
         "n_rounds": plan.n_rounds,
         "depth": DEPTH,
         "fast": FAST,
-        "peers": {name: peer.title for name, peer in PEERS.items()},
+        "peers": {name: peer.label for name, peer in PEERS.items()},
         "versions": {peer.package: peer.version for peer in PEERS.values()},
     }
     if "sets" in options.parts:

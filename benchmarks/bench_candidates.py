@@ -1,6 +1,6 @@
-"""Time of finding the thresholds, beside one pass over the same array.
+"""Time of finding the thresholds, compared with one pass over the same array.
 
-``X.sum()`` reads X once on one thread: what no method that looks at all of X can beat
+``X.sum()`` reads X once on one thread: what no method that reads all of X can beat
 by much.
 """
 
@@ -8,18 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from common import (
-    Steps,
-    load,
-    make_parser,
-    measure,
-    print_header,
-    run_sets,
-    save_json,
-    show_seconds,
-)
+from common import load, make_parser, print_header, run_sets, save_json
 
 from dics import CentroidCandidates
+from dics_paper.progress import Steps
+from dics_paper.text import show_seconds
+from dics_paper.timing import measure
 
 DATASETS = ("mnist", "fashion_mnist", "cifar10", "synthetic_10000x1000", "digits")
 # Seconds that CentroidCandidates().fit should not exceed.
@@ -27,7 +21,7 @@ GUIDE = {"cifar10": 0.080, "mnist": 0.040, "fashion_mnist": 0.040}
 
 
 def run_dataset(name: str, steps: Steps) -> list[dict[str, Any]]:
-    split = load(name).split()
+    split = load(name)
     X, y = split.X_train, split.y_train
     row: dict[str, Any] = {"data": name, "shape": split.shape, "guide": GUIDE.get(name)}
     steps.begin(f"{name}: X.sum()")

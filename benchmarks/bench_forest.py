@@ -1,35 +1,39 @@
-"""Fit time, accuracy and size of a forest beside scikit-learn's, in one run.
+"""Fit time, accuracy and size of a forest compared with scikit-learn's, in one run.
 
 All models have 100 trees, the same number of threads and the same float32 array, and
 the time is that of the whole fit. At depth 8 there are two forests of ours: the paper's
 (features drawn once per tree, 100 candidates a node) and the default one; at full depth
-all models are as they come.
+all models have their defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from common import (
-    Steps,
+    describe_split,
     load,
     make_parser,
     measure_fit,
+    paper_ratio,
     pickle_size,
     print_header,
+    print_loss_verdicts,
     run_sets,
     save_json,
     show_fit,
-    show_ratio,
     show_verdict,
 )
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from dics import CentroidCandidates, CGForestClassifier
+from dics import CGForestClassifier
 from dics._threads import effective_n_threads
+from dics_paper.models import BY_NAME, N_TREES, TREE_DEPTH
+from dics_paper.progress import Steps
+from dics_paper.text import show_ratio
 
-DEPTH, N_TREES, QUICK_TREES = 8, 100, 10
+QUICK_TREES = 10
 DATASETS = ("mnist", "fashion_mnist", "cifar10", "synthetic_20000x5000", "spambase")
 # How many times faster we want to be: the paper's forest than RandomForest and than
 # ExtraTrees, all of depth 8, and the default forest than RandomForest.
@@ -39,14 +43,6 @@ TARGETS = {
     "cifar10": (60, 30, 15),
     "synthetic_20000x5000": (60, 20, 15),
     "spambase": (3, 2, 2),
-}
-# What the paper reports for its forest against RandomForest.
-PAPER_RATIOS = {
-    "mnist": 2.3,
-    "fashion_mnist": 4.45,
-    "cifar10": 12.8,
-    "synthetic_20000x5000": 28.9,
-    "spambase": 3.0,
 }
 # Peer and ours: what is divided by what.
 PAIRS = (
@@ -67,31 +63,22 @@ SMALLER = 3.0
 class Plan(NamedTuple):
     """What to run on each set."""
 
-    models: dict[str, Callable[[], Any]]
+    n_trees: int
+    n_threads: int
     repeats: int | None
     targets: dict[str, tuple[float, float, float]]
 
 
-def make_models(n_trees: int, n_threads: int) -> dict[str, Callable[[], Any]]:
-    """Models by name; the peers of a depth come before ours."""
-    full = {"n_estimators": n_trees, "n_jobs": n_threads, "random_state": 0}
-    shallow = {**full, "max_depth": DEPTH}
-    return {
-        "rf_8": lambda: RandomForestClassifier(**shallow),
-        "et_8": lambda: ExtraTreesClassifier(**shallow),
-        "paper_8": lambda: CGForestClassifier(
-            feature_sampling="tree",
-            max_candidates=100,
-            min_samples_split=3,
-            voting="hard",
-            candidates=CentroidCandidates.paper(),
-            **shallow,
-        ),
-        "ours_8": lambda: CGForestClassifier(**shallow),
-        "rf": lambda: RandomForestClassifier(**full),
-        "et": lambda: ExtraTreesClassifier(**full),
-        "ours": lambda: CGForestClassifier(**full),
-    }
+# Model and depth by the name in the results; the peers of a depth come before ours.
+MODELS: dict[str, tuple[str, int | None]] = {
+    "rf_8": ("random-forest", TREE_DEPTH),
+    "et_8": ("extra-trees", TREE_DEPTH),
+    "paper_8": ("cgrf-paper", TREE_DEPTH),
+    "ours_8": ("cgrf", TREE_DEPTH),
+    "rf": ("random-forest", None),
+    "et": ("extra-trees", None),
+    "ours": ("cgrf", None),
+}
 
 
 def count_nodes(model: Any) -> int:
@@ -101,10 +88,12 @@ def count_nodes(model: Any) -> int:
 
 
 def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
-    split = load(name).split()
-    row: dict[str, Any] = {"data": name, **split.describe()}
-    for model, make in plan.models.items():
+    split = load(name)
+    row: dict[str, Any] = {"data": name, **describe_split(split)}
+    for model, (kind, depth) in MODELS.items():
         steps.begin(f"{name}: {model}")
+        settings = {"n_estimators": plan.n_trees, "max_depth": depth}
+        make = partial(BY_NAME[kind].make, n_jobs=plan.n_threads, settings=settings)
         row[model], fitted = measure_fit(make, split, plan.repeats)
         row[model]["nodes"] = count_nodes(fitted)
         row[model]["pickle_bytes"] = pickle_size(fitted)
@@ -114,7 +103,7 @@ def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
     }
     row["smaller"] = bytes_per_node(row["rf"]) / bytes_per_node(row["ours"])
     row["targets"] = plan.targets.get(name)
-    row["paper_ratio"] = PAPER_RATIOS.get(name)
+    row["paper_ratio"] = paper_ratio(name, "forest", "random-forest")
     return [row]
 
 
@@ -175,22 +164,9 @@ def full_cells(row: dict[str, Any]) -> list[Any]:
     return [*cells, show_ratio(row["smaller"]), show_verdict(row["smaller"], target)]
 
 
-def accuracy_verdicts(rows: Sequence[dict[str, Any]]) -> list[str]:
-    verdicts = []
-    for row in rows:
-        if row["data"] in LOSS_IS_TARGET:
-            gap = row["ours"]["accuracy"] - row["rf"]["accuracy"]
-            word = "met" if gap >= -MOST_LOSS else "missed"
-            verdicts.append(
-                f"{row['data']}, full depth: {gap:+.4f} against RandomForest, target "
-                f"at least {-MOST_LOSS}: {word}"
-            )
-    return verdicts
-
-
 LEGEND = """
 RF, ET: RandomForestClassifier and ExtraTreesClassifier, with as many threads as ours.
-paper: CGForestClassifier with the paper's settings. ours: CGForestClassifier as it is.
+paper: CGForestClassifier.paper(). ours: CGForestClassifier with its defaults.
 A/B: time of A divided by that of B. in the paper: RF/paper as the paper reports it.
 bytes/node: size of the pickle divided by the number of nodes. *: run once."""
 
@@ -207,26 +183,25 @@ def main(argv: list[str] | None = None) -> None:
     options = parser.parse_args(argv)
     n_threads = effective_n_threads(options.n_jobs)
     n_trees = QUICK_TREES if options.quick else N_TREES
-    models = make_models(n_trees, n_threads)
-    plan = Plan(models, options.repeats, TARGETS)
+    plan = Plan(n_trees, n_threads, options.repeats, TARGETS)
     if options.quick:  # the targets are for N_TREES
-        plan = Plan(models, 1, {})
+        plan = plan._replace(repeats=1, targets={})
 
     print_header(f"Forests of {n_trees} trees, {n_threads} threads each")
     results = run_sets(
         options.datasets,
-        len(models),
+        len(MODELS),
         lambda name, steps: run_dataset(name, plan, steps),
     )
-    print(f"Depth {DEPTH}:\n")
+    print(f"Depth {TREE_DEPTH}:\n")
     results.print_table(SHALLOW, shallow_cells)
     print("\nFull depth:\n")
     results.print_table(FULL, full_cells)
     results.print_skipped()
     print(LEGEND)
-    for verdict in accuracy_verdicts(results.rows):
-        print(f"- {verdict}")
-    content = {"n_threads": n_threads, "n_trees": n_trees, "depth": DEPTH}
+    judged = [row for row in results.rows if row["data"] in LOSS_IS_TARGET]
+    print_loss_verdicts(judged, "ours", "rf", MOST_LOSS)
+    content = {"n_threads": n_threads, "n_trees": n_trees, "depth": TREE_DEPTH}
     save_json(options.json, "forest", **content, rows=results.rows)
 
 

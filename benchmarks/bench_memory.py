@@ -14,13 +14,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from common import (
-    MissingData,
-    Steps,
     load,
     make_parser,
     peak_growth,
@@ -29,43 +26,26 @@ from common import (
     run_sets,
     save_json,
 )
-from lightgbm import LGBMClassifier
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
 
-from dics import (
-    CentroidCandidates,
-    CGForestClassifier,
-    CGTreeClassifier,
-    FastCGBMClassifier,
-)
 from dics._threads import effective_n_threads
+from dics.datasets import DatasetNotFoundError
+from dics_paper.models import BY_NAME
+from dics_paper.progress import Steps
 
 DATASETS = ("mnist", "cifar10", "synthetic_10000x1000", "synthetic_20000x5000")
-MODELS: dict[str, Callable[[], Any]] = {
-    "whole": lambda: CGTreeClassifier(max_depth=8, random_state=0),
-    "k100": lambda: CGTreeClassifier(max_depth=8, max_candidates=100, random_state=0),
+# Model and settings by the name in the table.
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "whole": ("cgct", {}),
+    "k100": ("cgct", {"max_candidates": 100}),
     # Of depth 1 to save time: most of its memory is taken before the first split
     # (6000 x 500: 0.4 MB at depth 1, 0.5 MB at depth 8).
-    "exhaustive": lambda: DecisionTreeClassifier(max_depth=1, random_state=0),
-    "forest": lambda: CGForestClassifier(random_state=0),
-    "forest_paper": lambda: CGForestClassifier(
-        feature_sampling="tree",
-        max_candidates=100,
-        max_depth=8,
-        min_samples_split=3,
-        voting="hard",
-        candidates=CentroidCandidates.paper(),
-        random_state=0,
-    ),
-    "random_forest": lambda: RandomForestClassifier(
-        max_depth=1, random_state=0, n_jobs=effective_n_threads(None)
-    ),
-    "boosting": lambda: FastCGBMClassifier(random_state=0),
+    "exhaustive": ("decision-tree", {"max_depth": 1}),
+    "forest": ("cgrf", {"max_depth": None}),
+    "forest_paper": ("cgrf-paper", {}),
+    "random_forest": ("random-forest", {"max_depth": 1}),
+    "boosting": ("fastcgbm", {}),
     # One round to save time: its memory is taken by then.
-    "lightgbm": lambda: LGBMClassifier(
-        n_estimators=1, verbose=-1, n_jobs=effective_n_threads(None)
-    ),
+    "lightgbm": ("lightgbm", {"n_estimators": 1, "max_depth": -1}),
 }
 # For large or wide data; on small data fixed buffers weigh more. The model is allowed
 # to a forest besides.
@@ -73,13 +53,18 @@ TARGETS = {"whole": 0.35, "k100": 0.1, "forest": 0.5, "forest_paper": 0.5}
 MODEL_IS_FREE = ("forest", "forest_paper")
 
 
+def make_model(name: str) -> Any:
+    kind, settings = MODELS[name]
+    return BY_NAME[kind].make(n_jobs=effective_n_threads(None), settings=settings)
+
+
 def run_case(dataset: str, model: str) -> dict[str, Any]:
     """Measure one fit; to be called in a fresh process."""
-    split = load(dataset).split()
+    split = load(dataset)
     tiny = np.arange(64, dtype=np.float32).reshape(32, 2)
-    MODELS[model]().fit(tiny, np.arange(32) % 3)  # imports and threads come first
+    make_model(model).fit(tiny, np.arange(32) % 3)  # imports and threads come first
     n_bytes, exact, fitted = peak_growth(
-        lambda: MODELS[model]().fit(split.X_train, split.y_train)
+        lambda: make_model(model).fit(split.X_train, split.y_train)
     )
     model_bytes = pickle_size(fitted)
     return {
@@ -99,7 +84,7 @@ def run_in_process(dataset: str, model: str) -> dict[str, Any]:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     result = json.loads(done.stdout)
     if "missing" in result:
-        raise MissingData(result["missing"])
+        raise DatasetNotFoundError(result["missing"])
     return dict(result)
 
 
@@ -128,9 +113,9 @@ def as_cells(row: dict[str, Any]) -> list[str]:
 
 LEGEND = """
 whole, k100: CGTreeClassifier of depth 8. exhaustive: DecisionTreeClassifier of depth 1.
-forest: CGForestClassifier as it is, of full depth. forest_paper: with the paper's
-settings. random_forest: RandomForestClassifier of depth 1. boosting: FastCGBMClassifier
-as it is. lightgbm: LGBMClassifier of one round."""
+forest: CGForestClassifier of full depth. forest_paper: CGForestClassifier.paper().
+random_forest: RandomForestClassifier of depth 1. boosting: FastCGBMClassifier.
+lightgbm: LGBMClassifier of one round."""
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -140,7 +125,7 @@ def main(argv: list[str] | None = None) -> None:
     if options.case:
         try:
             print(json.dumps(run_case(*options.case)))
-        except MissingData as error:
+        except DatasetNotFoundError as error:
             print(json.dumps({"missing": str(error)}))
         return
 

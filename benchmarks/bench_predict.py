@@ -1,33 +1,27 @@
-"""Time of predict and predict_proba on 1 and 10,000 rows, beside the peers'.
+"""Time of predict and predict_proba on 1 and 10,000 rows, compared with the peers'.
 
 Boosting has 100 rounds for both; bench_boosting.py compares it at equal accuracy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from common import (
-    Steps,
     load,
     make_parser,
-    measure,
     print_header,
     run_sets,
     save_json,
-    show_ratio,
-    show_seconds,
     show_verdict,
 )
-from lightgbm import LGBMClassifier
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
 
-from dics import CGForestClassifier, CGTreeClassifier, FastCGBMClassifier
 from dics._threads import effective_n_threads
+from dics_paper.models import BY_NAME, N_ROUNDS
+from dics_paper.progress import Steps
+from dics_paper.text import show_ratio, show_seconds
+from dics_paper.timing import measure
 
 DATASETS = ("mnist", "letter", "digits", "synthetic_6000x500")
 ROWS = (1, 10_000)
@@ -37,43 +31,41 @@ FIT_ROWS = 10_000  # the trees need not be the best, only of a usual size
 class Family(NamedTuple):
     """A kind of model, the threads its peer may use, and the calls to time."""
 
-    peer_name: str
-    peer: Callable[..., Any]
-    ours: Callable[..., Any]
+    peer: str
+    ours: str
     depths: tuple[int | None, ...]
     peer_jobs: tuple[int | None, ...]
     calls: tuple[str, ...]
     targets: dict[int, float]  # by the number of rows
+    our_settings: dict[str, Any] = {}  # noqa: RUF012
 
 
 # Threads cost a peer more than they gain on one row: it gets its better choice.
 FAMILIES = {
     "tree": Family(
-        "DecisionTree",
-        DecisionTreeClassifier,
-        CGTreeClassifier,
+        "decision-tree",
+        "cgct",
         depths=(8, None),
         peer_jobs=(),
         calls=("predict", "predict_proba"),
         targets={},
     ),
     "forest": Family(
-        "RandomForest",
-        RandomForestClassifier,
-        CGForestClassifier,
+        "random-forest",
+        "cgrf",
         depths=(8, None),
         peer_jobs=(effective_n_threads(None), 1),
         calls=("predict_proba",),
         targets={1: 10, 10_000: 3},
     ),
     "boosting": Family(
-        "LightGBM",
-        partial(LGBMClassifier, verbose=-1),
-        partial(FastCGBMClassifier, early_stopping=False),
+        "lightgbm",
+        "fastcgbm",
         depths=(3,),
         peer_jobs=(effective_n_threads(None), 1),
         calls=("predict_proba",),
         targets={},
+        our_settings={"n_estimators": N_ROUNDS, "early_stopping": False},
     ),
 }
 
@@ -92,15 +84,16 @@ def time_peer(model: Any, call: str, rows: np.ndarray, family: Family) -> float:
 
 
 def fit_pair(family: Family, depth: int | None, X: Any, y: Any) -> tuple[Any, Any]:
-    options = {"max_depth": depth, "random_state": 0}
-    peer = family.peer(**options)
-    if family.peer_jobs:
-        peer.set_params(n_jobs=family.peer_jobs[0])
-    return peer.fit(X, y), family.ours(**options).fit(X, y)
+    n_jobs = family.peer_jobs[0] if family.peer_jobs else None
+    peer = BY_NAME[family.peer].make(n_jobs=n_jobs, settings={"max_depth": depth})
+    ours = BY_NAME[family.ours].make(
+        settings={"max_depth": depth, **family.our_settings}
+    )
+    return peer.fit(X, y), ours.fit(X, y)
 
 
 def run_dataset(name: str, fit_rows: int, steps: Steps) -> list[dict[str, Any]]:
-    split = load(name).split()
+    split = load(name)
     X, y = split.X_train[:fit_rows], split.y_train[:fit_rows]
     # Small sets are repeated to fill up the rows to predict.
     many = np.resize(split.X_test, (max(ROWS), X.shape[1]))
@@ -127,7 +120,7 @@ COLUMNS += ["peer", "its time", "ours", "faster", "target"]
 def as_cells(row: dict[str, Any]) -> list[Any]:
     ratio, family = row["peer"] / row["ours"], FAMILIES[row["model"]]
     cells = [row["data"], row["model"], row["depth"] or "full", row["call"]]
-    cells += [row["rows"], family.peer_name]
+    cells += [row["rows"], BY_NAME[family.peer].label]
     cells += [show_seconds(row["peer"]), show_seconds(row["ours"])]
     target = family.targets.get(row["rows"])
     return [*cells, show_ratio(ratio), show_verdict(ratio, target)]

@@ -6,47 +6,37 @@ its last fit took longer than --limit seconds, so DecisionTreeClassifier ends fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-from common import (
-    Steps,
-    make_parser,
-    markdown_table,
-    measure,
-    print_header,
-    save_json,
-    show_seconds,
-    show_steps,
-)
-from sklearn.tree import DecisionTreeClassifier
+from common import make_parser, print_header, save_json
+from matplotlib.figure import Figure
 
-from dics import CGTreeClassifier
 from dics.datasets import make_paper_synthetic
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
+from dics_paper.models import BY_NAME
+from dics_paper.progress import Steps
+from dics_paper.report.canvas import COLORS, INK, styled
+from dics_paper.text import markdown_table, show_seconds
+from dics_paper.timing import measure
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
-N_CLASSES, DEPTH = 5, 8
+N_CLASSES = 5
 FIXED_FEATURES, FIXED_ROWS = 600, 2_000
 ROWS = (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 FEATURES = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 
-MODELS: dict[str, Callable[[], Any]] = {
-    "exhaustive": lambda: DecisionTreeClassifier(max_depth=DEPTH, random_state=0),
-    "whole": lambda: CGTreeClassifier(max_depth=DEPTH, random_state=0),
-    "k100": lambda: CGTreeClassifier(
-        max_depth=DEPTH, max_candidates=100, random_state=0
-    ),
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "exhaustive": ("decision-tree", {}),
+    "whole": ("cgct", {}),
+    "k100": ("cgct", {"max_candidates": 100}),
 }
-# Label, colour and marker of each line; colours that the colour-blind can tell apart.
+# Label, colour and marker of each line.
 STYLES = {
-    "exhaustive": ("DecisionTreeClassifier", "#000000", "s"),
-    "whole": ("CGTreeClassifier", "#0072b2", "o"),
-    "k100": ("CGTreeClassifier, 100 candidates per node", "#d55e00", "^"),
+    "exhaustive": ("DecisionTreeClassifier", INK, "s"),
+    "whole": ("CGTreeClassifier", COLORS[0], "o"),
+    "k100": ("CGTreeClassifier, 100 candidates per node", COLORS[1], "^"),
 }
 
 
@@ -60,7 +50,8 @@ def grow(
         X, y = make_paper_synthetic(n_rows, n_features, N_CLASSES, random_state=0)
         point: dict[str, Any] = {"vary": vary, "rows": n_rows, "features": n_features}
         for model in list(active):
-            make = MODELS[model]
+            kind, settings = MODELS[model]
+            make = partial(BY_NAME[kind].make, settings=settings)
             timing, _ = measure(lambda make=make, X=X, y=y: make().fit(X, y), 3)
             point[model] = timing.seconds
             if timing.seconds > limit:
@@ -70,23 +61,21 @@ def grow(
 
 
 def draw(points: Sequence[dict[str, Any]], file: Path) -> None:
-    plt.rcParams.update({"font.size": 10, "font.family": "DejaVu Sans"})
-    figure, axes = plt.subplots(
-        1, 2, figsize=(9, 3.8), sharey=True, layout="constrained"
-    )
     panels = (
         ("rows", f"rows (with {FIXED_FEATURES} features)"),
         ("features", f"features (with {FIXED_ROWS} rows)"),
     )
-    for ax, (vary, label) in zip(axes, panels, strict=True):
-        _draw_panel(ax, [p for p in points if p["vary"] == vary], vary)
-        ax.set_xlabel(label)
-    axes[0].set_ylabel("fit time (seconds)")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file, dpi=150)
-    plt.close(figure)
+    with styled():
+        figure = Figure(figsize=(9, 3.8), layout="constrained")
+        axes = figure.subplots(1, 2, sharey=True)
+        for ax, (vary, label) in zip(axes, panels, strict=True):
+            _draw_panel(ax, [p for p in points if p["vary"] == vary], vary)
+            ax.set_xlabel(label)
+        axes[0].set_ylabel("fit time (seconds)")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=3)
+        figure.savefig(file, dpi=150)
 
 
 def _draw_panel(ax: Any, points: Sequence[dict[str, Any]], vary: str) -> None:
@@ -98,9 +87,6 @@ def _draw_panel(ax: Any, points: Sequence[dict[str, Any]], vary: str) -> None:
     ax.set(xscale="log", yscale="log")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.grid(which="major", color="#dddddd", lw=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -117,7 +103,7 @@ def main(argv: list[str] | None = None) -> None:
     print_header("Fit time over rows and over features")
     by_rows = [(n, FIXED_FEATURES) for n in ROWS]
     by_features = [(FIXED_ROWS, p) for p in FEATURES]
-    with show_steps(len(ROWS) + len(FEATURES)) as steps:
+    with Steps(len(ROWS) + len(FEATURES)) as steps:
         points = grow("rows", by_rows, options.limit, steps)
         points += grow("features", by_features, options.limit, steps)
     cells = [

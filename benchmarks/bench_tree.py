@@ -1,4 +1,4 @@
-"""Fit time and accuracy of one tree beside scikit-learn's, in one run.
+"""Fit time and accuracy of one tree compared with scikit-learn's, in one run.
 
 The time is that of the whole fit: validation, clustering, encoding and growing. All
 models see the same float32 array and stop at depth 8.
@@ -6,26 +6,26 @@ models see the same float32 array and stop at depth 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from common import (
-    Steps,
+    describe_split,
     load,
     make_parser,
     measure_fit,
     print_header,
+    print_loss_verdicts,
     run_sets,
     save_json,
     show_fit,
-    show_ratio,
     show_verdict,
 )
-from sklearn.tree import DecisionTreeClassifier
 
-from dics import CentroidCandidates, CGTreeClassifier
+from dics_paper.models import BY_NAME, TREE_DEPTH
+from dics_paper.progress import Steps
+from dics_paper.text import show_ratio
 
-DEPTH = 8
 DATASETS = (
     "mnist",
     "fashion_mnist",
@@ -49,31 +49,28 @@ MOST_LOSS = 0.003
 LOSS_IS_TARGET = ("mnist", "fashion_mnist", "cifar10")
 
 
-def make_models(n_jobs: int | None) -> dict[str, Callable[[], Any]]:
-    common = {"max_depth": DEPTH, "random_state": 0}
-    ours = {**common, "n_jobs": n_jobs}
-    return {
-        "exhaustive": lambda: DecisionTreeClassifier(**common),
-        "k100": lambda: CGTreeClassifier(max_candidates=100, **ours),
-        "whole": lambda: CGTreeClassifier(**ours),
-        "paper": lambda: CGTreeClassifier(
-            candidates=CentroidCandidates.paper(), max_candidates=100, **ours
-        ),
-    }
+# Model and settings by the name in the table; the peer comes first.
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "exhaustive": ("decision-tree", {}),
+    "k100": ("cgct", {"max_candidates": 100}),
+    "whole": ("cgct", {}),
+    "paper": ("cgct-paper", {}),
+}
 
 
 def run_dataset(
-    name: str, models: dict[str, Callable[[], Any]], repeats: int | None, steps: Steps
+    name: str, n_jobs: int | None, repeats: int | None, steps: Steps
 ) -> dict[str, Any]:
-    split = load(name).split()
+    split = load(name)
     row: dict[str, Any] = {
         "data": name,
-        **split.describe(),
+        **describe_split(split),
         "target_k100": TARGETS.get(name, (None, None))[0],
         "target_whole": TARGETS.get(name, (None, None))[1],
     }
-    for model, make in models.items():
+    for model, (kind, settings) in MODELS.items():
         steps.begin(f"{name}: {model}")
+        make = partial(BY_NAME[kind].make, n_jobs=n_jobs, settings=settings)
         row[model], _ = measure_fit(make, split, repeats)
         row[model]["ratio"] = row["exhaustive"]["seconds"] / row[model]["seconds"]
     return row
@@ -85,34 +82,20 @@ COLUMNS += ["paper", "ratio", "acc. exh.", "acc. k=100", "acc. whole", "acc. pap
 
 
 def as_cells(row: dict[str, Any]) -> list[Any]:
-    models = ("exhaustive", "k100", "whole", "paper")
-    peer, k100, whole, paper = (row[model] for model in models)
+    peer, k100, whole, paper = (row[model] for model in MODELS)
     cells = [row["data"], f"{row['rows']} x {row['features']}", row["classes"]]
     cells.append(show_fit(peer))
     for fit, target in ((k100, "target_k100"), (whole, "target_whole")):
         ratio = fit["ratio"]
         cells += [show_fit(fit), show_ratio(ratio), show_verdict(ratio, row[target])]
     cells += [show_fit(paper), show_ratio(paper["ratio"])]
-    return cells + [f"{row[model]['accuracy']:.4f}" for model in models]
-
-
-def accuracy_verdicts(rows: Sequence[dict[str, Any]]) -> list[str]:
-    verdicts = []
-    for row in rows:
-        if row["data"] in LOSS_IS_TARGET:
-            gap = row["whole"]["accuracy"] - row["exhaustive"]["accuracy"]
-            word = "met" if gap >= -MOST_LOSS else "missed"
-            verdicts.append(
-                f"{row['data']}: whole dictionary {gap:+.4f} against exhaustive "
-                f"search, target at least {-MOST_LOSS}: {word}"
-            )
-    return verdicts
+    return cells + [f"{row[model]['accuracy']:.4f}" for model in MODELS]
 
 
 LEGEND = """
 exhaustive: DecisionTreeClassifier (one thread; it has no other mode). k=100:
-CGTreeClassifier with 100 candidates for each node. whole: CGTreeClassifier as it is,
-which looks at the whole dictionary. paper: the paper's dictionary and k = 100.
+CGTreeClassifier with 100 candidates for each node. whole: CGTreeClassifier, which
+searches the whole dictionary by default. paper: CGTreeClassifier.paper().
 ratio: time of exhaustive divided by ours. *: run once."""
 
 
@@ -122,19 +105,18 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--n-jobs", type=int, help="our threads; default: all cores")
     options = parser.parse_args(argv)
 
-    print_header(f"One tree of depth {DEPTH}")
-    models = make_models(options.n_jobs)
+    print_header(f"One tree of depth {TREE_DEPTH}")
     results = run_sets(
         options.datasets,
-        len(models),
-        lambda name, steps: [run_dataset(name, models, options.repeats, steps)],
+        len(MODELS),
+        lambda name, steps: [run_dataset(name, options.n_jobs, options.repeats, steps)],
     )
     results.print_table(COLUMNS, as_cells)
     results.print_skipped()
     print(LEGEND)
-    for verdict in accuracy_verdicts(results.rows):
-        print(f"- {verdict}")
-    content = {"n_jobs": options.n_jobs, "depth": DEPTH, "rows": results.rows}
+    judged = [row for row in results.rows if row["data"] in LOSS_IS_TARGET]
+    print_loss_verdicts(judged, "whole", "exhaustive", MOST_LOSS)
+    content = {"n_jobs": options.n_jobs, "depth": TREE_DEPTH, "rows": results.rows}
     save_json(options.json, "tree", **content)
 
 

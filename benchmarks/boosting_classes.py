@@ -13,17 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from boosting_peers import DEPTH, PEERS
-from common import (
-    markdown_table,
-    measure,
-    peak_growth,
-    show_ratio,
-    show_seconds,
-    show_steps,
-)
+from boosting_peers import DEPTH, PEERS, fit_peer
+from common import peak_growth
 
 from dics import FastCGBMClassifier
+from dics_paper.progress import Steps
+from dics_paper.text import markdown_table, show_ratio, show_seconds
+from dics_paper.timing import measure
 
 N_ROWS, N_FEATURES = 50_000, 50
 QUICK_ROWS = 5_000
@@ -88,7 +84,7 @@ def pad(n: int) -> int:
 def run_classes(n_threads: int, *, quick: bool) -> dict[str, Any]:
     n_rows = QUICK_ROWS if quick else N_ROWS
     rounds = []
-    with show_steps(len(CLASSES) + 1) as steps:
+    with Steps(len(CLASSES) + 1) as steps:
         for n_classes in CLASSES:
             steps.begin(f"{n_classes} classes")
             X, y = make_classes(n_rows, n_classes)
@@ -118,8 +114,7 @@ def time_round(X: np.ndarray, y: np.ndarray, n_threads: int, n_classes: int) -> 
 
 def time_peer_round(X: np.ndarray, y: np.ndarray, n_threads: int) -> float:
     """Time LightGBM's rounds after the first, in one fit."""
-    _, stamps = PEERS["lgbm_d3"].fit(X, y, n_threads, PEER_ROUNDS)
-    ends = stamps.seconds
+    _, ends = fit_peer(PEERS["lgbm_d3"], X, y, n_threads, PEER_ROUNDS)
     # It may find nothing more to split and stop.
     return (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else ends[0]
 

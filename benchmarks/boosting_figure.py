@@ -15,23 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
+from boosting_peers import PEERS
+from matplotlib.figure import Figure
 
-mpl.use("Agg")
-from matplotlib import pyplot as plt
+from dics_paper.report.canvas import COLORS, MARKERS, styled
 
-# Label, colour, marker and line; Okabe and Ito's colours, which the colour-blind can
-# tell apart.
-OURS = {
-    "fast": ("FastCGBM, fast setting", "#0072b2", "o", "-"),
-    "default": ("FastCGBM, default", "#56b4e9", "o", "--"),
-}
-PEERS = {
-    "lgbm_d3": ("LightGBM", "#000000", "s", "-"),
-    "lgbm_d3_bin15": ("LightGBM, 15 bins", "#e69f00", "D", "-"),
-    "xgb_d3": ("XGBoost", "#009e73", "^", "-"),
-    "xgb_multi16": ("XGBoost, 16 bins", "#cc79a7", "v", "-"),
-}
+OURS = {"fast": "FastCGBM, fast setting", "default": "FastCGBM, default"}
 COLUMNS = 3
 # A panel begins this many times the range of the final accuracies below them, or the
 # first rounds would flatten the rest.
@@ -39,59 +28,47 @@ SHOWN_BELOW, LEAST_RANGE = 3.0, 0.01
 
 
 def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
-    plt.rcParams.update({"font.size": 10, "font.family": "DejaVu Sans"})
     n_columns = min(COLUMNS, len(rows))
     n_lines = -(-len(rows) // n_columns)
-    figure, axes = plt.subplots(
-        n_lines,
-        n_columns,
-        figsize=(max(7.0, 3.6 * n_columns), 0.9 + 2.8 * n_lines),
-        layout="constrained",
-        squeeze=False,
-    )
-    panels = list(axes.flat)
-    for ax, row in zip(panels, rows, strict=False):
-        _draw_panel(ax, row)
-    for ax in panels[len(rows) :]:
-        ax.set_visible(False)
-    for line in axes:
-        line[0].set_ylabel("test accuracy")
-    for ax in panels[max(0, len(rows) - n_columns) : len(rows)]:
-        ax.set_xlabel("fit time (seconds)")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+    size = (max(7.0, 3.6 * n_columns), 0.9 + 2.8 * n_lines)
     file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file, dpi=150)
-    plt.close(figure)
+    with styled():
+        figure = Figure(figsize=size, layout="constrained")
+        for place, row in enumerate(rows):
+            ax = figure.add_subplot(n_lines, n_columns, place + 1)
+            _draw_panel(ax, row)
+            if place % n_columns == 0:
+                ax.set_ylabel("test accuracy")
+            if place + n_columns >= len(rows):
+                ax.set_xlabel("fit time (seconds)")
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=3)
+        figure.savefig(file, dpi=150)
 
 
 def _draw_panel(ax: Any, row: dict[str, Any]) -> None:
-    for name, (label, color, marker, line) in OURS.items():
+    for (name, label), line in zip(OURS.items(), ("-", "--"), strict=True):
         _, seconds, accuracy = zip(*row["ours"][name]["curve"], strict=True)
-        style = {"color": color, "marker": marker, "ms": 3, "lw": 1.8}
+        style = {"color": COLORS[0], "marker": "o", "ms": 3, "lw": 1.8}
         ax.plot(seconds, accuracy, line, label=label, **style)
-    for name, (label, color, marker, line) in PEERS.items():
+    for name, color, marker in zip(PEERS, COLORS[1:], MARKERS[1:], strict=False):
         peer = row["peers"][name]
         points = [point[1:] for point in peer["curve"][:-1]]
         points.append((peer["seconds"], peer["accuracy"]))
         ax.plot(
             *zip(*points, strict=True),
-            line,
             color=color,
             lw=1.2,
             marker=marker,
             ms=7,
             mec="white",
             markevery=[-1],
-            label=label,
+            label=PEERS[name].label,
         )
     ax.set_xscale("log")
     ax.set_ylim(*_limits(row))
-    ax.set_title(row["data"], loc="left", size=10.5)
+    ax.set_title(row["data"])
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.grid(which="major", color="#dddddd", lw=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _limits(row: dict[str, Any]) -> tuple[float, float]:

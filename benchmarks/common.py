@@ -1,202 +1,48 @@
-"""What the benchmarks share: data, timing, machine, tables, progress."""
+"""What the benchmarks share besides dics_paper: output, sizes and the command line."""
 
 from __future__ import annotations
 
 import argparse
 import ctypes
-import gc
 import json
-import os
 import pickle
 import resource
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
-import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from sklearn import datasets as sklearn_datasets
-from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
-
-from dics.datasets import make_paper_synthetic
-from dics.datasets._files import DATA_VARIABLE, file_of, read_npz
-from dics.experiments.report.markdown import markdown_table
-from dics.experiments.running.environment import describe, machine
+from dics.datasets import DatasetNotFoundError
+from dics_paper.data import BENCHMARK_NAMES, Split, of_benchmark
+from dics_paper.environment import describe, machine
+from dics_paper.paper import printed
+from dics_paper.progress import Steps
+from dics_paper.text import markdown_table, show_seconds
+from dics_paper.timing import measure
 
 RESULTS = Path(__file__).resolve().parent / "results"
-
-# --- data ------------------------------------------------------------------
-
-# Sets read from the directory that DATA_VARIABLE names, with the number of leading
-# training rows where the set has an official split.
-REAL: dict[str, int | None] = {
-    "mnist": 60_000,
-    "fashion_mnist": 60_000,
-    "cifar10": 50_000,
-    "spambase": None,
-    "helena_part": None,
-    "electricity": None,
-    "adult": None,
-    "magic": None,
-    "letter": None,
-    "otto": None,
-}
-BUNDLED: dict[str, Callable[..., Any]] = {
-    "digits": sklearn_datasets.load_digits,
-    "breast_cancer": sklearn_datasets.load_breast_cancer,
-    "wine": sklearn_datasets.load_wine,
-    "iris": sklearn_datasets.load_iris,
-}
-# The paper's synthetic data: training rows, features, classes. A quarter as many test
-# rows are generated besides.
-SYNTHETIC: dict[str, tuple[int, int, int]] = {
-    "synthetic_6000x500": (6_000, 500, 5),
-    "synthetic_10000x1000": (10_000, 1_000, 10),
-    "synthetic_20000x5000": (20_000, 5_000, 5),
-    "synthetic_20000x5000_K10": (20_000, 5_000, 10),
-}
+PEERS_FILE = RESULTS / "peers.jsonl"  # finished fits of peers that take long
 
 
-class MissingData(Exception):
-    """A data set that isn't there; the message says what to do."""
+def load(name: str) -> Split:
+    """Load a set by its name; raises DatasetNotFoundError if its file isn't there."""
+    return of_benchmark(name).load(0)
 
 
-class Data(NamedTuple):
-    """A data set, float32 in C order; `n_train` is None without an official split."""
-
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-    n_train: int | None
-
-    def split(self, seed: int = 0) -> Split:
-        """Make the official split, or hold out a quarter drawn with the seed."""
-        if self.n_train is not None:
-            head, tail = slice(self.n_train), slice(self.n_train, None)
-            return Split(self.X[head], self.y[head], self.X[tail], self.y[tail])
-        X_train, X_test, y_train, y_test = train_test_split(
-            self.X, self.y, test_size=0.25, random_state=seed
-        )
-        return Split(X_train, y_train, X_test, y_test)
+def describe_split(split: Split) -> dict[str, int]:
+    rows, _, features, classes = split.size
+    return {"rows": rows, "features": features, "classes": classes}
 
 
-class Split(NamedTuple):
-    """Training and test rows."""
+def paper_ratio(name: str, family: str, peer: str) -> float | None:
+    """How many times as long as the paper's model a peer takes, as the paper prints it.
 
-    X_train: np.ndarray
-    y_train: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
-
-    def score(self, model: Any) -> float:
-        return float(model.score(self.X_test, self.y_test))
-
-    def log_loss(self, model: Any) -> float:
-        p = model.predict_proba(self.X_test)
-        return float(log_loss(self.y_test, p, labels=model.classes_))
-
-    def guess_log_loss(self) -> float:
-        """Log-loss of guessing by the shares of the classes, whatever the row."""
-        classes, counts = np.unique(self.y_train, return_counts=True)
-        p = np.tile(counts / counts.sum(), (len(self.y_test), 1))
-        return float(log_loss(self.y_test, p, labels=classes))
-
-    def with_whole_labels(self) -> Split:
-        """Number the classes from 0, as XGBoost wants them."""
-        classes, y_train = np.unique(self.y_train, return_inverse=True)
-        if not np.isin(self.y_test, classes).all():
-            raise ValueError("the test rows have classes that the training rows lack")
-        return self._replace(
-            y_train=y_train, y_test=np.searchsorted(classes, self.y_test)
-        )
-
-    @property
-    def shape(self) -> str:
-        rows, features = self.X_train.shape
-        return f"{rows} x {features}"
-
-    @property
-    def n_classes(self) -> int:
-        return len(np.unique(self.y_train))
-
-    def describe(self) -> dict[str, int]:
-        rows, features = self.X_train.shape
-        return {"rows": rows, "features": features, "classes": self.n_classes}
-
-
-def known_datasets() -> list[str]:
-    return [*REAL, *BUNDLED, *SYNTHETIC]
-
-
-def load(name: str) -> Data:
-    """Load a set by its name; raises MissingData if its file isn't there."""
-    if name in BUNDLED:
-        X, y = BUNDLED[name](return_X_y=True)
-        n_train = None
-    elif name in SYNTHETIC:
-        n_train, n_features, n_classes = SYNTHETIC[name]
-        n_rows = n_train + n_train // 4
-        X, y = make_paper_synthetic(
-            n_rows, n_features, n_classes, rho=0.5, random_state=0
-        )
-    else:
-        X, y = _read_file(name)
-        n_train = REAL[name]
-    return Data(name, np.ascontiguousarray(X, dtype=np.float32), y, n_train)
-
-
-def _read_file(name: str) -> tuple[np.ndarray, np.ndarray]:
-    folder = os.environ.get(DATA_VARIABLE)
-    if not folder:
-        raise MissingData(
-            f"{name}: set {DATA_VARIABLE} to a directory that holds {name}/{name}.npz "
-            "(arrays X and y)"
-        )
-    file = file_of(Path(folder), name)
-    if not file.is_file():
-        raise MissingData(f"{name}: {DATA_VARIABLE} has no {name}/{name}.npz")
-    return read_npz(file)
-
-
-# --- timing ----------------------------------------------------------------
-
-NO_WARM_UP_OVER = 3.0  # seconds; the first call of a long one counts
-ONCE_OVER = 20.0  # seconds; such a call is made once
-SHORTEST = 0.02  # seconds; quicker calls are repeated and averaged to last as long
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Seconds of one call: the median of `runs` measurements."""
-
-    seconds: float
-    runs: int
-    spread: float  # (slowest - quickest) / median
-
-
-def measure(call: Callable[[], Any], repeats: int | None = None) -> tuple[Timing, Any]:
-    """Time a call and return what it returned.
-
-    One warm-up, then the median of 3 calls, of 5 when they take under a second. Calls
-    of over 3 s have no warm-up, and those of over 20 s are made once.
+    Its Helena has all rows.
     """
-    first, result = _seconds(call)
-    if first > ONCE_OVER or (repeats == 1 and first > NO_WARM_UP_OVER):
-        return Timing(first, 1, 0.0), result
-    times = [first] if first > NO_WARM_UP_OVER else []
-    runs = repeats or (5 if first < 1 else 3)
-    while len(times) < runs:
-        seconds, result = _seconds(call)
-        times.append(seconds)
-    middle = median(times)
-    return Timing(middle, runs, (max(times) - min(times)) / middle), result
+    data = of_benchmark(name)
+    table = f"{'real' if data.rho is None else 'synthetic'}-{family}"
+    ratio = printed(table, data.rho, data.name.removesuffix("_part"), peer).ratio
+    return float(ratio) if ratio else None
 
 
 def measure_fit(
@@ -208,31 +54,9 @@ def measure_fit(
         "seconds": timing.seconds,
         "runs": timing.runs,
         "spread": round(timing.spread, 3),
-        "accuracy": split.score(model),
+        "accuracy": split.accuracy(model),
     }
     return result, model
-
-
-def _seconds(call: Callable[[], Any]) -> tuple[float, Any]:
-    gc.collect()
-    start = time.perf_counter()
-    result, calls = call(), 1
-    while time.perf_counter() - start < SHORTEST:
-        result = call()
-        calls += 1
-    return (time.perf_counter() - start) / calls, result
-
-
-def show_seconds(seconds: float) -> str:
-    """Three digits with a fitting unit."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{_three_digits(seconds / size)} {unit}"
-    return f"{_three_digits(seconds / 1e-6)} us"
-
-
-def show_ratio(ratio: float) -> str:
-    return f"{_three_digits(ratio)}x"
 
 
 def show_fit(fit: dict[str, Any]) -> str:
@@ -247,9 +71,17 @@ def show_verdict(ratio: float, target: float | None) -> str:
     return f"{target:g}x {'met' if ratio >= target else 'missed'}"
 
 
-def _three_digits(value: float) -> str:
-    decimals = 2 if value < 9.995 else 1 if value < 99.95 else 0
-    return f"{value:.{decimals}f}"
+def print_loss_verdicts(
+    rows: Sequence[dict[str, Any]], ours: str, peer: str, most_loss: float
+) -> None:
+    """Say whether a model is at most so much less accurate than a peer."""
+    for row in rows:
+        gap = row[ours]["accuracy"] - row[peer]["accuracy"]
+        word = "met" if gap >= -most_loss else "missed"
+        print(
+            f"- {row['data']}: {ours} {gap:+.4f} compared with {peer}, target at least "
+            f"{-most_loss}: {word}"
+        )
 
 
 # --- size ------------------------------------------------------------------
@@ -322,46 +154,6 @@ def save_json(file: Path | None, benchmark: str, **content: Any) -> None:
     print(f"written: {file}", file=sys.stderr)
 
 
-class Steps:
-    """Tells on stderr what is being measured.
-
-    In a terminal this is a progress bar, otherwise a line per step. It is drawn when a
-    step begins and never in between, so that it takes no time from what is measured.
-    """
-
-    def __init__(self, total: int) -> None:
-        self._console = Console(stderr=True)
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-        self._bar = Progress(
-            *columns,
-            console=self._console,
-            auto_refresh=False,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._bar.add_task("", total=total)
-        self._begun = 0
-
-    def begin(self, text: str) -> None:
-        if self._console.is_terminal:
-            self._bar.update(self._task, completed=self._begun, description=text)
-            self._bar.refresh()
-        else:
-            print(f"... {text}", file=sys.stderr, flush=True)
-        self._begun += 1
-
-    def skip_to(self, step: int, reason: str) -> None:
-        self._begun = step
-        self._console.out(f"skipped {reason}", highlight=False)
-
-
-@contextmanager
-def show_steps(total: int) -> Iterator[Steps]:
-    steps = Steps(total)
-    with steps._bar:
-        yield steps
-
-
 class Results(NamedTuple):
     """Rows of a benchmark, and why some are missing."""
 
@@ -386,12 +178,13 @@ def run_sets(
 ) -> Results:
     """Collect the rows of each set; one that isn't there is skipped."""
     results = Results([], [])
-    with show_steps(steps_per_set * len(names)) as steps:
+    with Steps(steps_per_set * len(names)) as steps:
         for done, name in enumerate(names, start=1):
             try:
                 results.rows.extend(run(name, steps))
-            except MissingData as error:
-                steps.skip_to(done * steps_per_set, str(error))
+            except DatasetNotFoundError as error:
+                steps.begun = done * steps_per_set
+                steps.say(f"skipped {error}")
                 results.skipped.append(str(error))
     return results
 
@@ -408,10 +201,10 @@ def make_parser(
         parser.add_argument(
             "--datasets",
             nargs="+",
-            choices=known_datasets(),
+            choices=BENCHMARK_NAMES,
             default=list(datasets),
             metavar="NAME",
-            help=f"among {', '.join(known_datasets())}; default: {' '.join(datasets)}",
+            help=f"among {', '.join(BENCHMARK_NAMES)}; default: {' '.join(datasets)}",
         )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result")
     return parser

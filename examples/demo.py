@@ -1,4 +1,4 @@
-"""Train the models of dics beside those they stand in for, and compare.
+"""Train the models of dics and those that they can replace, and compare.
 
 ``make demo`` runs this in about half a minute. The data come with scikit-learn or are
 generated, so nothing is fetched.
@@ -161,7 +161,7 @@ def main() -> None:
         for name, make in DATASETS.items():
             bar.update(task, description=f"{name}: making the data")
             data = make()
-            # The shape stands below the name, so that the table fits 80 columns.
+            # The shape is below the name, so that the table fits 80 columns.
             firsts = name, f"{len(data[0])} x {data[0].shape[1]}"
             for family in FAMILIES:
                 results = []

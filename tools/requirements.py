@@ -1,28 +1,36 @@
-"""Print the requirements that pyproject.toml declares, one per line.
+"""Print requirements that the two packages declare, one per line.
 
 Usage: python tools/requirements.py GROUP...
 
 GROUP is `build` (what the build needs, with the tools that scikit-build-core
 would otherwise fetch into an isolated environment), `run` (the run-time
-dependencies) or the name of an extra.
+dependencies) or the name of an extra. `paper:GROUP` is that of `dics-paper`.
 """
 
 import sys
 import tomllib
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 BUILD_TOOLS = ["cmake>=3.20", "ninja>=1.10"]
+OWN = "dics"  # installed from this folder
+
+
+def read_groups(folder: Path) -> dict[str, list[str]]:
+    data = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    project = data["project"]
+    return {
+        "build": data["build-system"]["requires"],
+        "run": [item for item in project["dependencies"] if item != OWN],
+        **project["optional-dependencies"],
+    }
 
 
 def main(groups: list[str]) -> int:
-    root = Path(__file__).resolve().parent.parent
-    data = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    project = data["project"]
-    known = {
-        "build": data["build-system"]["requires"] + BUILD_TOOLS,
-        "run": project["dependencies"],
-        **project["optional-dependencies"],
-    }
+    known = read_groups(ROOT)
+    known["build"] += BUILD_TOOLS
+    for name, items in read_groups(ROOT / "paper").items():
+        known[f"paper:{name}"] = items
     unknown = [group for group in groups if group not in known]
     if unknown:
         print(f"unknown groups {unknown}; known: {sorted(known)}", file=sys.stderr)

@@ -22,14 +22,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from common import (  # noqa: E402
-    RESULTS,
-    describe,
-    markdown_table,
-    show_fit,
-    show_ratio,
-    show_seconds,
-)
+from common import RESULTS, show_fit  # noqa: E402
+
+from dics_paper.environment import describe  # noqa: E402
+from dics_paper.models import N_ROUNDS  # noqa: E402
+from dics_paper.text import markdown_table, show_ratio, show_seconds  # noqa: E402
 
 README = ROOT / "README.md"
 
@@ -94,8 +91,6 @@ def forest_table(
         cells.append(line + [f"{row[model]['accuracy']:.3f}" for model in models])
     return markdown_table(columns, cells)
 
-
-N_ROUNDS = 100  # of the peers, if a result doesn't say
 
 CURVES = """\
 ![Test accuracy over fit time, a panel for each set, with a logarithmic time
@@ -227,7 +222,7 @@ def fold(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
-SETTINGS = {"full": "Depth not limited", "default": "As they come"}
+SETTINGS = {"full": "Depth not limited", "default": "Default settings"}
 
 
 def accuracy_text(result: dict[str, Any]) -> str:

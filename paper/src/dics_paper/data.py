@@ -1,0 +1,281 @@
+"""The data sets of the experiments and of the benchmarks."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import datasets as bundled
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+
+from dics.datasets import DatasetNotFoundError, load_dataset, make_paper_synthetic
+from dics.datasets._files import DATA_VARIABLE, data_dir_from, file_of, read_npz
+from dics.datasets._real import SPECS, STAND_INS
+from dics_paper.paper import DATASETS
+
+# The paper's real sets, as its tables name them.
+LABELS = {
+    "helena": "Helena",
+    "spambase": "Spambase",
+    "santander": "Santander",
+    "cifar10": "CIFAR-10",
+    "mnist": "MNIST",
+    "fashion_mnist": "Fashion-MNIST",
+}
+# Sets of the benchmarks. Those in files have no official split unless `SPECS` says so.
+FILES = (
+    "mnist",
+    "fashion_mnist",
+    "cifar10",
+    "spambase",
+    "helena_part",
+    "electricity",
+    "adult",
+    "magic",
+    "letter",
+    "otto",
+)
+BUNDLED = {
+    "digits": bundled.load_digits,
+    "breast_cancer": bundled.load_breast_cancer,
+    "wine": bundled.load_wine,
+    "iris": bundled.load_iris,
+}
+GENERATED = {  # training rows, features and classes
+    "synthetic_6000x500": (6_000, 500, 5),
+    "synthetic_10000x1000": (10_000, 1_000, 10),
+    "synthetic_20000x5000": (20_000, 5_000, 5),
+    "synthetic_20000x5000_K10": (20_000, 5_000, 10),
+}
+BENCHMARK_NAMES = (*FILES, *BUNDLED, *GENERATED)
+
+
+class Split(NamedTuple):
+    """Training and test rows; X is float32 in C order, which suits every model.
+
+    Classes are numbered from 0, as XGBoost needs them; a test row of a class that
+    training has not seen has the number -1 and counts as wrong for every model.
+    """
+
+    X_train: npt.NDArray[np.float32]
+    y_train: npt.NDArray[np.int64]
+    X_test: npt.NDArray[np.float32]
+    y_test: npt.NDArray[np.int64]
+    n_classes: int
+    note: str = ""
+
+    @property
+    def size(self) -> list[int]:
+        """Training rows, test rows, features and classes."""
+        n_train, n_features = self.X_train.shape
+        return [n_train, len(self.y_test), n_features, self.n_classes]
+
+    @property
+    def shape(self) -> str:
+        """Training rows and features, as a table shows them."""
+        return "{} x {}".format(*self.X_train.shape)
+
+    def accuracy(self, model: Any) -> float:
+        """Share of the test rows that a model predicts rightly."""
+        return float(np.mean(model.predict(self.X_test) == self.y_test))
+
+    def log_loss(self, model: Any) -> float:
+        """Log-loss of a model on the test rows."""
+        p = model.predict_proba(self.X_test)
+        return float(log_loss(self.y_test, p, labels=range(self.n_classes)))
+
+    def guess_log_loss(self) -> float:
+        """Log-loss of guessing by the shares of the classes, whatever the row."""
+        shares = np.bincount(self.y_train) / len(self.y_train)
+        p = np.tile(shares, (len(self.y_test), 1))
+        return float(log_loss(self.y_test, p, labels=range(self.n_classes)))
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set by its description: small enough to be part of a task.
+
+    `stand_in` says that data of that shape are generated where the set is missing.
+    """
+
+    name: str
+    label: str
+    n_samples: int = 0  # rows to train on; 0 means all
+    n_features: int = 0
+    n_classes: int = 0
+    rho: float | None = None  # of the paper's generator; None for a real set
+    class_weights: str = "per_class"
+    stand_in: bool = False
+    local: bool = False  # never ask OpenML
+    origin: str = ""  # of a real set, as far as it is known before it is loaded
+
+    @property
+    def same_rows(self) -> bool:
+        """Whether all repetitions see the same rows."""
+        if self.rho is not None:
+            return False
+        # Before OpenML is asked for a set, it is not known whether it has it.
+        generated = self.stand_in and self.origin in ("generated", "OpenML")
+        spec = SPECS.get(self.name)
+        return generated or (spec is not None and spec.n_train is not None)
+
+    def load(self, repeat: int, data_dir: Path | None = None) -> Split:
+        """Generate or read the rows of a repetition."""
+        if self.rho is not None:
+            return self._generate(repeat)
+        try:
+            return self._read(repeat, data_dir)
+        except DatasetNotFoundError:
+            if not self.stand_in:
+                raise
+        return self._generate(repeat)._replace(note=self._stand_in_note())
+
+    def found_in(self, data_dir: Path | None) -> Data:
+        """Note where the rows will come from: another file is other data."""
+        if self.rho is not None:
+            return self
+        return replace(self, origin=self._origin(data_dir))
+
+    def _origin(self, data_dir: Path | None) -> str:
+        directory = data_dir_from(data_dir)
+        if directory is not None:
+            specs = [SPECS[self.name], STAND_INS.get(self.name)]
+            for spec in filter(None, specs):
+                file = file_of(directory, spec.name)
+                if file.is_file():
+                    return f"{file.name}, {file.stat().st_size} bytes"
+        if self.local or data_dir is not None:
+            return "generated" if self.stand_in else "nowhere"
+        return "OpenML"
+
+    def _generate(self, repeat: int) -> Split:
+        # A quarter of a real set is held out; synthetic sets get a quarter more rows.
+        n_test = max(self.n_samples // (3 if self.rho is None else 4), 50)
+        X, y = make_paper_synthetic(
+            self.n_samples + n_test,
+            self.n_features,
+            self.n_classes,
+            rho=0.5 if self.rho is None else self.rho,
+            class_weights=self.class_weights,
+            random_state=0 if self.rho is None else repeat,
+        )
+        n = self.n_samples
+        return numbered(X[:n], y[:n], X[n:], y[n:])
+
+    def _read(self, repeat: int, data_dir: Path | None) -> Split:
+        if self.name not in SPECS:
+            return self._hold_out_a_quarter(repeat, data_dir)
+        data = load_dataset(self.name, self._directory(data_dir), random_state=repeat)
+        X, y, X_test, y_test = data.X_train, data.y_train, data.X_test, data.y_test
+        if self.n_samples and self.n_samples < len(y):
+            X, _, y, _ = train_test_split(
+                X, y, train_size=self.n_samples, random_state=0
+            )
+            X_test, y_test = X_test[: self.n_samples], y_test[: self.n_samples]
+        return numbered(X, y, X_test, y_test)._replace(note=data.note)
+
+    def _hold_out_a_quarter(self, repeat: int, data_dir: Path | None) -> Split:
+        """Split a set that the paper does not have."""
+        if self.name in BUNDLED:
+            X, y = BUNDLED[self.name](return_X_y=True)
+        else:
+            directory = self._directory(data_dir)
+            assert directory is not None
+            file = file_of(directory, self.name)
+            if not file.is_file():
+                raise DatasetNotFoundError(f"{self.name}: there is no {file}")
+            X, y = read_npz(file)
+        X, X_test, y, y_test = train_test_split(
+            X, y, test_size=0.25, random_state=repeat
+        )
+        return numbered(X, y, X_test, y_test)
+
+    def _directory(self, data_dir: Path | None) -> Path | None:
+        """Name the only directory to look in; None leaves OpenML open."""
+        if data_dir is not None or not self.local:
+            return data_dir
+        named = os.environ.get(DATA_VARIABLE)
+        if not named:
+            raise DatasetNotFoundError(
+                f"{self.name}: set {DATA_VARIABLE} to a directory that holds "
+                f"{self.name}/{self.name}.npz (arrays X and y)"
+            )
+        return Path(named)
+
+    def _stand_in_note(self) -> str:
+        return (
+            "the set is not available: generated data of "
+            f"{self.n_samples} x {self.n_features} with {self.n_classes} classes stand "
+            "in, for the times only"
+        )
+
+
+def numbered(X: Any, y: Any, X_test: Any, y_test: Any) -> Split:
+    """Give the classes numbers from 0 and make X float32."""
+    classes, numbers = np.unique(y, return_inverse=True)
+    found = np.searchsorted(classes, y_test)
+    known = classes[np.minimum(found, len(classes) - 1)] == y_test
+    return Split(
+        np.ascontiguousarray(X, dtype=np.float32),
+        numbers,
+        np.ascontiguousarray(X_test, dtype=np.float32),
+        np.where(known, found, -1),
+        len(classes),
+    )
+
+
+def synthetic(
+    n_samples: int,
+    n_features: int,
+    n_classes: int,
+    rho: float,
+    class_weights: str = "per_class",
+) -> Data:
+    """Describe data of the paper's generator."""
+    return Data(
+        f"{n_samples}x{n_features}-k{n_classes}",
+        f"{n_samples} x {n_features}, {n_classes} classes",
+        n_samples,
+        n_features,
+        n_classes,
+        rho,
+        class_weights,
+    )
+
+
+def real(name: str) -> Data:
+    """Describe a real data set; only Santander may be replaced by one of its shape."""
+    if name != "santander":
+        return Data(name, LABELS[name])
+    n_rows, n_features, n_classes = DATASETS[name]
+    n_train = n_rows * 3 // 4
+    return Data(name, LABELS[name], n_train, n_features, n_classes, stand_in=True)
+
+
+def reduced(name: str, n_samples: int) -> Data:
+    """Describe a few rows of a real set, or of generated data where there is no file.
+
+    For a quick look: nothing is downloaded for it.
+    """
+    _, n_features, n_classes = DATASETS[name]
+    return Data(
+        name,
+        LABELS[name],
+        n_samples,
+        min(n_features, 60),
+        min(n_classes, 12),
+        stand_in=True,
+        local=True,
+    )
+
+
+def of_benchmark(name: str) -> Data:
+    """Describe a set of the benchmarks, which never download anything."""
+    if name in GENERATED:
+        return synthetic(*GENERATED[name], rho=0.5)
+    return Data(name, name, local=True)

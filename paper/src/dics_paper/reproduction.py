@@ -1,0 +1,159 @@
+"""Reproduces tables and figures of the paper and writes the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from dics_paper.comparisons import Comparison
+from dics_paper.depth_gain import DepthGain
+from dics_paper.environment import machine
+from dics_paper.files import write
+from dics_paper.models import BY_NAME, check_installed
+from dics_paper.options import Options
+from dics_paper.overview import Datasets, Illustration
+from dics_paper.report.document import Document, Figure, Table
+from dics_paper.running.runner import Results, Rules, Runner
+from dics_paper.running.tasks import Run, Task
+from dics_paper.sensitivity import Sensitivity
+from dics_paper.split_scaling import SplitScaling
+
+
+class Experiment(Protocol):
+    """A table or figure of the paper."""
+
+    @property
+    def command(self) -> str:
+        """Name on the command line."""
+
+    @property
+    def name(self) -> str:
+        """Name of its first part in a report."""
+
+    def tasks(self, options: Options) -> list[Task]:
+        """List the fits that it needs."""
+
+    def parts(self, options: Options, results: Results) -> list[Table | Figure]:
+        """Make its tables and figures from what there is."""
+
+
+TABLES: tuple[Experiment, ...] = (
+    Datasets(),
+    *(Comparison(f, rho) for f in ("tree", "forest", "boosting") for rho in (0.5, 0.0)),
+    *(Comparison(family) for family in ("tree", "forest", "boosting")),
+    DepthGain(),
+    SplitScaling(),
+)
+FIGURES: tuple[Experiment, ...] = (Illustration(), Sensitivity())
+
+
+def names_of(experiments: Iterable[Experiment]) -> list[str]:
+    """Names on the command line, each once."""
+    return list(dict.fromkeys(experiment.command for experiment in experiments))
+
+
+def choose(names: Sequence[str] | None, options: Options) -> list[Experiment]:
+    """Find experiments by name (None: all) and by the correlation asked for."""
+    return [
+        experiment
+        for experiment in (FIGURES[0], *TABLES, *FIGURES[1:])
+        if (names is None or experiment.command in names)
+        and _has_rho(experiment, options.rho)
+    ]
+
+
+def _has_rho(experiment: Experiment, rho: float | None) -> bool:
+    own = getattr(experiment, "rho", None)
+    return rho is None or own is None or own == rho
+
+
+class Written(NamedTuple):
+    """Result of a reproduction."""
+
+    document: Document
+    results: Results
+    report: Path
+
+
+def reproduce(
+    names: Sequence[str] | None,
+    options: Options,
+    out: Path,
+    *,
+    limit: float | None = None,
+    fit: bool = True,
+) -> Written:
+    """Reproduce experiments and write the report, the runs and the figures.
+
+    Parameters
+    ----------
+    names : list of str or None
+        Tables and figures, by their names on the command line; None for all.
+    options : Options
+        Scale and choice.
+    out : Path
+        Directory of the report. Finished fits are kept there and not repeated.
+    limit : float or None, default=None
+        Seconds after which a single fit is stopped.
+    fit : bool, default=True
+        False makes the report from what is kept, and fits nothing.
+
+    Returns
+    -------
+    written : Written
+        The document, the results and the path of the report.
+    """
+    experiments = choose(names, options)
+    tasks = [task for e in experiments for task in e.tasks(options)]
+    check_installed(BY_NAME[task.model] for task in tasks)
+    rules = Rules(limit, options.scale.once_over)
+    results = Runner(out, options.data_dir).run(tasks, rules, fit=fit)
+    parts = [part for e in experiments for part in e.parts(options, results)]
+    if not parts:
+        raise ValueError("these models and data sets leave nothing to show")
+    document = Document(
+        TITLE, introduction(options), parts, facts(options, results.runs())
+    )
+    stem = "report" if names is None else "-".join(names)
+    return Written(document, results, write(document, results.runs(), out, stem))
+
+
+TITLE = "DICS: the paper's tables and figures, reproduced"
+
+
+def introduction(options: Options) -> list[str]:
+    """Say what a reader has to know before the first table."""
+    what = (
+        "Every table and figure of the paper, with the numbers measured here and those "
+        "that the paper prints. The machines differ, so only ratios of times compare. "
+        "Each of our models has the paper's setting and its default one, the peers "
+        "their usual setting and a fast one. All models saw the same arrays and might "
+        "use as many threads, one fit at a time."
+    )
+    how = (
+        f"Scale: {options.scale.name}; threads for each fit: {options.n_jobs}. A time "
+        "under a second is the median of five fits; a peer that takes very long is "
+        "fitted once."
+    )
+    paragraphs = [what, how]
+    if options.scale.name == "smoke":
+        paragraphs.append(
+            "This is the smoke scale: a few hundred rows, to see that everything runs. "
+            "Its numbers say nothing about the models."
+        )
+    return paragraphs
+
+
+def facts(options: Options, runs: Sequence[Run]) -> dict[str, Any]:
+    """Describe the machine; several values where kept runs differ."""
+    found: dict[str, list[str]] = {}
+    for info in [run.machine for run in runs] or [machine()]:
+        for name, value in info.items():
+            # Kept runs have a load of their own.
+            if name != "load" and str(value) not in found.setdefault(name, []):
+                found[name].append(str(value))
+    return {name: ", ".join(sorted(values)) for name, values in found.items()} | {
+        "scale": options.scale.name,
+        "runs": len(runs),
+    }

@@ -1,0 +1,77 @@
+"""Finished fits, kept in a file so that they need not be repeated."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+
+class Store:
+    """A file with a line of JSON for each finished fit.
+
+    An entry has a `key`, a dictionary of everything that the result depends on, and
+    any other fields. Lines are only appended: a process that is stopped loses at most
+    the one that it is writing. Of several entries with the same key the last counts.
+
+    Parameters
+    ----------
+    file : Path
+        It need not exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(Path(folder) / "fits.jsonl")
+    ...     store.keep({"data": "iris", "seed": 0}, accuracy=0.95)
+    ...     Store(store.file).find({"data": "iris", "seed": 0})["accuracy"]
+    0.95
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        self._ends_in_a_line = text == "" or text.endswith("\n")
+        self._entries = {_as_text(entry["key"]): entry for entry in self._read(text)}
+
+    def find(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the entry of a key, if there is one."""
+        return self._entries.get(_as_text(key))
+
+    def keep(self, key: Mapping[str, Any], **fields: Any) -> None:
+        """Add an entry."""
+        entry = {"key": key, **fields}
+        line = json.dumps(entry) + "\n"
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(line if self._ends_in_a_line else f"\n{line}")
+        self._ends_in_a_line = True
+        self._entries[_as_text(key)] = json.loads(line)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return all entries."""
+        return list(self._entries.values())
+
+    def _read(self, text: str) -> Iterator[dict[str, Any]]:
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line:
+                continue
+            try:
+                entry = json.loads(line)
+                if not isinstance(entry["key"], dict):
+                    raise TypeError("its key is not a dictionary")
+            except (ValueError, TypeError, KeyError) as error:
+                warnings.warn(
+                    f"line {number} of {self.file} is broken ({error}); its fit will "
+                    "be repeated",
+                    stacklevel=4,
+                )
+            else:
+                yield entry
+
+
+def _as_text(key: Mapping[str, Any]) -> str:
+    return json.dumps(key, sort_keys=True)
