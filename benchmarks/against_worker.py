@@ -136,7 +136,7 @@ class Worker:
         self._models: dict[str, Any] = {}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; whatever goes wrong is told in the reply."""
+        """Answer one request; whatever goes wrong is in the reply."""
         requests: dict[str, Callable[..., dict[str, Any]]] = {
             "describe": self.describe,
             "load": self.load,

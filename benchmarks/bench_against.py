@@ -1,4 +1,4 @@
-"""Fit and predict times of the working tree beside those of another revision.
+"""Fit and predict times of the working tree compared with those of another revision.
 
 Both are built alike, from copies of their sources, and installed apart. Two processes,
 one for each build, take turns on the same tasks: old new, new old, and so on, never at

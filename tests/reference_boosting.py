@@ -179,7 +179,7 @@ class Grower:
 
     def grow(self):
         root = Node(np.arange(len(self.X)), 0)
-        self.look_at(root)
+        self.search_node(root)
         leaves = [root]
         while len(leaves) < self.limits["max_leaf_nodes"]:
             node = self.choose_node(leaves)
@@ -191,7 +191,7 @@ class Grower:
             node.right = Node(node.rows[~left], node.depth + 1)
             leaves.remove(node)
             for child in (node.left, node.right):
-                self.look_at(child)
+                self.search_node(child)
                 leaves.append(child)
         return root
 
@@ -213,7 +213,7 @@ class Grower:
         terms = np.divide(g * g, bottom, out=np.zeros_like(g), where=bottom > 0)
         return terms.sum(axis=-1) / 2
 
-    def look_at(self, node):
+    def search_node(self, node):
         least = self.limits["min_samples_leaf"]
         if node.depth >= self.limits["max_depth"] or len(node.rows) < 2 * least:
             return

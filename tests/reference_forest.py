@@ -80,7 +80,7 @@ def sample_of(key, y, n_draws, weights, balance):
 # --- the features of a node -----------------------------------------------------------
 
 
-LINE, MENU = 64, 128
+GROUP, OFFERED = 64, 128
 
 
 def shuffled(items, key, counter):
@@ -93,9 +93,9 @@ def shuffled(items, key, counter):
 
 
 def forest_order(dictionary, seed):
-    """Features that have thresholds; shuffled if they don't fit on one menu."""
+    """Features that have thresholds; shuffled if a node is not offered all."""
     order = [f for f, tau in enumerate(dictionary) if len(tau)]
-    if len(order) <= MENU:
+    if len(order) <= OFFERED:
         return order
     return list(shuffled(order, combine(mix(seed), 7), 0))
 
@@ -115,24 +115,24 @@ class NodeGrower(Grower):
         return drawn
 
     def shuffle(self, key):
-        """All features, menu by menu: two random lines each, in random order."""
+        """All features in random order, those of two random groups at a time."""
         n = len(self.dictionary)
-        if n <= MENU:
+        if n <= OFFERED:
             yield from shuffled(range(n), key, 0)
             return
-        n_lines = -(-n // LINE)
-        lines = list(range(n_lines))  # as long as each other to within one feature
+        n_groups = -(-n // GROUP)
+        groups = list(range(n_groups))  # as long as each other to within one feature
         counter = used = 0
-        while used < len(lines):
-            menu = []
-            for _ in range(min(MENU // LINE, len(lines) - used)):
-                other = used + draw_below(key, counter, len(lines) - used)
-                lines[used], lines[other] = lines[other], lines[used]
-                line = lines[used]
-                menu += range(line * n // n_lines, (line + 1) * n // n_lines)
+        while used < len(groups):
+            offered = []
+            for _ in range(min(OFFERED // GROUP, len(groups) - used)):
+                other = used + draw_below(key, counter, len(groups) - used)
+                groups[used], groups[other] = groups[other], groups[used]
+                group = groups[used]
+                offered += range(group * n // n_groups, (group + 1) * n // n_groups)
                 counter, used = counter + 1, used + 1
-            yield from shuffled(menu, key, counter)
-            counter += len(menu)
+            yield from shuffled(offered, key, counter)
+            counter += len(offered)
 
 
 # --- the forest -----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""BDTKSClassifier, beside its plain twin and as users of scikit-learn meet it."""
+"""BDTKSClassifier, compared with its plain twin and as users meet it."""
 
 import pickle
 import sys
@@ -53,7 +53,7 @@ def same_model(one, other):
     assert one.lambda_ == other.lambda_
 
 
-# --- beside the plain twin ------------------------------------------------------------
+# --- compared with the plain twin -----------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -305,7 +305,7 @@ def test_rows_at_both_ends_of_the_range():
 
 
 @pytest.mark.parametrize("n_rows", [30, 100])
-def test_tiny_differences_beside_a_huge_constant(n_rows):
+def test_tiny_differences_next_to_a_huge_constant(n_rows):
     X = np.full((n_rows, 2), 1e300)
     X[:, 1] = 1e-200 * np.arange(n_rows)
     y = (np.arange(n_rows) < n_rows // 2).astype(int)
@@ -330,7 +330,7 @@ def test_300_classes():
 
 
 def test_deep_chain():
-    """Each row is an outlier beside all smaller ones."""
+    """Each row is an outlier compared with all smaller ones."""
     n_rows = 2100
     X = np.zeros((n_rows, 4))
     number = np.arange(n_rows)

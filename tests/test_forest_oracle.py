@@ -300,8 +300,8 @@ def test_many_classes_are_searched_a_few_features_at_once(max_candidates):
 
 
 @pytest.mark.parametrize("max_candidates", [None, 30])
-def test_features_on_several_menus(max_candidates):
-    # Nodes soon need more than one menu to find 20 features that vary.
+def test_features_of_many_groups(max_candidates):
+    # Nodes soon need more than two groups to find 20 features that vary.
     rng = np.random.default_rng(0)
     X = (rng.random((150, 400)) < 0.02).astype(np.float32)
     check(

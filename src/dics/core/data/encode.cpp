@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "data/side.hpp"
 #include "kernels/kernels.hpp"
 
 namespace dics {
@@ -25,7 +26,7 @@ ByteTable byte_table(const float* tau, int n_tau) {
     ByteTable table{};
     int code = 0;
     for (int value = 0; value < 256; ++value) {
-        while (code < n_tau && tau[code] <= static_cast<float>(value))
+        while (code < n_tau && has_reached(static_cast<float>(value), tau[code]))
             ++code;
         table[static_cast<std::size_t>(value)] = static_cast<std::uint8_t>(code);
     }

@@ -20,11 +20,12 @@ template <class Value>
     return x >= threshold;
 }
 
-// A raw value, compared exactly whatever its type.
-template <class T>
+// A raw value, compared exactly whatever its type. Without kMissing it is no NaN.
+template <bool kMissing = true, class T>
 [[gnu::always_inline]] inline bool value_goes_left(T x, float threshold,
                                                    bool missing_left) {
-    return x != x ? missing_left : x < threshold;
+    const bool below = x < threshold;
+    return kMissing && x != x ? missing_left : below;
 }
 
 // A code. Where NaN goes right, as its code, the largest, says anyway, `missing` is the

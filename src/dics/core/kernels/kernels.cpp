@@ -1,6 +1,8 @@
 // Compiled once per instruction set with DICS_ISA = baseline or avx2; see kernels.hpp.
 #include "kernels/kernels.hpp"
 
+#include "data/side.hpp"
+
 #ifndef DICS_ISA
 #define DICS_ISA baseline
 #endif
@@ -48,7 +50,7 @@ inline void encode_chunk(const T* x, const float* tau, int n_tau, std::uint8_t* 
         const Values cut = Values{} + static_cast<T>(tau[t]);
 #pragma GCC unroll 8
         for (int j = 0; j < group; ++j)
-            code[j] -= v[j] >= cut;  // true is -1
+            code[j] -= has_reached(v[j], cut);  // true is -1
     }
     const Masks missing = Masks{} + (n_tau + 1);
     Masks packed = {};
@@ -69,11 +71,12 @@ std::uint8_t encode_one(T x, const float* tau, int n_tau) {
     int length = n_tau;
     while (length > 1) {  // the half is taken by a conditional move, not a branch
         const int half = length / 2;
-        base += x >= static_cast<T>(base[half - 1]) ? half : 0;
+        base += has_reached(x, static_cast<T>(base[half - 1])) ? half : 0;
         length -= half;
     }
     const int below = static_cast<int>(base - tau);
-    return static_cast<std::uint8_t>(below + (n_tau > 0 && x >= static_cast<T>(*base)));
+    const bool last = n_tau > 0 && has_reached(x, static_cast<T>(*base));
+    return static_cast<std::uint8_t>(below + (last ? 1 : 0));
 }
 
 template <class T>
@@ -162,12 +165,12 @@ void count_below(const CountBelowArgs<T, Count>& a) {
         const Count weight = weighted ? a.weights[i] : 1;
         int n_missing = 0;
         for (int j = 0; j < B; ++j) {
-            below[j] += value[j] < cut[j] ? weight : 0;
+            below[j] += is_below(value[j], cut[j]) ? weight : 0;
             n_missing |= value[j] != value[j] ? 1 : 0;
         }
         if (weighted) {
             for (int j = 0; j < B; ++j)
-                row_count[j] += value[j] < cut[j] ? 1 : 0;
+                row_count[j] += is_below(value[j], cut[j]) ? 1 : 0;
         }
         if (n_missing) {
             Count* missing = a.missing + static_cast<std::int64_t>(a.labels[i]) * B;

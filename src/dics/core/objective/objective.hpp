@@ -1,4 +1,4 @@
-// What boosting minimises. Another objective is one more file beside log_loss.cpp, its
+// What boosting minimises. Another objective is one more file like log_loss.cpp, its
 // kernels, and a line in ObjectiveTable.
 #pragma once
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "data/side.hpp"
+
 namespace dics {
 namespace {
 
@@ -42,11 +44,9 @@ class Walks {
                 const Node& node = tree.nodes[walk.node];
                 const std::int32_t leaf = node.feature >> 31;  // all bits, or none
                 const auto x = value_of(walk.number, node.feature & ~leaf);
-                // Once for all dtypes: x < threshold goes left, NaN where the node was
-                // taught.
-                std::int32_t right = !(x < node.threshold);
-                if (kMissing && x != x)
-                    right = tree.missing_left[walk.node] == 0;
+                const bool missing_left = kMissing && tree.missing_left[walk.node] != 0;
+                const std::int32_t right =
+                    !value_goes_left<kMissing>(x, node.threshold, missing_left);
                 ends_[static_cast<std::size_t>(walk.number)] = walk.node;
                 active[n_left] = {walk.number, node.left + right};
                 n_left += leaf + 1;
@@ -123,14 +123,14 @@ void walk_all(const Matrix<T>& X, const ForestView& forest, std::int64_t n_rows,
             rows.push_back(X.data + row_of(begin + i) * X.row_stride);
             missing = missing || has_missing(rows.back(), X.n_cols, X.col_stride);
         }
-        auto told = [&](std::int64_t t, std::int64_t first, std::int64_t count,
-                        const std::int32_t* nodes) {
+        auto report = [&](std::int64_t t, std::int64_t first, std::int64_t count,
+                          const std::int32_t* nodes) {
             arrive(t, begin + first, count, nodes);
         };
         if (X.col_stride == 1 && !missing) {
-            walk_block<true, false>(X, forest, rows, told);
+            walk_block<true, false>(X, forest, rows, report);
         } else {
-            walk_block<false, true>(X, forest, rows, told);
+            walk_block<false, true>(X, forest, rows, report);
         }
     });
 }
