@@ -123,13 +123,21 @@ class LeafValues {
                   });
         sum_.parts(fixed_.data(), n_chunks, size);
         sums_.resize(size);
-        for (std::size_t i = 0; i < size; ++i) {
-            const std::size_t cell = i % width_;
-            const double unit = cell < 2 * stride_  ? gradient.scale
-                                : cell < width_ - 1 ? weight.scale
-                                                    : 1.0;
-            sums_[i] = static_cast<double>(fixed_[i]) / unit;
-        }
+        for (std::size_t leaf = 0; leaf < n_leaves; ++leaf)
+            read_sums(fixed_.data() + leaf * width_, weight, gradient,
+                      sums_.data() + leaf * width_);
+    }
+
+    void read_sums(const std::uint64_t* fixed, const FixedPoint& weight,
+                   const FixedPoint& gradient, double* sums) const {
+        const std::uint64_t n_rows = fixed[width_ - 1];
+        // Sums wrap around, and so does what is taken out of them.
+        for (std::size_t i = 0; i < 2 * stride_; ++i)
+            sums[i] = gradient.value(
+                static_cast<std::int64_t>(fixed[i] - n_rows * kFixerBits));
+        for (std::size_t i = 2 * stride_; i + 1 < width_; ++i)
+            sums[i] = weight.value(static_cast<std::int64_t>(fixed[i]));
+        sums[width_ - 1] = static_cast<double>(n_rows);
     }
 
     const Objective& objective_;
@@ -138,8 +146,8 @@ class LeafValues {
     Team& team_;
     Sum sum_;
     std::size_t n_groups_, stride_, width_;
-    std::vector<std::int64_t> fixed_;  // [task][leaf][width], see LeafSumArgs
-    std::vector<double> sums_;         // [leaf][width]
+    std::vector<std::uint64_t> fixed_;  // [task][leaf][width], see LeafSumArgs
+    std::vector<double> sums_;          // [leaf][width]
 };
 
 }  // namespace dics

@@ -37,7 +37,8 @@ struct NodePlace {
 template <class Totals>
 struct OpenNode : NodePlace {
     Totals totals;
-    Split split;  // the best, once it is searched for
+    Totals minus_totals;  // of the rows to take out of `hist`
+    Split split;          // the best, once it is searched for
     double gain = 0;
 };
 

@@ -4,6 +4,7 @@
 // padded to whole registers (Outputs::stride).
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "data/side.hpp"
@@ -49,6 +50,10 @@ struct QuantizeArgs {
     std::int16_t* out;  // [drawn row][cells]
 };
 
+// Adding it to a number below 2^51 leaves the nearest whole number in the low bits.
+inline constexpr double kFixer = 6755399441055744.0;  // 1.5 * 2^52
+inline constexpr std::uint64_t kFixerBits = std::bit_cast<std::uint64_t>(kFixer);
+
 // Sums over the rows of each leaf as whole numbers (see FixedPoint), so that rows may
 // be added in any order.
 struct LeafSumArgs {
@@ -60,8 +65,9 @@ struct LeafSumArgs {
     std::int64_t n_rows;
     int n_outputs, stride, n_groups;
     double gradient_scale, weight_scale;
-    // [leaf][width]: g and h (a stride each), weights of the groups, number of rows.
-    std::int64_t* sums;
+    // [leaf][width]: g and h (a stride each, with kFixerBits in them for each row),
+    // weights of the groups, number of rows.
+    std::uint64_t* sums;
     std::int64_t width;
 };
 

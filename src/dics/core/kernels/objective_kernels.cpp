@@ -53,34 +53,32 @@ void quantize(const QuantizeArgs& a) {
     }
 }
 
-// Adding it to a number below 2^51 leaves the nearest whole number in the low bits.
-constexpr double kFixer = 6755399441055744.0;  // 1.5 * 2^52
-typedef std::int64_t Longs __attribute__((vector_size(64), aligned(8)));
-
-inline std::int64_t as_fixed(double v) {
-    return std::bit_cast<std::int64_t>(v + kFixer) -
-           std::bit_cast<std::int64_t>(kFixer);
+// The bits of v + kFixer, added up; whoever reads the sums takes the bits of kFixer out
+// of them, once for each row.
+inline std::uint64_t fixed_bits(double v) {
+    return std::bit_cast<std::uint64_t>(v + kFixer);
 }
+typedef std::uint64_t Longs __attribute__((vector_size(64), aligned(8)));
 
-inline void add_fixed(std::int64_t* to, Floats v, double scale) {
+inline void add_fixed(std::uint64_t* to, Floats v, double scale) {
     const Doubles shifted = __builtin_convertvector(v, Doubles) * scale + kFixer;
-    *reinterpret_cast<Longs*>(to) +=
-        reinterpret_cast<Longs>(shifted) - std::bit_cast<std::int64_t>(kFixer);
+    *reinterpret_cast<Longs*>(to) += reinterpret_cast<Longs>(shifted);
 }
 
-template <class Hessian>
-void add_leaf_sums(const LeafSumArgs& a) {
+template <class Hessian, bool kSingle>
+void add_sums(const LeafSumArgs& a) {
+    const std::uint64_t unit = fixed_bits(a.weight_scale);
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
         const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
         const double weight = a.weight ? static_cast<double>(a.weight[i]) : 1.0;
         const double scale = weight * a.gradient_scale;
         const float* gradients = a.gradients + row * a.stride;
-        std::int64_t* g_sums = a.sums + a.width * std::int64_t{a.leaf[row]};
-        std::int64_t* h_sums = g_sums + a.stride;
-        std::int64_t* groups = h_sums + a.stride;
-        if (a.n_outputs == 1) {
-            *g_sums += as_fixed(scale * static_cast<double>(*gradients));
-            *h_sums += as_fixed(scale * static_cast<double>(Hessian::of(*gradients)));
+        std::uint64_t* g_sums = a.sums + a.width * std::int64_t{a.leaf[row]};
+        std::uint64_t* h_sums = g_sums + (kSingle ? 1 : a.stride);
+        std::uint64_t* groups = h_sums + (kSingle ? 1 : a.stride);
+        if constexpr (kSingle) {
+            *g_sums += fixed_bits(scale * static_cast<double>(*gradients));
+            *h_sums += fixed_bits(scale * static_cast<double>(Hessian::of(*gradients)));
         } else {
             for (int c = 0; c < a.stride; c += kLanes) {
                 const Floats g = load(gradients + c);
@@ -88,8 +86,18 @@ void add_leaf_sums(const LeafSumArgs& a) {
                 add_fixed(h_sums + c, Hessian::of(g), scale);
             }
         }
-        groups[a.label ? a.label[row] : 0] += as_fixed(weight * a.weight_scale);
+        groups[a.label ? a.label[row] : 0] +=
+            (a.weight ? fixed_bits(weight * a.weight_scale) : unit) - kFixerBits;
         ++groups[a.n_groups];
+    }
+}
+
+template <class Hessian>
+void add_leaf_sums(const LeafSumArgs& a) {
+    if (a.n_outputs == 1) {
+        add_sums<Hessian, true>(a);
+    } else {
+        add_sums<Hessian, false>(a);
     }
 }
 

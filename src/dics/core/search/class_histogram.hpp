@@ -33,7 +33,6 @@ struct PresentClasses {
     std::vector<Count> counts;
 
     void find(const ClassTotals<Count>& totals) {
-        of_class_ = totals.counts.data();
         classes.clear();
         counts.clear();
         for (std::size_t c = 0; c < totals.counts.size(); ++c) {
@@ -44,10 +43,6 @@ struct PresentClasses {
         }
     }
     int size() const { return static_cast<int>(classes.size()); }
-    bool has(std::uint32_t label) const { return of_class_[label] != 0; }
-
-  private:
-    const Count* of_class_ = nullptr;
 };
 
 // counts[slice][bin][lane]: a slice for each class (and, where rows are counted apart
@@ -104,10 +99,6 @@ void fill_histograms(const HistogramShape& shape, const std::uint8_t* codes,
         clear(hist + c * shape.slice());
     for (std::int64_t i = begin; i < end;) {
         const std::uint32_t label = labels[i];
-        if (!present.has(label)) {
-            ++i;
-            continue;
-        }
         Counter* slice = hist + label * shape.slice();
         for (; i < end && labels[i] == label; ++i) {
             const std::uint8_t* code = codes + std::int64_t{rows[i]} * stride;

@@ -46,13 +46,18 @@ class ClassHistograms {
 
     // What is found out once about a node.
     struct Prepared {
-        PresentClasses<Count> present;
+        PresentClasses<Count> present, present_minus;
         CandidateList candidates;  // of the node, if some are drawn
         BitMaskSearch<Crit, Count> masks;
         Method method = Method::histogram;
 
         bool uses_histogram() const { return method == Method::histogram; }
+        // What is known of the rows that a histogram counts: those of the node, or
+        // those that are taken out of its histogram.
+        const PresentClasses<Count>& counted() const { return present; }
+        const PresentClasses<Count>& minus() const { return present_minus; }
     };
+    static constexpr bool kReadsTotals = true;
     struct Scratch {
         HistogramScanner<Crit, Count> scanner;
         SortedSearch<Crit, Count> sorted;
@@ -72,7 +77,8 @@ class ClassHistograms {
           r_(rows),
           limits_{min_samples_leaf, target.min_weight()},
           max_candidates_(max_candidates),
-          choice_(codes.n_features, mean_bins(dictionary)) {
+          small_rows_(std::clamp<std::int64_t>(
+              mean_bins(dictionary) * target.n_classes() / 16, 16, (1 << 24) - 1)) {
         const int n_slices =
             target.n_classes() + (counts_rows(rows, min_samples_leaf) ? 1 : 0);
         starts_.push_back(0);
@@ -108,40 +114,40 @@ class ClassHistograms {
     bool uses_threads(std::int64_t) const { return true; }
 
     bool needs_histogram(const Open& node) const {
-        int n_present = 0;
-        for (const Count count : node.totals.counts)
-            n_present += count > 0 ? 1 : 0;
-        return !choice_.is_small(node.totals.n_rows, n_present);
+        return node.totals.n_rows >= small_rows_;
     }
 
     // Bit masks are for one thread.
     void prepare(const Open& node, bool one_thread, Prepared& prepared) const {
         prepared.present.find(node.totals);
+        if (node.minus_end > node.minus_begin)
+            prepared.present_minus.find(node.minus_totals);
         if (draws())
             prepared.candidates.draw(dictionary_, nullptr, max_candidates_, node.key);
-        prepared.method =
-            choice_.choose(node.totals.n_rows, prepared.present.size(), [&] {
-                return one_thread &&
-                       prepared.masks.prepare(r_, node, node.totals, limits_.min_leaf,
-                                              limits_.min_weight);
-            });
+        if (needs_histogram(node))
+            prepared.method = Method::histogram;
+        else if (one_thread &&
+                 prepared.masks.prepare(r_, node, node.totals, limits_.min_leaf,
+                                        limits_.min_weight))
+            prepared.method = Method::mask;
+        else
+            prepared.method = Method::sort;
     }
 
     // All features of the block in one walk over the rows: a row's codes fill a cache
     // line that is read once and used whole, however sparse the node's rows are.
     void fill(std::int64_t block, std::int64_t begin, std::int64_t end,
-              const Prepared& prepared, Count* hists) const {
+              const PresentClasses<Count>& present, Count* hists) const {
         const Block& b = at(block);
         fill_histograms(
             b.shape, codes_.block(b.first / codes_.width), codes_.width,
-            [](int j) { return j; }, r_, begin, end, prepared.present,
-            target_.n_classes(), kFirstLine, hists);
+            [](int j) { return j; }, r_, begin, end, present, target_.n_classes(),
+            kFirstLine, hists);
     }
 
-    void subtract(std::int64_t block, const Prepared& prepared, Count* from,
+    void subtract(std::int64_t block, const PresentClasses<Count>& present, Count* from,
                   const Count* what) const {
-        subtract_histograms(at(block).shape, prepared.present, target_.n_classes(),
-                            from, what);
+        subtract_histograms(at(block).shape, present, target_.n_classes(), from, what);
     }
 
     Split best_split(std::int64_t block, const Count* hists, const Open& node,
@@ -255,7 +261,7 @@ class ClassHistograms {
     const ClassRows<Count>& r_;
     typename HistogramScanner<Crit, Count>::Limits limits_;
     std::int64_t max_candidates_;
-    MethodChoice choice_;
+    std::int64_t small_rows_;
     std::vector<int> n_thresholds_;     // of each feature
     std::vector<Block> blocks_;         // those with a threshold
     std::vector<std::int64_t> starts_;  // of each block's histograms

@@ -38,9 +38,13 @@ class GradientHistograms {
     using Value = std::int32_t;
     using Open = OpenNode<GradientTotals>;
 
+    struct Counted {};
     struct Prepared {
         bool uses_histogram() const { return true; }
+        Counted counted() const { return {}; }
+        Counted minus() const { return {}; }
     };
+    static constexpr bool kReadsTotals = false;
     using Scratch = std::vector<float>;
 
     // `codes` are of all rows, column by column.
@@ -94,7 +98,7 @@ class GradientHistograms {
     bool needs_histogram(const Open&) const { return true; }
     void prepare(const Open&, bool, Prepared&) const {}
 
-    void fill(std::int64_t block, std::int64_t begin, std::int64_t end, const Prepared&,
+    void fill(std::int64_t block, std::int64_t begin, std::int64_t end, const Counted&,
               std::int32_t* hists) const {
         const std::size_t first = first_feature(block);
         const std::size_t last = first_feature(block + 1);
@@ -115,7 +119,7 @@ class GradientHistograms {
         boost_kernels().fill(args);
     }
 
-    void subtract(std::int64_t block, const Prepared&, std::int32_t* from,
+    void subtract(std::int64_t block, const Counted&, std::int32_t* from,
                   const std::int32_t* what) const {
         const std::int64_t size = block_start(block + 1) - block_start(block);
         for (std::int64_t i = 0; i < size; ++i)

@@ -126,6 +126,8 @@ class HistogramSearch {
         if (smaller.hist < 0) {
             larger.minus_begin = smaller.begin;
             larger.minus_end = smaller.end;
+            if constexpr (Histograms::kReadsTotals)
+                larger.minus_totals = smaller.totals;
         }
     }
 
@@ -173,24 +175,25 @@ class HistogramSearch {
         Value* hists =
             node.hist >= 0 ? context.pool.at(node.hist) + start : scratch.space(size);
         if (!node.hist_ready) {
-            fill(block, node.begin, node.end, prepared, hists, size);
+            fill(block, node.begin, node.end, prepared.counted(), hists, size);
             if (node.subtract_from >= 0) {
-                histograms_.subtract(block, prepared,
+                histograms_.subtract(block, prepared.counted(),
                                      context.pool.at(node.subtract_from) + start,
                                      hists);
             }
         } else if (node.minus_end > node.minus_begin) {
             Value* minus = scratch.space(size);
-            fill(block, node.minus_begin, node.minus_end, prepared, minus, size);
-            histograms_.subtract(block, prepared, hists, minus);
+            fill(block, node.minus_begin, node.minus_end, prepared.minus(), minus,
+                 size);
+            histograms_.subtract(block, prepared.minus(), hists, minus);
         }
         return hists;
     }
 
+    template <class Counted>
     void fill(std::int64_t block, std::int64_t begin, std::int64_t end,
-              const typename Histograms::Prepared& prepared, Value* hists,
-              std::int64_t size) {
-        histograms_.fill(block, begin, end, prepared, hists);
+              const Counted& counted, Value* hists, std::int64_t size) {
+        histograms_.fill(block, begin, end, counted, hists);
         sum_.everywhere(hists, size);
     }
 
