@@ -185,7 +185,6 @@ class Grower {
             const bool smaller_open = left_smaller ? left_open : right_open;
             const bool larger_open = left_smaller ? right_open : left_open;
             search_.pass_on(node, smaller, smaller_open, larger, larger_open, context);
-            spare.push_back(std::move(node.totals));
             if (Frontier::kSearchesFirst && (smaller_open || larger_open))
                 search(smaller_open ? &smaller : &larger,
                        smaller_open && larger_open ? &larger : nullptr);
@@ -239,10 +238,11 @@ class Grower {
             side->end = is_right ? node.end : middle;
             side->depth = node.depth + 1;
             side->key = child_key(node.key, is_right);
-            if (!spare.empty()) {
-                side->totals = std::move(spare.back());
-                spare.pop_back();
-            }
+        }
+        if (!spare.empty()) {
+            (left.size() <= right.size() ? left : right).totals =
+                std::move(spare.back());
+            spare.pop_back();
         }
         add_up(node, left, right, context);
         // No NaN seen here: later ones go with the larger child.
@@ -262,27 +262,26 @@ class Grower {
     }
 
     // Totals of the two sides: read off the node's histograms, or counted for the side
-    // that has fewer rows here; the other side is what is left.
-    void add_up(const Open& node, Open& left, Open& right, Context& context) {
+    // that has fewer rows here; the other side is what is left of the node's.
+    void add_up(Open& node, Open& left, Open& right, Context& context) {
+        Open& counted = left.size() <= right.size() ? left : right;
         if (search_.read_left_totals(node, context, left.totals)) {
-            right.totals.subtract(node.totals, left.totals);
+            target_.take_out(left.totals, node.totals);
+            right.totals = std::move(node.totals);
             return;
         }
-        Open& fewer = left.size() <= right.size() ? left : right;
-        Open& more = &fewer == &left ? right : left;
-        target_.measure(r_, fewer.begin, fewer.end, sum_, fewer.totals);
-        more.totals.subtract(node.totals, fewer.totals);
+        target_.measure(r_, counted.begin, counted.end, sum_, counted.totals);
+        target_.take_out(counted.totals, node.totals);
+        (&counted == &left ? right : left).totals = std::move(node.totals);
     }
 
     // Where a node stands, and how pure it is.
-    void place(Open& open, GrownNode& grown) const {
+    void place(const Open& open, GrownNode& grown) const {
         grown.begin = open.begin;
         grown.end = open.end;
         grown.depth = static_cast<std::int32_t>(open.depth);
-        if (target_.is_done(open.totals))
-            return;
-        target_.complete(open.totals);
-        grown.impurity = target_.impurity(open.totals);
+        if (!target_.is_done(open.totals))
+            grown.impurity = target_.impurity(open.totals);
     }
 
     const Target& target_;

@@ -77,8 +77,7 @@ class ClassHistograms {
           r_(rows),
           limits_{min_samples_leaf, target.min_weight()},
           max_candidates_(max_candidates),
-          small_rows_(std::clamp<std::int64_t>(
-              mean_bins(dictionary) * target.n_classes() / 16, 16, (1 << 24) - 1)) {
+          choice_(MethodChoice::of_all_features(dictionary, target.n_classes())) {
         const int n_slices =
             target.n_classes() + (counts_rows(rows, min_samples_leaf) ? 1 : 0);
         starts_.push_back(0);
@@ -114,24 +113,24 @@ class ClassHistograms {
     bool uses_threads(std::int64_t) const { return true; }
 
     bool needs_histogram(const Open& node) const {
-        return node.totals.n_rows >= small_rows_;
+        return !choice_.is_small(node.totals.n_rows, node.totals.n_present);
     }
 
     // Bit masks are for one thread.
     void prepare(const Open& node, bool one_thread, Prepared& prepared) const {
+        if (draws())
+            prepared.candidates.draw(dictionary_, nullptr, max_candidates_, node.key);
+        prepared.method =
+            choice_.choose(node.totals.n_rows, node.totals.n_present, [&] {
+                return one_thread &&
+                       prepared.masks.prepare(r_, node, node.totals, limits_.min_leaf,
+                                              limits_.min_weight);
+            });
+        if (!prepared.uses_histogram())
+            return;
         prepared.present.find(node.totals);
         if (node.minus_end > node.minus_begin)
             prepared.present_minus.find(node.minus_totals);
-        if (draws())
-            prepared.candidates.draw(dictionary_, nullptr, max_candidates_, node.key);
-        if (needs_histogram(node))
-            prepared.method = Method::histogram;
-        else if (one_thread &&
-                 prepared.masks.prepare(r_, node, node.totals, limits_.min_leaf,
-                                        limits_.min_weight))
-            prepared.method = Method::mask;
-        else
-            prepared.method = Method::sort;
     }
 
     // All features of the block in one walk over the rows: a row's codes fill a cache
@@ -182,10 +181,6 @@ class ClassHistograms {
     static constexpr std::uint32_t kFirstLine[] = {0};
     static constexpr std::int64_t kPoolBytes = 1 << 20;
     static constexpr std::int64_t kPoolShare = 8;
-
-    static std::int64_t mean_bins(const Dictionary& dictionary) {
-        return dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;
-    }
 
     const Block& at(std::int64_t block) const {
         return blocks_[static_cast<std::size_t>(block)];
@@ -261,7 +256,7 @@ class ClassHistograms {
     const ClassRows<Count>& r_;
     typename HistogramScanner<Crit, Count>::Limits limits_;
     std::int64_t max_candidates_;
-    std::int64_t small_rows_;
+    MethodChoice choice_;
     std::vector<int> n_thresholds_;     // of each feature
     std::vector<Block> blocks_;         // those with a threshold
     std::vector<std::int64_t> starts_;  // of each block's histograms

@@ -36,7 +36,7 @@ class FeatureDrawSearch {
           max_candidates_(max_candidates),
           n_slices_(target.n_classes() + (counts_rows(rows, min_samples_leaf) ? 1 : 0)),
           draw_(draw),
-          choice_(max_features, mean_bins(dictionary)) {
+          choice_(MethodChoice::of_drawn_features(dictionary, max_features)) {
         const std::int64_t lane_bytes =
             (kMaxThresholds + 2) * n_slices_ * std::int64_t{sizeof(Count)};
         batch_ = std::clamp<std::int64_t>(
@@ -52,7 +52,6 @@ class FeatureDrawSearch {
         for (int i = 0; i < n_nodes; ++i) {
             node_ = nodes[i];
             totals_ = &node_->totals;
-            present_.find(*totals_);
             draw_varying_features();
             nodes[i]->split = best_split();
         }
@@ -78,6 +77,8 @@ class FeatureDrawSearch {
         if (draws)
             draw_candidates();
         const Method method = choose_method();
+        if (method == Method::histogram)
+            present_.find(*totals_);
         const auto n_features = static_cast<std::int64_t>(features_.size());
         const Cut* cuts = nullptr;
         Split best;
@@ -194,7 +195,7 @@ class FeatureDrawSearch {
     }
 
     Method choose_method() {
-        return choice_.choose(totals_->n_rows, present_.size(),
+        return choice_.choose(totals_->n_rows, totals_->n_present,
                               [&] { return prepare_masks(); });
     }
 
@@ -216,10 +217,6 @@ class FeatureDrawSearch {
                 return false;
         }
         return true;
-    }
-
-    static std::int64_t mean_bins(const Dictionary& dictionary) {
-        return dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;
     }
 
     Split as_split(const Cut& cut, std::int64_t f) const {

@@ -16,30 +16,8 @@ struct ClassTotals {
     std::vector<Count> counts;  // of each class
     Count weight = 0;
     std::int64_t n_rows = 0;
+    int n_present = 0;                   // classes that occur
     typename Wide<Count>::type sum = 0;  // of the terms of all counts
-
-    // Of rows begin..end-1.
-    void measure(const ClassRows<Count>& r, std::int64_t begin, std::int64_t end,
-                 int n_classes, const Sum& contributors) {
-        counts.assign(static_cast<std::size_t>(n_classes), 0);
-        for (std::int64_t i = begin; i < end; ++i)
-            counts[r.labels[i]] += r.count(i);
-        n_rows = end - begin;
-        contributors.everywhere(counts.data(), n_classes);
-        contributors.everywhere(&n_rows, 1);
-        weight = 0;
-        for (const Count count : counts)
-            weight += count;
-    }
-
-    // What is left of `all` without `part`.
-    void subtract(const ClassTotals& all, const ClassTotals& part) {
-        counts.resize(all.counts.size());
-        for (std::size_t c = 0; c < counts.size(); ++c)
-            counts[c] = all.counts[c] - part.counts[c];
-        weight = all.weight - part.weight;
-        n_rows = all.n_rows - part.n_rows;
-    }
 };
 
 template <class Crit, class CountT>
@@ -64,26 +42,45 @@ class ClassCounts {
     // What each side of a split has to weigh.
     Count min_weight() const { return min_weight_; }
 
+    // Of rows begin..end-1.
     void measure(const Rows& r, std::int64_t begin, std::int64_t end,
                  const Sum& contributors, Totals& totals) const {
-        totals.measure(r, begin, end, n_classes_, contributors);
+        totals.counts.assign(static_cast<std::size_t>(n_classes_), 0);
+        for (std::int64_t i = begin; i < end; ++i)
+            totals.counts[r.labels[i]] += r.count(i);
+        totals.n_rows = end - begin;
+        contributors.everywhere(totals.counts.data(), n_classes_);
+        contributors.everywhere(&totals.n_rows, 1);
+        totals.weight = 0;
+        totals.n_present = 0;
+        totals.sum = 0;
+        for (const Count count : totals.counts) {
+            if (count == 0)
+                continue;
+            totals.weight += count;
+            totals.sum += Crit::template term<Count>(count);
+            ++totals.n_present;
+        }
+    }
+
+    // Leaves in `all` what is left without `part`. Most classes of a small node are in
+    // neither.
+    void take_out(const Totals& part, Totals& all) const {
+        for (std::size_t c = 0; c < part.counts.size(); ++c) {
+            if (part.counts[c] == 0)
+                continue;
+            const Count rest = all.counts[c] - part.counts[c];
+            all.sum += Crit::template term<Count>(rest) -
+                       Crit::template term<Count>(all.counts[c]);
+            all.n_present -= rest == 0 ? 1 : 0;
+            all.counts[c] = rest;
+        }
+        all.weight -= part.weight;
+        all.n_rows -= part.n_rows;
     }
 
     // A node of one class is done.
-    bool is_done(const Totals& totals) const {
-        for (const Count count : totals.counts) {
-            if (count != 0)
-                return count == totals.weight;
-        }
-        return true;
-    }
-
-    // What a search and the impurity need besides the counts.
-    void complete(Totals& totals) const {
-        totals.sum = 0;
-        for (const Count count : totals.counts)
-            totals.sum += Crit::template term<Count>(count);
-    }
+    bool is_done(const Totals& totals) const { return totals.n_present < 2; }
 
     float impurity(const Totals& totals) const {
         return static_cast<float>(

@@ -47,13 +47,6 @@ struct GradientRows {
 struct GradientTotals {
     std::vector<std::int32_t> cells;
     std::int64_t n_rows = 0;
-
-    void subtract(const GradientTotals& all, const GradientTotals& part) {
-        cells.resize(all.cells.size());
-        for (std::size_t c = 0; c < cells.size(); ++c)
-            cells[c] = all.cells[c] - part.cells[c];
-        n_rows = all.n_rows - part.n_rows;
-    }
 };
 
 class Gradients {
@@ -93,8 +86,13 @@ class Gradients {
         totals.n_rows = totals.cells[static_cast<std::size_t>(2 * outputs_.n)];
     }
 
+    void take_out(const Totals& part, Totals& all) const {
+        for (std::size_t c = 0; c < all.cells.size(); ++c)
+            all.cells[c] -= part.cells[c];
+        all.n_rows -= part.n_rows;
+    }
+
     bool is_done(const Totals&) const { return false; }
-    void complete(Totals&) const {}
     float impurity(const Totals&) const { return 0; }
 
     bool accepts(const Split& split, const Totals& totals, double& gain) const {
