@@ -50,7 +50,7 @@ class Quantizer {
             args.cells = outputs_.cells;
             args.out = values_.data() + begin * outputs_.cells;
             objective_.kernels().quantize(args);
-            add_up(args.out, length,
+            add_up(args.out, length, outputs_.cells,
                    sums_.data() + static_cast<std::size_t>(task) * cells);
         });
         target_.clear(totals_);
@@ -135,9 +135,10 @@ class Quantizer {
         return fixed.value(parts[0]);
     }
 
-    void add_up(const std::int16_t* values, std::int64_t n, std::int32_t* total) const {
-        for (std::int64_t i = 0; i < n; ++i, values += outputs_.cells) {
-            for (int c = 0; c < outputs_.cells; ++c)
+    static void add_up(const std::int16_t* values, std::int64_t n, int cells,
+                       std::int32_t* total) {
+        for (std::int64_t i = 0; i < n; ++i, values += cells) {
+            for (int c = 0; c < cells; ++c)
                 total[c] += values[c];
         }
     }

@@ -25,16 +25,19 @@ std::int64_t partition(std::int64_t begin, std::int64_t end, GoesLeft goes_left,
     std::int64_t left = begin;
     std::int64_t right = begin;
     for (std::int64_t i = begin; i < end; ++i) {
-        const bool to_left = goes_left(i);
-        // Both written, one index moves: no branch to mispredict.
+        std::int64_t to_left = goes_left(i) ? 1 : 0;
+        // Both written, one index moves: no branch to mispredict. The compiler, which
+        // would make one, is not shown that the number is 0 or 1 (adult, 30 rounds of
+        // boosting: 70 ms with a branch, 63 ms so; 2026-11).
+        asm("" : "+r"(to_left));
         auto move = [&](auto column) {
             const auto value = column.values[i];
             column.scratch[right] = value;
             column.values[left] = value;
         };
         (move(columns), ...);
-        left += to_left ? 1 : 0;
-        right += to_left ? 0 : 1;
+        left += to_left;
+        right += 1 - to_left;
     }
     auto copy_back = [&](auto column) {
         std::copy(column.scratch + begin, column.scratch + right, column.values + left);

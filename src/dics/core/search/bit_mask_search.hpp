@@ -76,12 +76,21 @@ class BitMaskSearch {
 
     BitMaskArgs read(const std::uint8_t* column, std::int64_t width,
                      const CodeReading& reading) {
-        for (int i = 0; i < n_rows_; ++i) {
-            const std::uint64_t repeated =
-                reading(column[std::int64_t{rows_[i]} * width]) * 0x0101010101010101ull;
-            // Writes past the row's own places are written over by the rows after it.
-            std::memcpy(codes_ + place_[i], &repeated, sizeof repeated);
-        }
+        auto read_codes = [&](auto code_of) {
+            for (int i = 0; i < n_rows_; ++i) {
+                const std::uint64_t repeated =
+                    code_of(column[std::int64_t{rows_[i]} * width]) *
+                    0x0101010101010101ull;
+                // Writes past the row's own places are written over by the rows after
+                // it.
+                std::memcpy(codes_ + place_[i], &repeated, sizeof repeated);
+            }
+        };
+        if (reading.table)
+            read_codes(
+                [table = reading.table](std::uint8_t code) { return table[code]; });
+        else
+            read_codes([](std::uint8_t code) { return code; });
         return {codes_,
                 all_,
                 first_,

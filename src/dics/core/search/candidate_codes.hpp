@@ -19,9 +19,6 @@ struct CodeReading {
     int missing_code() const { return n_thresholds + 1; }
     // A split that sends NaN alone to the left is none of the candidates.
     bool missing_alone() const { return table == nullptr; }
-    std::uint8_t operator()(std::uint8_t code) const {
-        return table ? table[code] : code;
-    }
 };
 
 class CandidateCodes {

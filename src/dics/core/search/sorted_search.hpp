@@ -18,11 +18,16 @@ class SortedSearch {
               const ClassRows<Count>& r, const NodePlace& node) {
         const auto n = static_cast<std::uint32_t>(node.size());
         keys_.resize(n);
-        for (std::uint32_t i = 0; i < n; ++i) {
-            const std::int64_t row = r.rows[node.begin + i];
-            keys_[i] =
-                static_cast<std::uint32_t>(reading(column[row * width])) << 24 | i;
-        }
+        auto read = [&](auto code_of) {
+            for (std::uint32_t i = 0; i < n; ++i) {
+                const std::int64_t row = r.rows[node.begin + i];
+                keys_[i] = std::uint32_t{code_of(column[row * width])} << 24 | i;
+            }
+        };
+        if (reading.table)
+            read([table = reading.table](std::uint8_t code) { return table[code]; });
+        else
+            read([](std::uint8_t code) { return code; });
         if (n <= kInsertionRows) {
             insertion_sort();
         } else {
