@@ -15,6 +15,7 @@ namespace dics {
 struct CodeReading {
     int n_thresholds;
     const std::uint8_t* table = nullptr;  // from codes to those read; null: as they are
+    const std::int32_t* candidates = nullptr;  // the thresholds that are left
 
     int missing_code() const { return n_thresholds + 1; }
     // A split that sends NaN alone to the left is none of the candidates.
@@ -35,7 +36,7 @@ class CandidateCodes {
         }
         table_[static_cast<std::size_t>(n_thresholds) + 1] =
             static_cast<std::uint8_t>(n + 1);
-        return {n, table_.data()};
+        return {n, table_.data(), candidates.data()};
     }
 
     // A cut among the candidates as one of the dictionary: the middle one of those that

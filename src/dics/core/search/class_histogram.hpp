@@ -135,6 +135,18 @@ void for_slices(const HistogramShape& shape, const PresentClasses<Count>& presen
         body(n_classes * shape.slice());
 }
 
+// Turns counts into running sums along the bins, for nodes that look at few of the
+// thresholds. Sums can be subtracted like counts.
+template <class Count>
+void sum_bins(const HistogramShape& shape, const PresentClasses<Count>& present,
+              int n_classes, Count* hist) {
+    for_slices(shape, present, n_classes, [&](std::int64_t slice) {
+        Count* at = hist + slice;
+        for (std::int64_t i = shape.n_lanes; i < shape.slice(); ++i)
+            at[i] += at[i - shape.n_lanes];
+    });
+}
+
 // Takes the counts in `what` out of `from`.
 template <class Count>
 void subtract_histograms(const HistogramShape& shape,
@@ -276,7 +288,7 @@ class HistogramScanner {
     }
 
     // One feature's counts as [bin][class], of the classes that occur and of the codes
-    // as they are read.
+    // as they are read: of candidates, from running sums.
     template <class Counter>
     ScanArgs<Count> alone(const HistogramShape& shape, const Counter* hist, int j,
                           const CodeReading& reading, int n_thresholds,
@@ -286,20 +298,26 @@ class HistogramScanner {
         const bool rows_apart = counts_rows_in(shape, totals);
         const int width = n_classes + (rows_apart ? 1 : 0);
         const int n_bins = reading.n_thresholds + 1;
+        turned_.resize(static_cast<std::size_t>((n_bins + 1) * width));
         left_.resize(static_cast<std::size_t>(n_classes));
-        if (reading.table)
-            turned_.assign(static_cast<std::size_t>((n_bins + 1) * width), 0);
-        else
-            turned_.resize(static_cast<std::size_t>((n_bins + 1) * width));
         for (int s = 0; s < width; ++s) {
             const int slice = s < n_classes ? present.classes[s] : shape.n_slices - 1;
             const Counter* from = hist + slice * shape.slice() + j;
-            for (int bin = 0; bin <= n_thresholds + 1; ++bin) {
-                const Counter count = from[std::int64_t{bin} * shape.n_lanes];
-                if (reading.table)
-                    turned_[reading.table[bin] * width + s] += count;
-                else
-                    turned_[bin * width + s] = count;
+            auto at = [&](int bin) { return from[std::int64_t{bin} * shape.n_lanes]; };
+            Count* to = turned_.data() + s;
+            if (!reading.candidates) {
+                for (int bin = 0; bin <= n_bins; ++bin, to += width)
+                    *to = at(bin);
+                continue;
+            }
+            Counter below = 0;
+            for (int bin = 0; bin <= n_bins; ++bin, to += width) {
+                const Counter up_to =
+                    at(bin < reading.n_thresholds
+                           ? reading.candidates[bin]
+                           : n_thresholds + bin - reading.n_thresholds);
+                *to = up_to - below;
+                below = up_to;
             }
         }
         return {turned_.data(),

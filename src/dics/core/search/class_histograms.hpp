@@ -142,6 +142,8 @@ class ClassHistograms {
             b.shape, codes_.block(b.first / codes_.width), codes_.width,
             [](int j) { return j; }, r_, begin, end, present, target_.n_classes(),
             kFirstLine, hists);
+        if (draws())
+            sum_bins(b.shape, present, target_.n_classes(), hists);
     }
 
     void subtract(std::int64_t block, const PresentClasses<Count>& present, Count* from,

@@ -85,10 +85,12 @@ class FeatureDrawSearch {
         for (std::int64_t j = 0; j < n_features; ++j) {
             if (method == Method::histogram && j % batch_ == 0) {
                 const std::int64_t last = std::min(n_features, j + batch_);
-                if (draws)
+                if (draws) {
                     fill(j, last, hist_);
-                else
+                    sum_bins(shape_, present_, target_.n_classes(), hist_.data());
+                } else {
                     cuts = scan(j, last, best.score);
+                }
             }
             const std::int32_t f = features_[static_cast<std::size_t>(j)];
             const Cut cut =
