@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -41,23 +42,32 @@ class Stream {
     std::uint64_t counter_ = 0;
 };
 
-// k of [0, n) without replacement, sorted (Floyd's algorithm).
+// k of [0, n) without replacement, sorted (Floyd's algorithm). Numbers taken are bits,
+// so reading them in order needs no sort (digits, the paper's forest: a fifth of the
+// fit; 2026-11).
 inline std::vector<std::int64_t> sample_without_replacement(std::uint64_t key,
                                                             std::int64_t n,
                                                             std::int64_t k) {
-    std::vector<bool> taken(static_cast<std::size_t>(n));
+    std::vector<std::uint64_t> taken(static_cast<std::size_t>((n + 63) / 64));
+    auto word_of = [&](std::int64_t i) -> std::uint64_t& {
+        return taken[static_cast<std::size_t>(i / 64)];
+    };
+    auto bit_of = [](std::int64_t i) { return std::uint64_t{1} << (i % 64); };
     Stream stream(key);
-    std::vector<std::int64_t> chosen;
-    chosen.reserve(static_cast<std::size_t>(k));
     for (std::int64_t j = n - k; j < n; ++j) {
         auto t =
             static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(j) + 1));
-        if (taken[static_cast<std::size_t>(t)])
+        if (word_of(t) & bit_of(t))
             t = j;
-        taken[static_cast<std::size_t>(t)] = true;
-        chosen.push_back(t);
+        word_of(t) |= bit_of(t);
     }
-    std::sort(chosen.begin(), chosen.end());
+    std::vector<std::int64_t> chosen;
+    chosen.reserve(static_cast<std::size_t>(k));
+    for (std::size_t w = 0; w < taken.size(); ++w) {
+        for (std::uint64_t rest = taken[w]; rest != 0; rest &= rest - 1)
+            chosen.push_back(static_cast<std::int64_t>(w) * 64 +
+                             std::countr_zero(rest));
+    }
     return chosen;
 }
 

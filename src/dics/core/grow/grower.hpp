@@ -46,6 +46,15 @@ class Grower {
         Open root;
         std::vector<GrownNode> nodes;
     };
+    // What the nodes grown by one thread share.
+    struct Growth {
+        std::vector<GrownNode>& nodes;
+        Context& context;
+        int thread;
+        std::vector<Subtree>* put_off;  // where nodes too small to share go, or null
+        Frontier frontier;
+        std::vector<Totals> spare{};  // memory of nodes that are finished
+    };
 
   public:
     // `renewal` may be null.
@@ -83,7 +92,9 @@ class Grower {
         const bool hands_out = !Frontier::kSearchesFirst && limits_.reuse_splits &&
                                team_.size() > 1 && search_.work(root) >= kParallelWork;
         std::vector<Subtree> put_off;
-        grow_from(std::move(root), nodes, context, 0, hands_out ? &put_off : nullptr);
+        Growth growth{nodes, context, 0, hands_out ? &put_off : nullptr,
+                      Frontier(limits_)};
+        grow_from(std::move(root), growth);
         if (!put_off.empty())
             grow_apart(put_off, nodes);
         return nodes;
@@ -121,7 +132,8 @@ class Grower {
         local.index = 0;
         subtree.nodes.resize(1);
         place(local, subtree.nodes[0]);
-        grow_from(std::move(local), subtree.nodes, context, thread, nullptr);
+        Growth growth{subtree.nodes, context, thread, nullptr, Frontier(limits_)};
+        grow_from(std::move(local), growth);
     }
 
     // Line 2 of Algorithm 2, and the limits users of scikit-learn know.
@@ -135,87 +147,88 @@ class Grower {
         return renewal_ && renewal_->is_due(node.totals.n_rows);
     }
 
-    // Grows everything below `first`. With put_off, nodes too small to share are left
-    // there instead.
-    void grow_from(Open first, std::vector<GrownNode>& nodes, Context& context,
-                   int thread, std::vector<Subtree>* put_off) {
-        Frontier frontier(limits_);
-        // Searches may use all threads unless this one is theirs alone.
-        const bool shared = put_off != nullptr || Frontier::kSearchesFirst;
-        std::vector<Totals> spare;
-        auto search = [&](Open* one, Open* other) {
-            Open* both[] = {one, other};
-            search_.find(both, other ? 2 : 1, context, shared, thread);
-        };
-        auto finish = [&](Open& node) {
-            search_.drop(node, context);
-            spare.push_back(std::move(node.totals));
-        };
-        auto push = [&](Open& node, bool is_open) {
-            if (is_open && (!Frontier::kSearchesFirst || is_accepted(node)))
-                frontier.push(std::move(node));
-            else
-                finish(node);
-        };
+    // Grows everything below `first`.
+    void grow_from(Open first, Growth& growth) {
+        Frontier& frontier = growth.frontier;
         if (Frontier::kSearchesFirst)
-            search(&first, nullptr);
-        push(first, true);
-        while (!frontier.empty()) {
-            team_.check(thread);
+            search(&first, nullptr, growth);
+        push(first, true, growth);
+        while (!frontier.empty() && !frontier.is_full()) {
+            team_.check(growth.thread);
             Open node = frontier.pop();
             if (!Frontier::kSearchesFirst) {
-                search(&node, nullptr);
+                search(&node, nullptr, growth);
                 if (!is_accepted(node)) {
-                    finish(node);
+                    finish(node, growth);
                     continue;
                 }
             }
-            Open left, right;
-            divide(node, nodes, left, right, spare, context);
-            if constexpr (requires { search_.use(node.split); })
-                search_.use(node.split);
-            const bool full = frontier.is_full();
-            const bool left_open = !full && may_split(left) &&
-                                   !is_grown_apart(left, nodes, put_off, thread);
-            const bool right_open = !full && may_split(right) &&
-                                    !is_grown_apart(right, nodes, put_off, thread);
-            const bool left_smaller = left.totals.n_rows <= right.totals.n_rows;
-            Open& smaller = left_smaller ? left : right;
-            Open& larger = left_smaller ? right : left;
-            const bool smaller_open = left_smaller ? left_open : right_open;
-            const bool larger_open = left_smaller ? right_open : left_open;
-            search_.pass_on(node, smaller, smaller_open, larger, larger_open, context);
-            if (Frontier::kSearchesFirst && (smaller_open || larger_open))
-                search(smaller_open ? &smaller : &larger,
-                       smaller_open && larger_open ? &larger : nullptr);
-            if (frontier.left_is_next(left_smaller)) {
-                push(right, right_open);
-                push(left, left_open);
-            } else {
-                push(left, left_open);
-                push(right, right_open);
-            }
-            if (full)
-                break;
+            split(node, growth);
         }
         while (!frontier.empty()) {
             Open node = frontier.pop();
-            finish(node);
+            finish(node, growth);
         }
     }
 
-    // True if the subtree of `node` is put off or done already.
-    bool is_grown_apart(const Open& node, std::vector<GrownNode>& nodes,
-                        std::vector<Subtree>* put_off, int thread) {
-        if (put_off && search_.work(node) < kSharedWork) {
-            put_off->push_back({node, {}});
-            return true;
+    // Splits a node and opens its children.
+    void split(Open& node, Growth& growth) {
+        Open left, right;
+        divide(node, left, right, growth);
+        if constexpr (requires { search_.use(node.split); })
+            search_.use(node.split);
+        const bool left_open = is_opened(left, growth);
+        const bool right_open = is_opened(right, growth);
+        const bool left_smaller = left.totals.n_rows <= right.totals.n_rows;
+        Open& smaller = left_smaller ? left : right;
+        Open& larger = left_smaller ? right : left;
+        const bool smaller_open = left_smaller ? left_open : right_open;
+        const bool larger_open = left_smaller ? right_open : left_open;
+        search_.pass_on(node, smaller, smaller_open, larger, larger_open,
+                        growth.context);
+        if (Frontier::kSearchesFirst && (smaller_open || larger_open))
+            search(smaller_open ? &smaller : &larger,
+                   smaller_open && larger_open ? &larger : nullptr, growth);
+        const bool left_next = growth.frontier.left_is_next(left_smaller);
+        push(left_next ? right : left, left_next ? right_open : left_open, growth);
+        push(left_next ? left : right, left_next ? left_open : right_open, growth);
+    }
+
+    // Finds the best split of a node, or of two siblings, the smaller first. Searches
+    // may use all threads unless this one is theirs alone.
+    void search(Open* one, Open* other, Growth& growth) {
+        Open* both[] = {one, other};
+        const bool shared = growth.put_off != nullptr || Frontier::kSearchesFirst;
+        search_.find(both, other ? 2 : 1, growth.context, shared, growth.thread);
+    }
+
+    void push(Open& node, bool is_open, Growth& growth) {
+        if (is_open && (!Frontier::kSearchesFirst || is_accepted(node)))
+            growth.frontier.push(std::move(node));
+        else
+            finish(node, growth);
+    }
+
+    // The node is a leaf, or grown elsewhere.
+    void finish(Open& node, Growth& growth) {
+        search_.drop(node, growth.context);
+        growth.spare.push_back(std::move(node.totals));
+    }
+
+    // Is the node to be split here? If not, it is a leaf, put off or done already.
+    bool is_opened(const Open& node, Growth& growth) {
+        if (growth.frontier.is_full() || !may_split(node))
+            return false;
+        if (growth.put_off && search_.work(node) < kSharedWork) {
+            growth.put_off->push_back({node, {}});
+            return false;
         }
         if (!is_renewed(node))
-            return false;
-        Team alone = on_thread(thread);
-        graft(renewal_->grow(node, r_, put_off ? team_ : alone), node.index, nodes);
-        return true;
+            return true;
+        Team alone = on_thread(growth.thread);
+        graft(renewal_->grow(node, r_, growth.put_off ? team_ : alone), node.index,
+              growth.nodes);
+        return false;
     }
 
     bool is_accepted(Open& node) const {
@@ -224,8 +237,8 @@ class Grower {
     }
 
     // Lines 10 and 11: the rows go to the two sides.
-    void divide(Open& node, std::vector<GrownNode>& nodes, Open& left, Open& right,
-                std::vector<Totals>& spare, Context& context) {
+    void divide(Open& node, Open& left, Open& right, Growth& growth) {
+        std::vector<GrownNode>& nodes = growth.nodes;
         Split& split = node.split;
         const std::int64_t middle =
             r_.partition(node.begin, node.end, search_.side(split));
@@ -239,12 +252,15 @@ class Grower {
             side->depth = node.depth + 1;
             side->key = child_key(node.key, is_right);
         }
-        if (!spare.empty()) {
-            (left.size() <= right.size() ? left : right).totals =
-                std::move(spare.back());
-            spare.pop_back();
+        if (!growth.spare.empty()) {
+            left.totals = std::move(growth.spare.back());
+            growth.spare.pop_back();
         }
-        add_up(node, left, right, context);
+        // All contributors count the same side; the other is what is left of the node.
+        if (!search_.read_left_totals(node, growth.context, left.totals))
+            target_.measure(r_, left.begin, left.end, sum_, left.totals);
+        target_.take_out(left.totals, node.totals);
+        right.totals = std::move(node.totals);
         // No NaN seen here: later ones go with the larger child.
         if (!split.saw_missing)
             split.missing_left = target_.left_is_larger(left.totals, right.totals);
@@ -259,20 +275,6 @@ class Grower {
         grown.left = child;
         place(left, nodes[static_cast<std::size_t>(child)]);
         place(right, nodes[static_cast<std::size_t>(child) + 1]);
-    }
-
-    // Totals of the two sides: read off the node's histograms, or counted for the side
-    // that has fewer rows here; the other side is what is left of the node's.
-    void add_up(Open& node, Open& left, Open& right, Context& context) {
-        Open& counted = left.size() <= right.size() ? left : right;
-        if (search_.read_left_totals(node, context, left.totals)) {
-            target_.take_out(left.totals, node.totals);
-            right.totals = std::move(node.totals);
-            return;
-        }
-        target_.measure(r_, counted.begin, counted.end, sum_, counted.totals);
-        target_.take_out(counted.totals, node.totals);
-        (&counted == &left ? right : left).totals = std::move(node.totals);
     }
 
     // Where a node stands, and how pure it is.

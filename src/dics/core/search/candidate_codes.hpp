@@ -28,14 +28,14 @@ class CandidateCodes {
     CodeReading read(std::span<const std::int32_t> candidates, int n_thresholds) {
         candidates_ = candidates;
         const auto n = static_cast<int>(candidates.size());
-        int below = 0;
-        for (int code = 0; code <= n_thresholds; ++code) {
-            while (below < n && candidates[static_cast<std::size_t>(below)] < code)
-                ++below;
-            table_[static_cast<std::size_t>(code)] = static_cast<std::uint8_t>(below);
+        int code = 0;
+        for (int k = 0; k < n; ++k) {
+            for (; code <= candidates[static_cast<std::size_t>(k)]; ++code)
+                table_[static_cast<std::size_t>(code)] = static_cast<std::uint8_t>(k);
         }
-        table_[static_cast<std::size_t>(n_thresholds) + 1] =
-            static_cast<std::uint8_t>(n + 1);
+        for (; code <= n_thresholds; ++code)
+            table_[static_cast<std::size_t>(code)] = static_cast<std::uint8_t>(n);
+        table_[static_cast<std::size_t>(code)] = static_cast<std::uint8_t>(n + 1);
         return {n, table_.data(), candidates.data()};
     }
 
