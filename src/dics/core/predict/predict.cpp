@@ -44,9 +44,11 @@ class Walks {
                 const Node& node = tree.nodes[walk.node];
                 const std::int32_t leaf = node.feature >> 31;  // all bits, or none
                 const auto x = value_of(walk.number, node.feature & ~leaf);
-                const bool missing_left = kMissing && tree.missing_left[walk.node] != 0;
-                const std::int32_t right =
-                    !value_goes_left<kMissing>(x, node.threshold, missing_left);
+                // In two steps: in one, the compiler branches on the comparison
+                // (digits, depth 8, 10000 rows: 0.9 ms instead of 0.5; 2026-11).
+                std::int32_t right = !value_goes_left<false>(x, node.threshold, false);
+                if (kMissing && x != x)
+                    right = tree.missing_left[walk.node] == 0;
                 ends_[static_cast<std::size_t>(walk.number)] = walk.node;
                 active[n_left] = {walk.number, node.left + right};
                 n_left += leaf + 1;
