@@ -18,25 +18,31 @@
 namespace dics {
 namespace {
 
-// What the rows weigh, in all and at most.
+// Of the rows of all contributors: how many they are, and what they weigh, in all and
+// at most.
 struct RowWeights {
+    std::int64_t n_rows;
     double total, largest = 1;
 
     explicit RowWeights(const BoostRows& rows)
-        : total(static_cast<double>(rows.codes.n_rows)) {
-        const std::int64_t n = rows.codes.n_rows;
-        if (!rows.weights || n == 0)
+        : n_rows(Sum().n_rows(rows.codes.n_rows)), total(static_cast<double>(n_rows)) {
+        if (!rows.weights || n_rows == 0)
             return;
         const Sum sum;
-        largest = sum.largest(
-            static_cast<double>(*std::max_element(rows.weights, rows.weights + n)));
-        const FixedPoint fixed(largest, n);
+        const float* end = rows.weights + rows.codes.n_rows;
+        largest = 0;
+        for (const float* weight = rows.weights; weight < end; ++weight)
+            largest = std::max(largest, static_cast<double>(*weight));
+        largest = sum.largest(largest);
+        const FixedPoint fixed(largest, n_rows);
         std::int64_t added = 0;
-        for (std::int64_t i = 0; i < n; ++i)
-            added += fixed.of(static_cast<double>(rows.weights[i]));
+        for (const float* weight = rows.weights; weight < end; ++weight)
+            added += fixed.of(static_cast<double>(*weight));
         sum.everywhere(&added, 1);
         total = fixed.value(added);
     }
+
+    double mean() const { return total / static_cast<double>(n_rows); }
 };
 
 class Booster {
@@ -209,8 +215,7 @@ class Booster {
         add_up_weights(flat_.data(), weights);
         TreeArrays& trees = result_.trees;
         trees.nodes.insert(trees.nodes.end(), flat_.begin(), flat_.end());
-        const double unit =
-            weights_.total / static_cast<double>(training_.codes.n_rows);
+        const double unit = weights_.mean();
         for (const double weight : weights)
             trees.weight.push_back(static_cast<float>(weight / unit));
         for (std::int64_t leaf = 0; leaf < n_leaves_; ++leaf) {

@@ -28,8 +28,10 @@ class LeafValues {
     void add_all(const float* gradients, const std::uint32_t* leaf,
                  std::size_t n_leaves, double largest_weight) {
         const std::int64_t n = rows_.codes.n_rows;
-        const FixedPoint weight(largest_weight, n);
-        const FixedPoint gradient(largest_weight * objective_.largest_gradient(), n);
+        const std::int64_t n_all = sum_.n_rows(n);
+        const FixedPoint weight(largest_weight, n_all);
+        const FixedPoint gradient(largest_weight * objective_.largest_gradient(),
+                                  n_all);
         add_up(n_leaves, n, weight, gradient,
                [&](std::int64_t begin, LeafSumArgs& args) {
                    args.gradients = gradients + begin * outputs_.stride;
@@ -46,8 +48,9 @@ class LeafValues {
                    std::size_t n_leaves, const DrawnRows& drawn, double largest_weight,
                    double largest_gradient) {
         const auto n = static_cast<std::int64_t>(drawn.rows.size());
-        const FixedPoint weight(largest_weight, n);
-        const FixedPoint gradient(largest_gradient, n);
+        const std::int64_t n_all = sum_.n_rows(n);
+        const FixedPoint weight(largest_weight, n_all);
+        const FixedPoint gradient(largest_gradient, n_all);
         add_up(
             n_leaves, n, weight, gradient, [&](std::int64_t begin, LeafSumArgs& args) {
                 std::vector<float> weights(drawn.factors.begin() + begin,

@@ -115,14 +115,14 @@ class Quantizer {
             return 1;
         // No number is longer than its row's norm, a hessian never longer than its
         // gradient. Halves are rounded up: one more for each row.
-        const double room = kMaxSum - static_cast<double>(n);
+        const double room = kMaxSum - static_cast<double>(sum_.n_rows(n));
         const double scale =
             std::min({kMaxValue / largest_, room / sum_of_sizes(chunks), kMaxScale});
         return std::exp2(std::floor(std::log2(scale)));
     }
 
     double sum_of_sizes(const Chunks& chunks) {
-        const FixedPoint fixed(largest_, chunks.n_rows);
+        const FixedPoint fixed(largest_, sum_.n_rows(chunks.n_rows));
         std::vector<std::int64_t> parts(static_cast<std::size_t>(chunks.count()));
         run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
             std::int64_t sum = 0;

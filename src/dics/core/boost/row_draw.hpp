@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "random.hpp"
+#include "sum.hpp"
 
 namespace dics {
 
@@ -47,7 +48,8 @@ struct Rank {
 };
 
 template <class KeyOf>
-Rank kth_smallest(std::int64_t n, std::int64_t k, KeyOf key_of) {
+Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& contributors,
+                  KeyOf key_of) {
     std::vector<std::uint32_t> counts(1 << 16);
     std::uint32_t prefix = 0;
     std::int64_t n_smaller = 0;
@@ -61,6 +63,7 @@ Rank kth_smallest(std::int64_t n, std::int64_t k, KeyOf key_of) {
                 ++counts[key & 0xFFFF];
             }
         }
+        contributors.everywhere(counts.data(), 1 << 16);
         std::uint32_t digit = 0;
         while (n_smaller + counts[digit] < k)
             n_smaller += counts[digit++];
@@ -72,7 +75,7 @@ Rank kth_smallest(std::int64_t n, std::int64_t k, KeyOf key_of) {
 class RowDrawer {
   public:
     RowDrawer(const RowDraw& draw, std::int64_t n_rows)
-        : draw_(draw), n_rows_(n_rows) {}
+        : draw_(draw), n_rows_(n_rows), n_all_(sum_.n_rows(n_rows)) {}
 
     // `norms` are the lengths of the rows' gradients, and 0 or more.
     void draw(const float* norms, std::uint64_t key, DrawnRows& drawn) {
@@ -86,22 +89,23 @@ class RowDrawer {
     }
 
   private:
-    static std::uint32_t random_of(std::uint64_t key, std::int64_t row) {
-        return static_cast<std::uint32_t>(mix(key + static_cast<std::uint64_t>(row)) >>
-                                          32);
+    // By the number of the row among those of all contributors.
+    std::uint32_t random_of(std::uint64_t key, std::int64_t row) const {
+        const auto number = static_cast<std::uint64_t>(sum_.first_row() + row);
+        return static_cast<std::uint32_t>(mix(key + number) >> 32);
     }
 
     // The longest a N, and b N of the others, each of which stands for (1 - a) / b.
-    // Equals go by the lower row.
+    // Equals go by the lower row (of this contributor).
     void draw_goss(const float* norms, std::uint64_t key, DrawnRows& drawn) {
         // Of a few rows too, some of each kind that is asked for.
         auto share = [&](double rate) {
-            return std::max<std::int64_t>(static_cast<std::int64_t>(rate * n_rows_),
+            return std::max<std::int64_t>(static_cast<std::int64_t>(rate * n_all_),
                                           rate > 0);
         };
         const std::int64_t n_top = share(draw_.top_rate);
         const std::int64_t n_other = share(draw_.other_rate);
-        if (n_top + n_other == 0 || n_top + n_other >= n_rows_)
+        if (n_top + n_other == 0 || n_top + n_other >= n_all_)
             return drawn.clear(true);
         // Lengths are not negative: their bits rise with them.
         auto shortness = [&](std::int64_t i) {
@@ -123,7 +127,7 @@ class RowDrawer {
         drawn.clear(false);
         const auto factor =
             n_other == 0 ? 1.0f
-                         : static_cast<float>(static_cast<double>(n_rows_ - n_top) /
+                         : static_cast<float>(static_cast<double>(n_all_ - n_top) /
                                               static_cast<double>(n_other));
         for (std::int64_t i = 0; i < n_rows_; ++i) {
             const auto kind = chosen_[static_cast<std::size_t>(i)];
@@ -134,7 +138,7 @@ class RowDrawer {
 
     template <class KeyOf>
     void choose(std::int64_t k, KeyOf key_of, std::uint8_t kind) {
-        const Rank rank = kth_smallest(n_rows_, k, key_of);
+        const Rank rank = kth_smallest(n_rows_, k, sum_, key_of);
         std::int64_t n_equal = k - rank.n_smaller;
         for (std::int64_t i = 0; i < n_rows_; ++i) {
             const std::uint32_t own = key_of(i);
@@ -148,7 +152,7 @@ class RowDrawer {
             return keys_[static_cast<std::size_t>(j)];
         };
         const auto n = static_cast<std::int64_t>(rest_.size());
-        const Rank rank = kth_smallest(n, k, key_of);
+        const Rank rank = kth_smallest(n, k, sum_, key_of);
         std::int64_t n_equal = k - rank.n_smaller;
         for (std::int64_t j = 0; j < n; ++j) {
             if (key_of(j) < rank.value || (key_of(j) == rank.value && n_equal-- > 0))
@@ -159,8 +163,8 @@ class RowDrawer {
     // Each row with probability min(1, norm / m), and stands for the inverse of it; m
     // is such that (a + b) N are drawn in the mean.
     void draw_mvs(const float* norms, std::uint64_t key, DrawnRows& drawn) {
-        const double n_wanted = (draw_.top_rate + draw_.other_rate) * n_rows_;
-        if (n_wanted >= n_rows_)
+        const double n_wanted = (draw_.top_rate + draw_.other_rate) * n_all_;
+        if (n_wanted >= n_all_)
             return drawn.clear(true);
         const float limit = certain_norm(norms, n_wanted);
         drawn.clear(false);
@@ -185,6 +189,7 @@ class RowDrawer {
         counts_.assign(1 << 15, 0);
         for (std::int64_t i = 0; i < n_rows_; ++i)
             ++counts_[std::bit_cast<std::uint32_t>(norms[i]) >> 16];
+        sum_.everywhere(counts_.data(), 1 << 15);
         auto middle = [](std::size_t bin) {
             return static_cast<double>(
                 std::bit_cast<float>(static_cast<std::uint32_t>(bin << 16 | 0x8000)));
@@ -209,7 +214,8 @@ class RowDrawer {
     }
 
     RowDraw draw_;
-    std::int64_t n_rows_;
+    Sum sum_;
+    std::int64_t n_rows_, n_all_;  // rows here, and of all contributors
     std::vector<std::uint8_t> chosen_;
     std::vector<std::uint32_t> rest_, keys_, counts_;
 };

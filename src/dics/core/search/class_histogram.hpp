@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstring>
-#include <memory>
 #include <span>
 
 #include "grow/node.hpp"

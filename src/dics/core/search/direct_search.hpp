@@ -43,7 +43,6 @@ class DirectSearch {
     struct Context {
         CandidateList candidates;
         std::vector<Count> below, missing;  // [block][width][lane]
-        std::vector<Count> left;
     };
 
     DirectSearch(const Target& target, const Matrix<T>& X, const Dictionary& dictionary,

@@ -38,7 +38,6 @@ class ClassCounts {
           min_impurity_decrease_(min_impurity_decrease) {}
 
     int n_classes() const { return n_classes_; }
-    double total_weight() const { return total_weight_; }
     // What each side of a split has to weigh.
     Count min_weight() const { return min_weight_; }
 
