@@ -30,28 +30,14 @@ from common import PEERS_FILE, make_parser, print_header, run_sets, save_json
 
 from dics import CentroidCandidates, QuantileCandidates
 from dics._threads import effective_n_threads
-from dics_paper.data import Data, Split, of_benchmark
+from dics_paper.data import FILES, Data, Split, of_benchmark
 from dics_paper.environment import stamped
 from dics_paper.models import BY_NAME, Model
 from dics_paper.progress import Steps
 from dics_paper.store import Store
 from dics_paper.text import markdown_table
 
-DATASETS = (
-    "mnist",
-    "fashion_mnist",
-    "cifar10",
-    "spambase",
-    "helena_part",
-    "electricity",
-    "adult",
-    "magic",
-    "letter",
-    "otto",
-    "digits",
-    "breast_cancer",
-    "wine",
-)
+DATASETS = (*FILES, "digits", "breast_cancer", "wine")
 SMALL_SET = 2_000  # rows; there are more splits of such sets
 # Settings of both models, by the name that a table gives them.
 DEPTHS: dict[str, dict[str, Any]] = {
