@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,6 +14,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
+from dics._candidates_base import BaseCandidates, TrainingData
 from dics._settings import make_settings
 from dics._threads import effective_n_threads
 from dics._validation import (
@@ -22,15 +24,16 @@ from dics._validation import (
     check_matrix,
     check_weights,
     draw_seed,
+    split_counts,
     unchanged_on_error,
 )
-from dics.candidates import BaseCandidates, TrainingData
+from dics.dictionary import Dictionary
 from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
 
 
-class TreesEstimator(BaseEstimator):
+class TreesEstimator(BaseEstimator, ABC):
     """Base of all estimators that hold trees.
 
     What is predicted is the business of a mixin that comes before this class, such as
@@ -52,8 +55,9 @@ class TreesEstimator(BaseEstimator):
 
     # --- hooks for the mixin ------------------------------------------------
 
+    @abstractmethod
     def _check_targets(self, y: Any, n_rows: int, *, is_warm_start: bool) -> Targets:
-        raise NotImplementedError
+        """Check y; a warm start adds to an earlier fit."""
 
     def _check_weights(self, sample_weight: Any, targets: Targets) -> FloatArray | None:
         return check_weights(sample_weight, len(targets.labels))
@@ -150,10 +154,13 @@ class ImpurityTreesEstimator(TreesEstimator):
             self._fit(X, y, sample_weight)
         return self
 
+    @abstractmethod
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        raise NotImplementedError
+        """Fit after the parameters were checked."""
 
-    def _grow_settings(self, data: TrainingData, **fields: Any) -> _core.GrowSettings:
+    def _grow_settings(
+        self, data: TrainingData, *, reuse_splits: bool = True, **fields: Any
+    ) -> _core.GrowSettings:
         """Return how the core is to grow a tree; `fields` are set in addition."""
         n_rows = len(data.X)
         limits = make_settings(
@@ -161,7 +168,7 @@ class ImpurityTreesEstimator(TreesEstimator):
             max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
             min_samples_split=max(2, as_row_count(self.min_samples_split, n_rows)),
             min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
-            reuse_splits=getattr(self, "reuse_splits", True),
+            reuse_splits=reuse_splits,
         )
         return make_settings(
             _core.GrowSettings,
@@ -173,6 +180,25 @@ class ImpurityTreesEstimator(TreesEstimator):
             seed=data.seed,
             **fields,
         )
+
+
+def rows_for_core(
+    data: TrainingData, dictionary: Dictionary, *, are_drawn: bool = False
+) -> dict[str, Any]:
+    """Return what the core needs of the rows to grow trees, besides their codes.
+
+    Where rows are drawn for each tree, weights are chances and not counts.
+    """
+    counts = split_counts(None if are_drawn else data.weights)
+    return {
+        "values": dictionary.values,
+        "offsets": dictionary.offsets,
+        "labels": data.labels,
+        "counts": counts.narrow,
+        "wide_counts": counts.wide,
+        "weights": data.weights,
+        "n_threads": data.n_threads,
+    }
 
 
 def as_feature_count(max_features: Any, n_features: int) -> int:

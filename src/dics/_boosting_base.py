@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from numbers import Integral, Real
@@ -25,12 +26,13 @@ from dics._boosting_rows import (
     part_rows,
     weight_unit,
 )
+from dics._candidates_base import TrainingData
 from dics._objective import LogLoss
 from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._settings import make_settings
 from dics._validation import Array, FloatArray, unchanged_on_error
-from dics.candidates import TrainingData, fit_candidates
+from dics.candidates import fit_candidates
 from dics.dictionary import encode
 from dics.trees import Trees
 
@@ -81,19 +83,19 @@ class Boosting(TreesEstimator):
 
     # --- hooks for what is predicted ----------------------------------------
 
+    @abstractmethod
     def _objective(self, n_classes: int) -> LogLoss:
         """Return what is minimised."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check_validation(
         self, X_val: Any, y_val: Any, data: TrainingData
     ) -> Validation | None:
         """Check validation rows that were given to `fit`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
         """Return what a scorer of early stopping wants: the current model, and y."""
-        raise NotImplementedError
 
     # --- fit ----------------------------------------------------------------
 

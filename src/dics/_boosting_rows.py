@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dics._candidates_base import TrainingData
 from dics._validation import Array, FloatArray
-from dics.candidates import TrainingData
 
 
 class Validation(NamedTuple):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin as SklearnClassifierMixin
 
+from dics._candidates_base import TrainingData
 from dics._validation import (
     Array,
     FloatArray,
@@ -16,10 +18,9 @@ from dics._validation import (
     check_weights,
     combine_weights,
 )
-from dics.candidates import TrainingData
 
 
-class ClassPredictionMixin(SklearnClassifierMixin):
+class ClassPredictionMixin(SklearnClassifierMixin, ABC):
     """The predictions of a classifier, from the probabilities of the classes.
 
     A classifier has ``_class_probabilities``. It may have a quicker way to the most
@@ -29,8 +30,9 @@ class ClassPredictionMixin(SklearnClassifierMixin):
     classes_: Array
     n_classes_: int
 
+    @abstractmethod
     def _class_probabilities(self, X: Any) -> FloatArray:
-        raise NotImplementedError
+        """Return the probability of each class, [row][class]."""
 
     def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
         """Return the number of the most probable class of each row."""

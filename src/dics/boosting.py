@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from dics._boosting_base import Boosting
 from dics._boosting_rows import CodedRows, Validation
+from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._objective import LogLoss
 from dics._rounds import CurrentModel
@@ -23,7 +24,7 @@ from dics._validation import (
     check_targets,
     combine_weights,
 )
-from dics.candidates import BaseCandidates, CentroidCandidates, TrainingData
+from dics.candidates import BaseCandidates, CentroidCandidates
 
 
 class FastCGBMClassifier(TreesClassifierMixin, Boosting):

@@ -1,43 +1,31 @@
-"""Stage `candidates`: the split dictionary (Algorithm 1 of the paper).
-
-A source of thresholds is a `BaseCandidates`. Users write ``place``, which returns the
-thresholds of every feature; the sources here write ``_place``, which makes the
-dictionary in the core. All else is shared.
-"""
+"""Stage `candidates`: the split dictionary (Algorithm 1 of the paper)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import (
-    BaseEstimator,
-    OneToOneFeatureMixin,
-    TransformerMixin,
-    _fit_context,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._settings import make_settings
-from dics._threads import effective_n_threads
-from dics._validation import (
-    Array,
-    FloatArray,
-    Targets,
-    check_matrix,
-    check_targets,
-    check_weights,
-    draw_seed,
-    unchanged_on_error,
+from dics._boundaries import (
+    MAX_CLASS_MEANS,
+    all_pairs,
+    boundaries,
+    commonest,
+    drop_useless,
+    flatten,
+    thin,
 )
-from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode, make_dictionary
+from dics._candidates_base import BaseCandidates, TrainingData
+from dics._settings import make_settings
+from dics._validation import draw_seed
+from dics.dictionary import MAX_THRESHOLDS, Dictionary
+
+__all__ = ["BaseCandidates", "CentroidCandidates", "QuantileCandidates"]
 
 # From 5 to 32 clusters the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to 20
 # seeds each) differed no more than between seeds; what counts is that class means are
@@ -51,217 +39,17 @@ MEASURE_ROWS = 4096
 # the paper's dictionary keeps 97.3 % of the exhaustive gain at depth 8 (CIFAR-10, mean
 # of 8 seeds) instead of 97.0 %, for 35 ms more (2026-11).
 ALONE_MEASURE_ROWS = 16_384
-BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory compared with X
 FILL_VALUES = 1 << 19
 FILL_ROWS_PER_THRESHOLD = 16
 # Wide data too need some thresholds in the tails of a feature and between the levels of
 # one with few values, where no boundary may lie: y = (x0 > 93 % quantile) xor
 # (x1 > 10 % quantile) among 600 features gave 0.80 without, 0.97 with them (2026-11).
 LEAST_EVEN = 16
-MAX_CLASS_MEANS = 64
 # With a smaller budget there are more than 128 features to choose from, and renewing
 # thresholds in subtrees costs more than it brings: pooled and cropped MNIST and
 # Fashion-MNIST (20000 x 196 and x 400, depth 8 and full) had a mean accuracy of 0.7879
 # without and 0.7859 with it, in a third of the time (exhaustive 0.7833; 2026-11).
 RENEWABLE_BUDGET = 128
-
-
-class TrainingData(NamedTuple):
-    """What `fit` was given, checked: the input of every stage."""
-
-    X: Array
-    labels: npt.NDArray[np.uint32] | None
-    n_classes: int
-    weights: FloatArray | None
-    seed: int
-    n_threads: int
-    classes: Array | None = None  # the labels that y has, sorted
-
-
-class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Base of all sources of thresholds, and of your own.
-
-    A source is a class with a method `place`, which returns the thresholds of every
-    feature. The `candidates` of every estimator takes it. Its parameters are those of
-    its ``__init__``, as for any scikit-learn estimator, so that ``candidates__name``
-    works in a grid search. If it has a parameter `random_state` that is not None, the
-    `rng` of `place` comes from there, otherwise from the estimator.
-
-    Within one tree, deep nodes may get new thresholds (see `renew_thresholds` of
-    `CGTreeClassifier`). These are even cuts of the rows of the node and never come from
-    the source, because the subtree is grown inside the core, by several threads, where
-    Python cannot be called. "auto" does not renew the thresholds of your own source.
-
-    Attributes
-    ----------
-    thresholds_ : list of n_features arrays, float32
-        Sorted and distinct.
-    n_thresholds_ : ndarray of shape (n_features,)
-
-    Examples
-    --------
-    Thresholds at the values of random rows, as extremely randomised trees have them:
-
-    >>> from sklearn.datasets import load_iris
-    >>> from dics import BaseCandidates, CGTreeClassifier
-    >>> class RandomCandidates(BaseCandidates):
-    ...     def __init__(self, n_rows=10):
-    ...         self.n_rows = n_rows
-    ...
-    ...     def place(self, X, y, sample_weight, rng):
-    ...         return X[rng.choice(len(X), self.n_rows)].T
-    >>> X, y = load_iris(return_X_y=True)
-    >>> tree = CGTreeClassifier(candidates=RandomCandidates(20), random_state=0)
-    >>> bool(tree.fit(X, y).score(X, y) > 0.9)
-    True
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-    }
-
-    # For sources that have no such parameters.
-    random_state: Any = None
-    n_jobs: int | None = None
-
-    def place(
-        self,
-        X: Array,
-        y: npt.NDArray[np.intp] | None,
-        sample_weight: FloatArray | None,
-        rng: np.random.Generator,
-    ) -> Iterable[npt.ArrayLike]:
-        """Return the thresholds of every feature: the method to write.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Training rows: float32, float64 or uint8, in any memory order and with NaN
-            where values are missing. They may be the user's own and are read-only. Rows
-            of weight zero, such as those held out for validation, are not among them.
-        y : ndarray of shape (n_samples,) or None
-            Number of the class of each row, 0, 1, ... in the order of `classes_`. None
-            if `fit` of the source itself got no class labels.
-        sample_weight : ndarray of shape (n_samples,) or None
-            Weights of the rows, or None if there are none.
-        rng : numpy.random.Generator
-            Source of random numbers. Without others, the same seed gives the same
-            model.
-
-        Returns
-        -------
-        thresholds : iterable of n_features arrays
-            At most 254 distinct finite numbers for each feature, in any order; they are
-            kept as float32, sorted. A split sends ``x < threshold`` to the left. No
-            thresholds at all make a feature that is not split.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no method `place`.")
-
-    def _place(self, data: TrainingData) -> Dictionary:
-        """Make the dictionary; our own sources have a faster way than `place`."""
-        return self._call_place(data)
-
-    def _call_place(self, data: TrainingData) -> Dictionary:
-        """Make the dictionary by `place`, with what it is promised."""
-        X, labels, weights = data.X, data.labels, data.weights
-        if weights is not None and not weights.all():
-            rows = np.flatnonzero(weights)
-            X, weights = X[rows], weights[rows]
-            labels = None if labels is None else labels[rows]
-        X = X.view()
-        X.flags.writeable = False
-        y = None if labels is None else labels.astype(np.intp)
-        weights = None if weights is None else weights.copy()
-        thresholds = self.place(X, y, weights, np.random.default_rng(data.seed))
-        return make_dictionary(thresholds, X.shape[1], f"{type(self).__name__}.place")
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the thresholds of every feature.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            float32, float64 and uint8 are read in place. NaN is allowed.
-        y : array-like of shape (n_samples,), default=None
-            Class labels, for sources that look at them.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : object
-        """
-        with unchanged_on_error(self):
-            X = check_matrix(self, X, reset=True)
-            weights = check_weights(sample_weight, len(X))
-            targets = self._check_labels(y, len(X))
-            self._learn(
-                TrainingData(
-                    X,
-                    targets.labels if targets else None,
-                    len(targets.classes) if targets else 0,
-                    weights,
-                    draw_seed(self.random_state),
-                    effective_n_threads(self.n_jobs),
-                )
-            )
-        return self
-
-    def _check_labels(self, y: Any, n_rows: int) -> Targets | None:
-        if self._needs_labels():
-            return check_targets(y, n_rows)
-        if y is None or not self._uses_labels():
-            return None
-        # Before a regressor, say, y holds no classes and isn't needed.
-        kind = type_of_target(y, input_name="y")
-        return check_targets(y, n_rows) if kind in ("binary", "multiclass") else None
-
-    def _needs_labels(self) -> bool:
-        return False
-
-    def _uses_labels(self) -> bool:
-        return True
-
-    def _learn(self, data: TrainingData) -> None:
-        """Fit from checked arrays, as the tree estimators do."""
-        # A user's `place` counts also in a subclass of our sources.
-        written = type(self).place is not BaseCandidates.place
-        self._dictionary = self._call_place(data) if written else self._place(data)
-        self.n_features_in_ = data.X.shape[1]
-        self.n_thresholds_ = np.diff(self._dictionary.offsets)
-
-    @property
-    def thresholds_(self) -> list[npt.NDArray[np.float32]]:
-        """Thresholds of each feature, sorted and distinct."""
-        check_is_fitted(self, "n_thresholds_")
-        return np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
-
-    def transform(self, X: Any) -> npt.NDArray[np.uint8]:
-        """Replace each value by the number of thresholds that aren't above it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        codes : ndarray of shape (n_samples, n_features), uint8, Fortran order
-            ``codes[i, f] <= t`` exactly where ``X[i, f] < thresholds_[f][t]``. NaN has
-            the code ``n_thresholds_[f] + 1``.
-        """
-        check_is_fitted(self, "n_thresholds_")
-        X = check_matrix(self, X, reset=False)
-        codes = encode(X, self._dictionary, 1, effective_n_threads(self.n_jobs))
-        return codes.reshape(X.shape[1], X.shape[0]).T
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = self._needs_labels()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
 
 class CentroidCandidates(BaseCandidates):
@@ -509,100 +297,9 @@ class QuantileCandidates(BaseCandidates):
         return filled_dictionary(data, none, self.max_thresholds, 0)
 
 
-def commonest(labels: npt.NDArray[np.uint32], n_classes: int) -> npt.NDArray[np.uint32]:
-    """Give numbers from 0 to the commonest classes, and none that counts to others."""
-    number = np.full(n_classes, np.iinfo(np.uint32).max, dtype=np.uint32)
-    counts = np.bincount(labels, minlength=n_classes)
-    most = np.argsort(-counts, kind="stable")[:MAX_CLASS_MEANS]
-    number[most] = np.arange(len(most))
-    return number[labels]
-
-
-def all_pairs(
-    squared_distances: list[FloatArray], n_pairs: int | str
-) -> npt.NDArray[np.intp]:
-    """Pairs within each family of centroids, numbered through all families."""
-    pairs, first = [], 0
-    for distances in squared_distances:
-        pairs.append(first + farthest_pairs(distances, n_pairs))
-        first += len(distances)
-    return np.concatenate(pairs)
-
-
-def farthest_pairs(
-    squared_distances: FloatArray, n_pairs: int | str
-) -> npt.NDArray[np.intp]:
-    """Lines 2 and 3 of Algorithm 1: the m pairs of the largest distance."""
-    n_clusters = len(squared_distances)
-    first, second = np.triu_indices(n_clusters, k=1)
-    if n_pairs == "auto":
-        n_pairs = len(first) if n_clusters <= 5 else 25
-    order = np.argsort(-squared_distances[first, second], kind="stable")[: int(n_pairs)]
-    return np.column_stack([first[order], second[order]])
-
-
-def boundaries(
-    centroids: FloatArray,
-    scales: FloatArray,
-    pairs: npt.NDArray[np.intp],
-    boundary: str,
-) -> npt.NDArray[np.float32]:
-    """Line 5 of Algorithm 1: zeta of each feature (rows) and pair (columns)."""
-    n_features = centroids.shape[1]
-    zeta = np.empty((n_features, len(pairs)), dtype=np.float32)
-    at_once = max(1, BLOCK_VALUES // n_features)
-    for first in range(0, len(pairs), at_once):
-        some = pairs[first : first + at_once].T
-        mu1, mu2 = centroids[some]
-        share = np.full_like(mu1, 0.5)
-        if boundary == "variance":
-            sigma1, sigma2 = scales[some]
-            spread = sigma1 + sigma2
-            np.divide(sigma1, spread, out=share, where=spread > 0)
-        # Equal to (sigma1 mu2 + sigma2 mu1) / (sigma1 + sigma2), without its overflow.
-        with np.errstate(over="ignore"):  # beyond float32: infinite, and dropped later
-            zeta[:, first : first + at_once] = ((1 - share) * mu1 + share * mu2).T
-    return zeta
-
-
 def auto_budget(n_features: int) -> int:
     """Thresholds for each feature up to which a dictionary is filled."""
     return int(np.clip(16384 // n_features, LEAST_EVEN, MAX_THRESHOLDS))
-
-
-def drop_useless(
-    zeta: npt.NDArray[np.float32], clusters: dict[str, Any], min_gap: float
-) -> npt.NDArray[np.float32]:
-    """Sort the thresholds of each feature; repeats and such as part nothing become NaN.
-
-    A threshold closer than `min_gap` deviations to the last one kept counts as a
-    repeat.
-    """
-    zeta = np.sort(zeta, axis=1)
-    keep = (zeta > clusters["low"][:, None]) & (zeta <= clusters["high"][:, None])
-    gap = min_gap * clusters["deviation"]
-    last = np.full(len(zeta), -np.inf)
-    for pair in range(zeta.shape[1]):
-        keep[:, pair] &= zeta[:, pair] > last + gap
-        last = np.where(keep[:, pair], zeta[:, pair], last)
-    return np.where(keep, zeta, np.float32(np.nan))
-
-
-def thin(zeta: npt.NDArray[np.float32], most: int) -> npt.NDArray[np.float32]:
-    """Leave no feature more than `most` thresholds, spread over those it had."""
-    present = ~np.isnan(zeta)
-    for f in np.flatnonzero(present.sum(axis=1) > most):
-        at = np.flatnonzero(present[f])
-        keep = at[np.linspace(0, len(at) - 1, most).astype(int)]
-        zeta[f, np.setdiff1d(at, keep)] = np.nan
-    return zeta
-
-
-def flatten(zeta: npt.NDArray[np.float32]) -> Dictionary:
-    """Make a dictionary of what isn't NaN."""
-    present = ~np.isnan(zeta)
-    offsets = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64)
-    return Dictionary(zeta[present], offsets)
 
 
 def fill_rows(n_features: int, budget: int) -> int:

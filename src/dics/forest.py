@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -16,15 +17,20 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._base import NO_LIMIT, ImpurityTreesEstimator, as_feature_count
+from dics._base import (
+    NO_LIMIT,
+    ImpurityTreesEstimator,
+    as_feature_count,
+    rows_for_core,
+)
+from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._progress import Progress
 from dics._settings import make_settings
-from dics._validation import MAX_COUNT, FloatArray, split_counts
+from dics._validation import MAX_COUNT, FloatArray
 from dics.candidates import (
     BaseCandidates,
     CentroidCandidates,
-    TrainingData,
     fit_candidates,
 )
 from dics.dictionary import encode, select
@@ -132,7 +138,6 @@ class CGForest(ImpurityTreesEstimator):
         return n_draws
 
     def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
-        assert data.labels is not None
         dictionary = self.candidates_._dictionary
         n_features = data.X.shape[1]
         max_features = as_feature_count(self.max_features, n_features)
@@ -148,7 +153,6 @@ class CGForest(ImpurityTreesEstimator):
         codes = encode(data.X, dictionary, width, data.n_threads, order)
         if order is not None:
             dictionary = select(dictionary, order)
-        counts = split_counts(None if n_draws else data.weights)
         n_trees = self.n_estimators - first_tree
         settings = make_settings(
             _core.ForestSettings,
@@ -171,24 +175,18 @@ class CGForest(ImpurityTreesEstimator):
             arrays = _core.grow_forest(
                 codes,
                 code_width=width,
-                values=dictionary.values,
-                offsets=dictionary.offsets,
-                labels=data.labels,
-                counts=counts.narrow,
-                wide_counts=counts.wide,
-                weights=data.weights,
+                **rows_for_core(data, dictionary, are_drawn=n_draws > 0),
                 settings=settings,
                 progress=progress.update if self.verbose else None,
-                n_threads=data.n_threads,
             )
         trees = Trees.from_core(arrays, self.criterion)
         if order is not None:
             trees.feature[trees.inner] = order[trees.feature[trees.inner]]
         return trees
 
+    @abstractmethod
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree predict the rows that it didn't draw."""
-        raise NotImplementedError
 
     def decision_path(
         self, X: Any

@@ -11,13 +11,13 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._base import ImpurityTreesEstimator
+from dics._base import ImpurityTreesEstimator, rows_for_core
+from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
-from dics._validation import FloatArray, split_counts
+from dics._validation import FloatArray
 from dics.candidates import (
     BaseCandidates,
     CentroidCandidates,
-    TrainingData,
     fill_rows,
     fit_candidates,
 )
@@ -46,7 +46,6 @@ class CGTree(ImpurityTreesEstimator):
         self._keep_targets(data)
 
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
-        assert data.labels is not None
         k = self.max_candidates
         n_features = data.X.shape[1]
         whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
@@ -57,9 +56,9 @@ class CGTree(ImpurityTreesEstimator):
         )
         width = _core.code_width(n_features)
         codes = encode(data.X, dictionary, width, data.n_threads) if coded else None
-        counts = split_counts(data.weights)
         settings = self._grow_settings(
             data,
+            reuse_splits=self.reuse_splits,
             max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
             renew_thresholds=whole
             and (
@@ -73,14 +72,8 @@ class CGTree(ImpurityTreesEstimator):
             data.X,
             codes=codes,
             code_width=width,
-            values=dictionary.values,
-            offsets=dictionary.offsets,
-            labels=data.labels,
-            counts=counts.narrow,
-            wide_counts=counts.wide,
-            weights=data.weights,
+            **rows_for_core(data, dictionary),
             settings=settings,
-            n_threads=data.n_threads,
         )
         return Trees.from_core(arrays, self.criterion)
 

@@ -1,0 +1,233 @@
+"""What all sources of thresholds have in common.
+
+Users write ``place``, which returns the thresholds of every feature; our own sources
+write ``_place``, which makes the dictionary in the core. All else is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import (
+    BaseEstimator,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from dics._threads import effective_n_threads
+from dics._validation import (
+    Array,
+    FloatArray,
+    Targets,
+    check_matrix,
+    check_targets,
+    check_weights,
+    draw_seed,
+    unchanged_on_error,
+)
+from dics.dictionary import Dictionary, encode, make_dictionary
+
+
+class TrainingData(NamedTuple):
+    """What `fit` was given, checked: the input of every stage."""
+
+    X: Array
+    labels: npt.NDArray[np.uint32] | None
+    n_classes: int
+    weights: FloatArray | None
+    seed: int
+    n_threads: int
+    classes: Array | None = None  # the labels that y has, sorted
+
+
+class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Base of all sources of thresholds, and of your own.
+
+    A source is a class with a method `place`, which returns the thresholds of every
+    feature. The `candidates` of every estimator takes it. Its parameters are those of
+    its ``__init__``, as for any scikit-learn estimator, so that ``candidates__name``
+    works in a grid search. If it has a parameter `random_state` that is not None, the
+    `rng` of `place` comes from there, otherwise from the estimator.
+
+    Within one tree, deep nodes may get new thresholds (see `renew_thresholds` of
+    `CGTreeClassifier`). These are even cuts of the rows of the node and never come from
+    the source, because the subtree is grown inside the core, by several threads, where
+    Python cannot be called. "auto" does not renew the thresholds of your own source.
+
+    Attributes
+    ----------
+    thresholds_ : list of n_features arrays, float32
+        Sorted and distinct.
+    n_thresholds_ : ndarray of shape (n_features,)
+
+    Examples
+    --------
+    Thresholds at the values of random rows, as extremely randomised trees have them:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import BaseCandidates, CGTreeClassifier
+    >>> class RandomCandidates(BaseCandidates):
+    ...     def __init__(self, n_rows=10):
+    ...         self.n_rows = n_rows
+    ...
+    ...     def place(self, X, y, sample_weight, rng):
+    ...         return X[rng.choice(len(X), self.n_rows)].T
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = CGTreeClassifier(candidates=RandomCandidates(20), random_state=0)
+    >>> bool(tree.fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    # For sources that have no such parameters.
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    def place(
+        self,
+        X: Array,
+        y: npt.NDArray[np.intp] | None,
+        sample_weight: FloatArray | None,
+        rng: np.random.Generator,
+    ) -> Iterable[npt.ArrayLike]:
+        """Return the thresholds of every feature: the method to write.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Training rows: float32, float64 or uint8, in any memory order and with NaN
+            where values are missing. They may be the user's own and are read-only. Rows
+            of weight zero, such as those held out for validation, are not among them.
+        y : ndarray of shape (n_samples,) or None
+            Number of the class of each row, 0, 1, ... in the order of `classes_`. None
+            if `fit` of the source itself got no class labels.
+        sample_weight : ndarray of shape (n_samples,) or None
+            Weights of the rows, or None if there are none.
+        rng : numpy.random.Generator
+            Source of random numbers. Without others, the same seed gives the same
+            model.
+
+        Returns
+        -------
+        thresholds : iterable of n_features arrays
+            At most 254 distinct finite numbers for each feature, in any order; they are
+            kept as float32, sorted. A split sends ``x < threshold`` to the left. No
+            thresholds at all make a feature that is not split.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method `place`.")
+
+    def _place(self, data: TrainingData) -> Dictionary:
+        """Make the dictionary; our own sources have a faster way than `place`."""
+        return self._call_place(data)
+
+    def _call_place(self, data: TrainingData) -> Dictionary:
+        """Make the dictionary by `place`, with what it is promised."""
+        X, labels, weights = data.X, data.labels, data.weights
+        if weights is not None and not weights.all():
+            rows = np.flatnonzero(weights)
+            X, weights = X[rows], weights[rows]
+            labels = None if labels is None else labels[rows]
+        X = X.view()
+        X.flags.writeable = False
+        y = None if labels is None else labels.astype(np.intp)
+        weights = None if weights is None else weights.copy()
+        thresholds = self.place(X, y, weights, np.random.default_rng(data.seed))
+        return make_dictionary(thresholds, X.shape[1], f"{type(self).__name__}.place")
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the thresholds of every feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            float32, float64 and uint8 are read in place. NaN is allowed.
+        y : array-like of shape (n_samples,), default=None
+            Class labels, for sources that look at them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+        """
+        with unchanged_on_error(self):
+            X = check_matrix(self, X, reset=True)
+            weights = check_weights(sample_weight, len(X))
+            targets = self._check_labels(y, len(X))
+            self._learn(
+                TrainingData(
+                    X,
+                    targets.labels if targets else None,
+                    len(targets.classes) if targets else 0,
+                    weights,
+                    draw_seed(self.random_state),
+                    effective_n_threads(self.n_jobs),
+                )
+            )
+        return self
+
+    def _check_labels(self, y: Any, n_rows: int) -> Targets | None:
+        if self._needs_labels():
+            return check_targets(y, n_rows)
+        if y is None or not self._uses_labels():
+            return None
+        # Before a regressor, say, y holds no classes and isn't needed.
+        kind = type_of_target(y, input_name="y")
+        return check_targets(y, n_rows) if kind in ("binary", "multiclass") else None
+
+    def _needs_labels(self) -> bool:
+        return False
+
+    def _uses_labels(self) -> bool:
+        return True
+
+    def _learn(self, data: TrainingData) -> None:
+        """Fit from checked arrays, as the tree estimators do."""
+        # A user's `place` counts also in a subclass of our sources.
+        written = type(self).place is not BaseCandidates.place
+        self._dictionary = self._call_place(data) if written else self._place(data)
+        self.n_features_in_ = data.X.shape[1]
+        self.n_thresholds_ = np.diff(self._dictionary.offsets)
+
+    @property
+    def thresholds_(self) -> list[npt.NDArray[np.float32]]:
+        """Thresholds of each feature, sorted and distinct."""
+        check_is_fitted(self, "n_thresholds_")
+        return np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
+
+    def transform(self, X: Any) -> npt.NDArray[np.uint8]:
+        """Replace each value by the number of thresholds that aren't above it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_features), uint8, Fortran order
+            ``codes[i, f] <= t`` exactly where ``X[i, f] < thresholds_[f][t]``. NaN has
+            the code ``n_thresholds_[f] + 1``.
+        """
+        check_is_fitted(self, "n_thresholds_")
+        X = check_matrix(self, X, reset=False)
+        codes = encode(X, self._dictionary, 1, effective_n_threads(self.n_jobs))
+        return codes.reshape(X.shape[1], X.shape[0]).T
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self._needs_labels()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
