@@ -29,6 +29,9 @@ class Sum {
     template <class T>
     void everywhere(T* /*values*/, std::int64_t /*size*/) const {}
 
+    // Is there no other process?
+    bool is_alone() const { return true; }
+
     // Rows of all contributors, and the number of the first one here among them.
     std::int64_t n_rows(std::int64_t own) const {
         everywhere(&own, 1);

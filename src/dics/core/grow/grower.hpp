@@ -257,9 +257,10 @@ class Grower {
             growth.spare.pop_back();
         }
         // All contributors count the same side; the other is what is left of the node.
-        if (!search_.read_left_totals(node, growth.context, left.totals))
-            target_.measure(r_, left.begin, left.end, sum_, left.totals);
-        target_.take_out(left.totals, node.totals);
+        if (search_.read_left_totals(node, growth.context, left.totals))
+            target_.take_out(left.totals, node.totals);
+        else
+            target_.move(r_, left.begin, left.end, sum_, node.totals, left.totals);
         right.totals = std::move(node.totals);
         // No NaN seen here: later ones go with the larger child.
         if (!split.saw_missing)

@@ -92,6 +92,13 @@ class Gradients {
         all.n_rows -= part.n_rows;
     }
 
+    // Moves rows begin..end-1 from one node's totals to those of another.
+    void move(const Rows& r, std::int64_t begin, std::int64_t end,
+              const Sum& contributors, Totals& from, Totals& to) const {
+        measure(r, begin, end, contributors, to);
+        take_out(to, from);
+    }
+
     bool is_done(const Totals&) const { return false; }
     float impurity(const Totals&) const { return 0; }
 
