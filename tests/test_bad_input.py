@@ -226,7 +226,8 @@ def test_bad_labels(tree, forest, booster, name):
         refuse(estimator, (ValueError, TypeError), match, OTHER, bad)
 
 
-@pytest.mark.parametrize("name", BAD_Y)
+# Numbers to predict are good for groups of like targets.
+@pytest.mark.parametrize("name", [n for n in BAD_Y if n not in ("continuous", "2-D")])
 @pytest.mark.parametrize(
     "parameters", [{"centroids": "class"}, {"n_clusters": "classes"}]
 )

@@ -136,11 +136,27 @@ def test_few_levels_of_wide_data_are_all_parted():
     assert (found.n_thresholds_ == 9).all()
 
 
-def test_labels_that_are_no_classes_are_left_alone():
-    X = np.random.default_rng(0).normal(size=(50, 3))
+def test_groups_of_like_targets_have_means_too():
+    X = np.random.default_rng(0).normal(size=(800, 3))
     alone = CentroidCandidates(random_state=0).fit(X)
-    beside = CentroidCandidates(random_state=0).fit(X, X[:, 0])
-    np.testing.assert_array_equal(beside.centroids_, alone.centroids_)
+    both = CentroidCandidates(random_state=0).fit(X, X[:, 0])
+    np.testing.assert_array_equal(both.centroids_[:8], alone.centroids_)
+    # Eight even parts of the first feature.
+    parts = np.array_split(np.sort(X[:, 0]), 8)
+    expected = [part.mean() for part in parts]
+    np.testing.assert_allclose(both.centroids_[8:, 0], expected, atol=0.02)
+    paper = CentroidCandidates.paper(random_state=0).fit(X, X[:, 0])
+    assert len(paper.centroids_) == 8
+
+
+def test_groups_of_several_targets_are_clusters():
+    rng = np.random.default_rng(0)
+    centre = rng.integers(0, 4, 600)
+    Y = np.column_stack([centre * 10.0, -centre * 1e6]) + rng.normal(size=(600, 2))
+    X = centre[:, None] + rng.normal(size=(600, 2)) / 10
+    found = CentroidCandidates(centroids="class", random_state=0).fit(X, Y)
+    nearest = np.abs(found.centroids_[:, :1] - np.arange(4)).min(axis=1)
+    assert (nearest < 0.1).all()
 
 
 @pytest.mark.parametrize("exponent", [-1040, -300, 300, 1015])

@@ -20,9 +20,7 @@ from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
     FloatArray,
-    Targets,
     check_matrix,
-    check_weights,
     draw_seed,
     split_counts,
     unchanged_on_error,
@@ -56,11 +54,12 @@ class TreesEstimator(BaseEstimator, ABC):
     # --- hooks for the mixin ------------------------------------------------
 
     @abstractmethod
-    def _check_targets(self, y: Any, n_rows: int, *, is_warm_start: bool) -> Targets:
+    def _check_targets(self, y: Any, n_rows: int, *, is_warm_start: bool) -> Any:
         """Check y; a warm start adds to an earlier fit."""
 
-    def _check_weights(self, sample_weight: Any, targets: Targets) -> FloatArray | None:
-        return check_weights(sample_weight, len(targets.labels))
+    @abstractmethod
+    def _check_weights(self, sample_weight: Any, targets: Any) -> FloatArray | None:
+        """Check the weights of the rows; classes may have weights too."""
 
     def _keep_targets(self, data: TrainingData) -> None:
         """Set the attributes that describe y."""
@@ -73,14 +72,12 @@ class TreesEstimator(BaseEstimator, ABC):
         """Check what `fit` was given; a warm start adds to an earlier fit."""
         X = check_matrix(self, X, reset=not is_warm_start)
         targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
-        return TrainingData(
+        return TrainingData.of(
             X,
-            targets.labels,
-            len(targets.classes),
+            targets,
             self._check_weights(sample_weight, targets),
             self._seed if is_warm_start else draw_seed(self.random_state),
             self._n_threads(),
-            targets.classes,
         )
 
     def _check_rows(self, X: Any) -> Array:
@@ -142,7 +139,8 @@ class ImpurityTreesEstimator(TreesEstimator):
             read in place; other numbers are converted. NaN is a value of its own:
             each split learns the side it takes. Infinities are ordinary values.
         y : array-like of shape (n_samples,)
-            Class labels, of any type.
+            Class labels, of any type. Of a regressor: numbers; several for each row, of
+            shape (n_samples, n_outputs), make a tree whose leaves predict them all.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; rows of weight zero are left out.
 
@@ -158,6 +156,10 @@ class ImpurityTreesEstimator(TreesEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit after the parameters were checked."""
 
+    def _core_criterion(self) -> _core.Criterion:
+        criterion: _core.Criterion = getattr(_core.Criterion, self.criterion)
+        return criterion
+
     def _grow_settings(
         self, data: TrainingData, *, reuse_splits: bool = True, **fields: Any
     ) -> _core.GrowSettings:
@@ -172,7 +174,7 @@ class ImpurityTreesEstimator(TreesEstimator):
         )
         return make_settings(
             _core.GrowSettings,
-            criterion=getattr(_core.Criterion, self.criterion),
+            criterion=self._core_criterion(),
             n_classes=data.n_classes,
             limits=limits,
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
@@ -190,10 +192,11 @@ def rows_for_core(
     Where rows are drawn for each tree, weights are chances and not counts.
     """
     counts = split_counts(None if are_drawn else data.weights)
+    target = {"labels": data.labels} if data.values is None else {"y": data.values}
     return {
         "values": dictionary.values,
         "offsets": dictionary.offsets,
-        "labels": data.labels,
+        **target,
         "counts": counts.narrow,
         "wide_counts": counts.wide,
         "weights": data.weights,

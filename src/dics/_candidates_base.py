@@ -21,22 +21,29 @@ from sklearn.base import (
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from dics._target_groups import group_targets
 from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
     FloatArray,
+    NumberTargets,
     Targets,
     check_matrix,
+    check_numbers,
     check_targets,
     check_weights,
     draw_seed,
+    holds_numbers,
     unchanged_on_error,
 )
 from dics.dictionary import Dictionary, encode, make_dictionary
 
 
 class TrainingData(NamedTuple):
-    """What `fit` was given, checked: the input of every stage."""
+    """What `fit` was given, checked: the input of every stage.
+
+    A continuous y are `values`; its `labels` are then groups of like targets.
+    """
 
     X: Array
     labels: npt.NDArray[np.uint32] | None
@@ -45,6 +52,28 @@ class TrainingData(NamedTuple):
     seed: int
     n_threads: int
     classes: Array | None = None  # the labels that y has, sorted
+    values: FloatArray | None = None  # [row][output]
+
+    @classmethod
+    def of(
+        cls,
+        X: Array,
+        targets: Targets | NumberTargets | None,
+        weights: FloatArray | None,
+        seed: int,
+        n_threads: int,
+    ) -> TrainingData:
+        """Put together what was checked one by one."""
+        if targets is None:
+            return cls(X, None, 0, weights, seed, n_threads)
+        if isinstance(targets, Targets):
+            classes, labels = targets
+            n_classes = len(classes)
+            return cls(X, labels, n_classes, weights, seed, n_threads, classes)
+        values = targets.values
+        groups = group_targets(values, seed, n_threads)
+        n_groups = int(groups.max()) + 1
+        return cls(X, groups, n_groups, weights, seed, n_threads, None, values)
 
 
 class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -97,7 +126,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def place(
         self,
         X: Array,
-        y: npt.NDArray[np.intp] | None,
+        y: Array | None,
         sample_weight: FloatArray | None,
         rng: np.random.Generator,
     ) -> Iterable[npt.ArrayLike]:
@@ -110,8 +139,9 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             where values are missing. They may be the user's own and are read-only. Rows
             of weight zero, such as those held out for validation, are not among them.
         y : ndarray of shape (n_samples,) or None
-            Number of the class of each row, 0, 1, ... in the order of `classes_`. None
-            if `fit` of the source itself got no class labels.
+            Number of the class of each row, 0, 1, ... in the order of `classes_`. Of a
+            regressor: the targets, of shape (n_samples, n_outputs) if there are
+            several. None if `fit` of the source itself got no y.
         sample_weight : ndarray of shape (n_samples,) or None
             Weights of the rows, or None if there are none.
         rng : numpy.random.Generator
@@ -133,14 +163,20 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _call_place(self, data: TrainingData) -> Dictionary:
         """Make the dictionary by `place`, with what it is promised."""
-        X, labels, weights = data.X, data.labels, data.weights
+        X, weights = data.X, data.weights
+        y: Array | None = None
+        if data.values is not None:
+            y = data.values[:, 0] if data.values.shape[1] == 1 else data.values
+        elif data.labels is not None:
+            y = data.labels.astype(np.intp)
         if weights is not None and not weights.all():
             rows = np.flatnonzero(weights)
             X, weights = X[rows], weights[rows]
-            labels = None if labels is None else labels[rows]
+            y = None if y is None else y[rows]
+        elif y is not None:
+            y = y.copy()
         X = X.view()
         X.flags.writeable = False
-        y = None if labels is None else labels.astype(np.intp)
         weights = None if weights is None else weights.copy()
         thresholds = self.place(X, y, weights, np.random.default_rng(data.seed))
         return make_dictionary(thresholds, X.shape[1], f"{type(self).__name__}.place")
@@ -154,7 +190,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             float32, float64 and uint8 are read in place. NaN is allowed.
         y : array-like of shape (n_samples,), default=None
-            Class labels, for sources that look at them.
+            Class labels, or numbers to predict, for sources that look at them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -167,10 +203,9 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             weights = check_weights(sample_weight, len(X))
             targets = self._check_labels(y, len(X))
             self._learn(
-                TrainingData(
+                TrainingData.of(
                     X,
-                    targets.labels if targets else None,
-                    len(targets.classes) if targets else 0,
+                    targets,
                     weights,
                     draw_seed(self.random_state),
                     effective_n_threads(self.n_jobs),
@@ -178,12 +213,13 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         return self
 
-    def _check_labels(self, y: Any, n_rows: int) -> Targets | None:
+    def _check_labels(self, y: Any, n_rows: int) -> Targets | NumberTargets | None:
+        if y is None or not (self._needs_labels() or self._uses_labels()):
+            return check_targets(y, n_rows) if self._needs_labels() else None
+        if holds_numbers(y):
+            return NumberTargets(check_numbers(y, n_rows, type(self).__name__))
         if self._needs_labels():
             return check_targets(y, n_rows)
-        if y is None or not self._uses_labels():
-            return None
-        # Before a regressor, say, y holds no classes and isn't needed.
         kind = type_of_target(y, input_name="y")
         return check_targets(y, n_rows) if kind in ("binary", "multiclass") else None
 

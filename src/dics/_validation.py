@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import reprlib
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -54,6 +56,12 @@ class Targets(NamedTuple):
 
     classes: Array
     labels: npt.NDArray[np.uint32]
+
+
+class NumberTargets(NamedTuple):
+    """A continuous y as the core wants it."""
+
+    values: FloatArray  # [row][output]
 
 
 def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -> Array:
@@ -118,6 +126,67 @@ def check_targets(y: Any, n_rows: int) -> Targets:
         if y.dtype.kind not in "biu":
             check_classification_targets(y)
         return Targets(*_unique_labels(y))
+
+
+def check_numbers(y: Any, n_rows: int, name: str) -> FloatArray:
+    """Return a continuous y as float64 of shape (n_rows, n_outputs)."""
+    if y is None:
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None."
+        )
+    given = np.asarray(y)
+    if given.dtype.kind in "US" or (
+        given.dtype.kind == "O" and any(isinstance(v, str) for v in given.flat)
+    ):
+        classifier = name.replace("Regressor", "Classifier")
+        raise ValueError(
+            f"y holds text, such as {given.flat[0]!r}; {name} predicts numbers. "
+            f"For class labels use {classifier}."
+        )
+    if np.iscomplexobj(given):
+        raise ValueError("Complex data not supported: y holds complex numbers.")
+    if given.ndim not in (1, 2):
+        raise ValueError(
+            f"y must have one or two dimensions, got {given.ndim}: {given.shape}."
+        )
+    with naming("y"):
+        values = np.ascontiguousarray(given, dtype=np.float64)
+    if len(values) != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n_rows} rows, y has {len(values)}."
+        )
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change "
+            "the shape of y to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=6,
+        )
+    values = values.reshape(n_rows, -1)
+    if values.shape[1] == 0:
+        raise ValueError("y has no columns.")
+    if not np.isfinite(values).all():
+        bad = "NaN" if np.isnan(values).any() else "infinity"
+        raise ValueError(f"Input y contains {bad}; targets must be finite.")
+    with np.errstate(over="ignore"):
+        spread = np.ptp(values, axis=0)
+    if not np.isfinite(spread).all():
+        raise ValueError(
+            f"y spans from {values.min()} to {values.max()}, more than float64 holds."
+        )
+    return values
+
+
+def holds_numbers(y: Any) -> bool:
+    """Tell whether y is for a regressor: broken numbers, or several for each row."""
+    given = np.asarray(y)
+    if given.dtype.kind not in "iuf" or given.ndim not in (1, 2):
+        return False
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        return False
+    several = given.ndim == 2 and given.shape[1] > 1
+    return several or bool((given != np.floor(given)).any())
 
 
 def _is_missing(label: Any) -> bool:

@@ -1,263 +1,31 @@
-"""The forest (Algorithm 3 of the paper, CGRF)."""
+"""Forests: of classes (Algorithm 3 of the paper, CGRF) and of numbers."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from abc import abstractmethod
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
-from sklearn.metrics import accuracy_score
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._base import (
-    NO_LIMIT,
-    ImpurityTreesEstimator,
-    as_feature_count,
-    rows_for_core,
-)
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
-from dics._progress import Progress
-from dics._settings import make_settings
-from dics._validation import MAX_COUNT, FloatArray
-from dics.candidates import (
-    BaseCandidates,
-    CentroidCandidates,
-    fit_candidates,
+from dics._forest_base import CGForest
+from dics._leaf_rows import LeafRows, check_quantiles
+from dics._validation import FloatArray
+from dics.candidates import BaseCandidates, CentroidCandidates
+from dics.tree import (
+    REGRESSION_CRITERIA,
+    CGTreeClassifier,
+    CGTreeRegressor,
+    ImpurityRegressorMixin,
 )
-from dics.dictionary import encode, select
-from dics.tree import CGTree, CGTreeClassifier
 from dics.trees import Trees
-
-# Fitted attributes of a forest that its trees have as well.
-SHARED_WITH_TREES = (
-    "candidates_",
-    "classes_",
-    "n_classes_",
-    "n_features_in_",
-    "feature_names_in_",
-)
-
-
-class CGForest(ImpurityTreesEstimator):
-    """A forest of trees that share one dictionary, whatever it predicts."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        **ImpurityTreesEstimator._parameter_constraints,
-        "max_features": [
-            StrOptions({"sqrt", "log2"}),
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            None,
-        ],
-        "feature_sampling": [StrOptions({"tree", "node"})],
-        "bootstrap": ["boolean"],
-        "max_samples": [
-            None,
-            Interval(RealNotInt, 0.0, None, closed="neither"),
-            Interval(Integral, 1, None, closed="left"),
-        ],
-        "oob_score": ["boolean", callable],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-    }
-    _tree_class: ClassVar[type[CGTree]]
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        is_warm_start = self.warm_start and hasattr(self, "trees_")
-        n_trees = len(self.trees_) if is_warm_start else 0
-        self._check_options(n_trees)
-        data = self._check_training_data(
-            X, y, sample_weight, is_warm_start=is_warm_start
-        )
-        n_draws = self._n_draws(data)
-        if self.n_estimators == n_trees:
-            warnings.warn(
-                "Warm-start fitting without increasing n_estimators does not fit new "
-                "trees.",
-                stacklevel=4,
-            )
-        else:
-            if not is_warm_start:
-                self.candidates_ = fit_candidates(self, data)
-            new = self._grow(data, n_draws, n_trees)
-            for stale in ("oob_score_", "oob_decision_function_"):
-                self.__dict__.pop(stale, None)
-            self.trees_ = self.trees_.followed_by(new) if is_warm_start else new
-            self._keep_targets(data)
-            self._seed = data.seed
-        if self.oob_score and (
-            self.n_estimators > n_trees or not hasattr(self, "oob_score_")
-        ):
-            self._estimate_out_of_bag(data, n_draws)
-
-    def _check_options(self, n_trees: int) -> None:
-        """Check what is asked for, before any work."""
-        if not self.bootstrap and self.max_samples is not None:
-            raise ValueError(
-                f"max_samples={self.max_samples!r} needs bootstrap=True, "
-                "got bootstrap=False."
-            )
-        if not self.bootstrap and self.oob_score:
-            raise ValueError(
-                "Out of bag estimation only available if bootstrap=True, "
-                f"got oob_score={self.oob_score!r} and bootstrap=False."
-            )
-        if self.n_estimators < n_trees:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={n_trees} when warm_start==True"
-            )
-
-    def _n_draws(self, data: TrainingData) -> int:
-        """Rows drawn for each tree; 0 if nothing is drawn."""
-        if not self.bootstrap:
-            return 0
-        n_rows = len(data.X)
-        if self.max_samples is None:
-            return n_rows
-        if isinstance(self.max_samples, Integral):
-            n_draws = int(self.max_samples)
-        else:
-            total = n_rows if data.weights is None else float(data.weights.sum())
-            n_draws = max(1, int(self.max_samples * total))
-        if n_draws > MAX_COUNT:
-            raise ValueError(
-                f"max_samples={self.max_samples!r} asks for {n_draws} rows a tree; "
-                f"at most {MAX_COUNT} are supported."
-            )
-        return n_draws
-
-    def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
-        dictionary = self.candidates_._dictionary
-        n_features = data.X.shape[1]
-        max_features = as_feature_count(self.max_features, n_features)
-        kinds = _core.FeatureSampling
-        sampling = kinds.none
-        if max_features < n_features:
-            sampling = getattr(kinds, self.feature_sampling)
-        order: npt.NDArray[np.int32] | None = None
-        if sampling == kinds.node:
-            order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
-            n_features = len(order)
-        width = _core.forest_code_width(sampling, n_features)
-        codes = encode(data.X, dictionary, width, data.n_threads, order)
-        if order is not None:
-            dictionary = select(dictionary, order)
-        n_trees = self.n_estimators - first_tree
-        settings = make_settings(
-            _core.ForestSettings,
-            tree=self._grow_settings(
-                data, max_candidates=min(self.max_candidates or 0, NO_LIMIT)
-            ),
-            first_tree=first_tree,
-            n_trees=n_trees,
-            sampling=sampling,
-            max_features=max_features,
-            n_draws=n_draws,
-            balance_each_tree=(
-                self.bootstrap and self.class_weight == "balanced_subsample"
-            ),
-        )
-        progress = Progress(
-            type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
-        )
-        with progress:
-            arrays = _core.grow_forest(
-                codes,
-                code_width=width,
-                **rows_for_core(data, dictionary, are_drawn=n_draws > 0),
-                settings=settings,
-                progress=progress.update if self.verbose else None,
-            )
-        trees = Trees.from_core(arrays, self.criterion)
-        if order is not None:
-            trees.feature[trees.inner] = order[trees.feature[trees.inner]]
-        return trees
-
-    @abstractmethod
-    def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
-        """Let each tree predict the rows that it didn't draw."""
-
-    def decision_path(
-        self, X: Any
-    ) -> tuple[scipy.sparse.csr_matrix, npt.NDArray[np.int64]]:
-        """Find the nodes each row passes in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        indicator : sparse matrix of shape (n_samples, n_nodes)
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            Columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]`` are the nodes of tree t.
-        """
-        leaves = self.apply(X)
-        paths = [
-            self.trees_[t].decision_path(leaves[:, t]) for t in range(len(self.trees_))
-        ]
-        indicator = scipy.sparse.hstack(paths, format="csr")
-        return scipy.sparse.csr_matrix(indicator), self.trees_.node_starts.copy()
-
-    @property
-    def estimators_(self) -> list[Any]:
-        """The trees, each as an estimator that shares the forest's memory."""
-        if not hasattr(self, "trees_"):
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute 'estimators_' "
-                "before it is fitted"
-            )
-        return [self._as_tree(t) for t in range(len(self.trees_))]
-
-    def _as_tree(self, t: int) -> CGTree:
-        tree = self._tree_class(
-            criterion=self.criterion,
-            max_depth=self.max_depth,
-            max_candidates=self.max_candidates,
-            min_samples_split=self.min_samples_split,
-            min_samples_leaf=self.min_samples_leaf,
-            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
-            min_impurity_decrease=self.min_impurity_decrease,
-            candidates=self.candidates,
-            renew_thresholds=False,
-            n_jobs=self.n_jobs,
-        )
-        tree.trees_ = self.trees_[t]
-        for name in SHARED_WITH_TREES:
-            if hasattr(self, name):
-                setattr(tree, name, getattr(self, name))
-        return tree
-
-    def __len__(self) -> int:
-        """Return the number of trees."""
-        return len(self.trees_)
-
-    def __getitem__(self, index: Any) -> Any:
-        """Return one tree, or a list of them for a slice."""
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            return [self._as_tree(t) for t in numbers]
-        return self._as_tree(numbers)
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Mean decrease of impurity by each feature, normalised to sum to one."""
-        check_is_fitted(self, "trees_")
-        total: FloatArray = np.zeros(self.n_features_in_)
-        for t in range(len(self.trees_)):
-            total += self.trees_[t].feature_importances(self.n_features_in_)
-        return total / total.sum() if total.sum() > 0 else total
 
 
 class CGForestClassifier(TreesClassifierMixin, CGForest):
@@ -372,6 +140,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
         "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
     }
     _tree_class = CGTreeClassifier
+    _grow_in_core = staticmethod(_core.grow_forest)
 
     def __init__(
         self,
@@ -453,36 +222,24 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
             return None if self.bootstrap else "balanced"
         return self.class_weight
 
+    def _balances_each_tree(self) -> bool:
+        return bool(self.bootstrap and self.class_weight == "balanced_subsample")
+
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree vote on the rows that it didn't draw."""
-        n_rows = len(data.X)
-        cumulative = None if data.weights is None else np.cumsum(data.weights)
-        votes = np.zeros((n_rows, data.n_classes))
-        counts = np.empty(n_rows, dtype=np.uint32)
-        for t in range(len(self.trees_)):
-            _core.bootstrap(data.seed, t, n_draws, cumulative, counts)
-            rows = np.flatnonzero(counts == 0).astype(np.uint32)
-            if len(rows) == 0:
-                continue
-            own = np.zeros((len(rows), data.n_classes))
-            self.trees_[t].add_votes(
+
+        def add(tree: Trees, rows: npt.NDArray[np.uint32], votes: FloatArray) -> None:
+            tree.add_votes(
                 data.X,
-                own,
+                votes,
                 hard=self.voting == "hard",
                 n_threads=data.n_threads,
                 rows=rows,
             )
-            votes[rows] += own
-        totals = votes.sum(axis=1)
-        seen = totals > 0
-        if not seen.all():
-            warnings.warn(
-                "Some inputs do not have OOB scores. This probably means too few trees "
-                "were used to compute any reliable OOB estimates.",
-                stacklevel=5,
-            )
-        votes[~seen] = np.nan
-        votes[seen] /= totals[seen, None]
+
+        votes, n_trees = self._out_of_bag_sums(data, n_draws, data.n_classes, add)
+        seen = n_trees > 0
+        votes[seen] /= votes[seen].sum(axis=1, keepdims=True)
         self.oob_decision_function_ = votes
         assert data.labels is not None
         truth = self.classes_[data.labels[seen]]
@@ -495,3 +252,197 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
         return self.trees_.shares(
             X, hard=self.voting == "hard", n_threads=self._n_threads()
         )
+
+
+class CGForestRegressor(ImpurityRegressorMixin, CGForest):
+    """Forest of regression trees that share one dictionary of candidate splits.
+
+    A drop-in for scikit-learn's RandomForestRegressor that also predicts quantiles. X
+    is turned into codes of one byte once, and every tree grows on those.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"squared_error", "friedman_mse", "poisson"}, default="squared_error"
+        What a split is to reduce; see `CGTreeRegressor`.
+    max_depth : int or None, default=None
+        Largest depth of a leaf; None for no limit.
+    max_candidates : int or None, default=None
+        Number of candidates drawn at each node, from those of the features it looks at.
+        None looks at all of them.
+    max_features : int, float, "sqrt", "log2" or None, default=1.0
+        Features a tree or node looks at; a float is a share, None means all.
+    feature_sampling : {"node", "tree"}, default="node"
+        Draw features anew at each node, or once for each tree.
+    bootstrap : bool, default=True
+        Grow each tree from rows drawn with replacement, by their weights.
+    max_samples : int, float or None, default=None
+        Rows drawn for each tree; a float is a share, None draws as many as there are.
+    oob_score : bool or callable, default=False
+        Let each tree predict the rows that it didn't draw: R2, or a
+        ``callable(y_true, y_pred)``.
+    min_samples_split, min_samples_leaf : int or float, default=2 and 1
+        Rows a node must have to be split, and each side of a split; a float is a share.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the total weight each side of a split must have.
+    min_impurity_decrease : float, default=0.0
+        A split must reduce the weighted impurity by at least this.
+    candidates : BaseCandidates or None, default=None
+        Source of the thresholds, cloned before use; None means
+        ``CentroidCandidates()``.
+    warm_start : bool, default=False
+        Keep the trees of the last fit and add to them.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all draws.
+    n_jobs : int or None, default=None
+        Number of threads; None means all cores the process may use. The forest is the
+        same for any number.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of targets.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Defined only when X had string column names.
+    estimators_ : list of CGTreeRegressor
+    feature_importances_ : ndarray of shape (n_features_in_,)
+    oob_score_ : float
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    candidates_ : BaseCandidates
+    trees_ : Trees
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dics import CGForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = CGForestRegressor(oob_score=True, random_state=0).fit(X, y)
+    >>> bool(forest.oob_score_ > 0.4)
+    True
+    >>> forest.predict_quantiles(X[:2], [0.1, 0.5, 0.9]).shape
+    (2, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CGForest._parameter_constraints,
+        "criterion": [StrOptions(REGRESSION_CRITERIA)],
+    }
+    _tree_class = CGTreeRegressor
+    # For quantiles.
+    _leaf_rows: LeafRows
+    _y: FloatArray
+    _weights: FloatArray | None
+    _grow_in_core = staticmethod(_core.grow_regression_forest)
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        max_candidates: int | None = None,
+        max_features: Any = 1.0,
+        feature_sampling: str = "node",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: Any = False,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        candidates: BaseCandidates | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_candidates = max_candidates
+        self.max_features = max_features
+        self.feature_sampling = feature_sampling
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.candidates = candidates
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
+        settings = super()._tree_settings(data)
+        settings.keeps_leaf_rows = True
+        return settings
+
+    def _take_trees(self, arrays: dict[str, Any]) -> Trees:
+        new = LeafRows(arrays.pop("leaf_rows"), arrays.pop("leaf_row_counts"))
+        warm = self.warm_start and hasattr(self, "trees_")
+        self._leaf_rows = self._leaf_rows.followed_by(new) if warm else new
+        return super()._take_trees(arrays)
+
+    def _keep_targets(self, data: TrainingData) -> None:
+        super()._keep_targets(data)
+        assert data.values is not None
+        self._y = data.values
+        self._weights = None if self.bootstrap else data.weights
+
+    def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
+        """Let each tree predict the rows that it didn't draw."""
+        assert data.values is not None
+
+        def add(tree: Trees, rows: npt.NDArray[np.uint32], sums: FloatArray) -> None:
+            tree.add_values(data.X, sums, n_threads=data.n_threads, rows=rows)
+
+        sums, n_trees = self._out_of_bag_sums(data, n_draws, data.values.shape[1], add)
+        seen = n_trees > 0
+        self.oob_prediction_ = self._shaped(sums / np.maximum(n_trees, 1)[:, None])
+        metric = self.oob_score if callable(self.oob_score) else r2_score
+        truth, guess = self._shaped(data.values), self.oob_prediction_
+        self.oob_score_ = (
+            float(metric(truth[seen], guess[seen])) if seen.any() else math.nan
+        )
+
+    def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> FloatArray:
+        """Predict quantiles of the target of each row (quantile regression forest).
+
+        The training rows in the leaves that a row reaches, weighted as the forest's
+        mean weighs them, are a sample of what the target may be; its quantiles are
+        returned (Meinshausen, 2006). The smallest target is taken whose rows, with
+        those below it, have at least the share asked for. Larger leaves
+        (`min_samples_leaf`) give smoother quantiles.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        quantiles : float or sequence of float, default=(0.1, 0.5, 0.9)
+            Each above 0 and below 1.
+
+        Returns
+        -------
+        q : ndarray of shape (n_samples, n_quantiles)
+            Without the last axis if `quantiles` is a single number; with several
+            targets, of shape (n_samples, n_outputs, n_quantiles).
+        """
+        check_is_fitted(self, "trees_")
+        levels = check_quantiles(quantiles)
+        leaves = self.apply(X)
+        rows = self.trees_.leaf_numbers(leaves)
+        found = np.stack(
+            [
+                self._leaf_rows.quantiles(rows, y, self._weights, levels)
+                for y in self._y.T
+            ],
+            axis=1,
+        )
+        found = found[..., 0] if np.ndim(quantiles) == 0 else found
+        return found[:, 0] if self.n_outputs_ == 1 else found

@@ -1,7 +1,8 @@
-"""The classification tree (Algorithm 2 of the paper, CGCT)."""
+"""Single trees: of classes (Algorithm 2 of the paper, CGCT) and of numbers."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from dics import _core
 from dics._base import ImpurityTreesEstimator, rows_for_core
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
+from dics._regressor import TreesRegressorMixin
 from dics._validation import FloatArray
 from dics.candidates import (
     BaseCandidates,
@@ -36,7 +38,6 @@ class CGTree(ImpurityTreesEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ImpurityTreesEstimator._parameter_constraints,
         "renew_thresholds": [StrOptions({"auto"}), "boolean"],
-        "reuse_splits": ["boolean"],
     }
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -45,37 +46,20 @@ class CGTree(ImpurityTreesEstimator):
         self.trees_ = self._grow(data, self.candidates_._dictionary)
         self._keep_targets(data)
 
+    def _renewal(
+        self, dictionary: Dictionary, n_features: int, *, whole: bool
+    ) -> dict[str, Any]:
+        """Return the settings of thresholds made anew; not if candidates are drawn."""
+        wanted = self.renew_thresholds
+        renews = dictionary.renewable if wanted == "auto" else bool(wanted)
+        return {
+            "renew_thresholds": whole and renews,
+            "renew_rows": fill_rows(n_features, MAX_THRESHOLDS),
+        }
+
+    @abstractmethod
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
-        k = self.max_candidates
-        n_features = data.X.shape[1]
-        whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
-        # The whole dictionary is priced by histograms of codes; a few candidates are
-        # counted straight from X, which costs less than encoding it.
-        coded = whole or (
-            self.reuse_splits and k is not None and k >= CODED_SHARE * n_features
-        )
-        width = _core.code_width(n_features)
-        codes = encode(data.X, dictionary, width, data.n_threads) if coded else None
-        settings = self._grow_settings(
-            data,
-            reuse_splits=self.reuse_splits,
-            max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
-            renew_thresholds=whole
-            and (
-                dictionary.renewable
-                if self.renew_thresholds == "auto"
-                else bool(self.renew_thresholds)
-            ),
-            renew_rows=fill_rows(n_features, MAX_THRESHOLDS),
-        )
-        arrays = _core.grow_tree(
-            data.X,
-            codes=codes,
-            code_width=width,
-            **rows_for_core(data, dictionary),
-            settings=settings,
-        )
-        return Trees.from_core(arrays, self.criterion)
+        """Grow the tree from a dictionary."""
 
     def apply(self, X: Any) -> npt.NDArray[np.int64]:
         """Find the leaf of each row.
@@ -205,6 +189,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CGTree._parameter_constraints,
         "criterion": [StrOptions({"gini", "entropy"})],
+        "reuse_splits": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
@@ -267,6 +252,32 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         }
         return cls(**{**setting, **parameters})
 
+    def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
+        k = self.max_candidates
+        n_features = data.X.shape[1]
+        whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
+        # The whole dictionary is priced by histograms of codes; a few candidates are
+        # counted straight from X, which costs less than encoding it.
+        coded = whole or (
+            self.reuse_splits and k is not None and k >= CODED_SHARE * n_features
+        )
+        width = _core.code_width(n_features)
+        codes = encode(data.X, dictionary, width, data.n_threads) if coded else None
+        settings = self._grow_settings(
+            data,
+            reuse_splits=self.reuse_splits,
+            max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
+            **self._renewal(dictionary, n_features, whole=whole),
+        )
+        arrays = _core.grow_tree(
+            data.X,
+            codes=codes,
+            code_width=width,
+            **rows_for_core(data, dictionary),
+            settings=settings,
+        )
+        return Trees.from_core(arrays, self.criterion)
+
     def _class_probabilities(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
         return self.trees_.shares(X, hard=False, n_threads=self._n_threads())
@@ -274,3 +285,157 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
     def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
         leaves = self.apply(X)
         return self.trees_.leaf_classes(leaves)
+
+
+# friedman_mse rates splits by the same number as squared_error.
+CORE_CRITERIA = {"friedman_mse": "squared_error"}
+REGRESSION_CRITERIA = {"squared_error", "friedman_mse", "poisson"}
+
+
+class ImpurityRegressorMixin(TreesRegressorMixin):
+    """Makes a regressor of a tree or forest."""
+
+    def _core_criterion(self) -> _core.Criterion:
+        name: str = CORE_CRITERIA.get(self.criterion) or self.criterion
+        criterion: _core.Criterion = getattr(_core.Criterion, name)
+        return criterion
+
+    def _needs_positive_targets(self) -> bool:
+        return bool(self.criterion == "poisson")
+
+    def _check_target_values(self, values: FloatArray) -> None:
+        if self.criterion == "poisson" and not (
+            (values >= 0).all() and (values.sum(axis=0) > 0).all()
+        ):
+            raise ValueError(
+                "criterion='poisson' needs y of 0 or more, and not of zeros alone; the "
+                f"smallest is {values.min()}."
+            )
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict the targets of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        X = self._check_rows(X)
+        return self._shaped(self.trees_.means(X, n_threads=self._n_threads()))
+
+
+class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
+    """Regression tree that chooses its splits from a dictionary of candidates.
+
+    A drop-in for scikit-learn's DecisionTreeRegressor; the paper has trees of classes
+    only. Thresholds are placed between the centroids of clusters of the rows and
+    between the means of groups of rows with like targets. Sums are of whole numbers
+    (targets in fixed point), so the tree is the same for any number of threads.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "friedman_mse", "poisson"}, default="squared_error"
+        What a split is to reduce: the variance, or half the Poisson deviance (y of 0
+        or more). "friedman_mse" chooses the same splits as "squared_error".
+    max_depth : int or None, default=None
+        Largest depth of a leaf; None for no limit.
+    max_candidates : int or None, default=None
+        Number of candidates drawn at each node. None looks at the whole dictionary.
+    min_samples_split : int or float, default=2
+        Rows a node must have to be split; a float is a share of all rows.
+    min_samples_leaf : int or float, default=1
+        Rows each side of a split must have; a float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the total weight each side of a split must have.
+    min_impurity_decrease : float, default=0.0
+        A split must reduce the weighted impurity by at least this.
+    candidates : BaseCandidates or None, default=None
+        Source of the thresholds, cloned before use; None means
+        ``CentroidCandidates()``.
+    renew_thresholds : bool or "auto", default="auto"
+        Give a subtree new thresholds, even cuts of its own rows, once it has a
+        sixteenth of the rows that its thresholds were made from. See
+        `CGTreeClassifier`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the clustering, of the candidates drawn, and of ties between features.
+    n_jobs : int or None, default=None
+        Number of threads; None means all cores the process may use. The tree is the
+        same for any number.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of targets.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Defined only when X had string column names.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Total decrease of impurity by each feature, normalised.
+    candidates_ : BaseCandidates
+        The fitted source of thresholds.
+    trees_ : Trees
+        The tree as flat arrays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dics import CGTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = CGTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    >>> tree.predict(X[:2]).round()
+    array([209.,  83.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CGTree._parameter_constraints,
+        "criterion": [StrOptions(REGRESSION_CRITERIA)],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        max_candidates: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        candidates: BaseCandidates | None = None,
+        renew_thresholds: bool | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_candidates = max_candidates
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.candidates = candidates
+        self.renew_thresholds = renew_thresholds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
+        n_features = data.X.shape[1]
+        k = self.max_candidates
+        whole = k is None or k >= len(dictionary.values)
+        width = _core.code_width(n_features)
+        codes = encode(data.X, dictionary, width, data.n_threads)
+        settings = self._grow_settings(
+            data,
+            max_candidates=0 if whole else k,
+            **self._renewal(dictionary, n_features, whole=whole),
+        )
+        arrays = _core.grow_regression_tree(
+            codes,
+            code_width=width,
+            **rows_for_core(data, dictionary),
+            settings=settings,
+        )
+        return Trees.from_core(arrays, self.criterion)

@@ -43,7 +43,8 @@ class Trees:
         Of boosting: what the split of the node gained. Empty otherwise.
     leaf_values : float32 array of shape (n_mixed_leaves, n_classes)
         Share of each class in each leaf of several classes. Of boosting: what each leaf
-        adds to the scores.
+        adds to the scores. Of regression: the prediction of each leaf, float64 of shape
+        (n_leaves, n_outputs).
     node_starts : int64 array of shape (n_trees + 1,)
         Where the nodes of each tree begin.
     leaf_starts : int64 array of shape (n_trees + 1,)
@@ -57,7 +58,7 @@ class Trees:
     weight: npt.NDArray[np.float32]
     impurity: npt.NDArray[np.float32]
     gain: FloatArray
-    leaf_values: npt.NDArray[np.float32]
+    leaf_values: npt.NDArray[np.floating[Any]]
     node_starts: npt.NDArray[np.int64]
     leaf_starts: npt.NDArray[np.int64]
     criterion: str = ""
@@ -170,14 +171,13 @@ class Trees:
         """Indices of the nodes that aren't leaves."""
         return np.flatnonzero(self.feature >= 0)
 
-    def _walked(self) -> tuple[Array, Array, Array, Array, Array]:
+    def _walked(self) -> tuple[Array, Array, Array, Array]:
         """Return what the core needs to send rows down the trees."""
         return (
             self.nodes.view(np.int32).reshape(-1, 4),
             self.missing_left,
             self.node_starts,
             self.leaf_starts,
-            self.leaf_values,
         )
 
     def apply(self, X: Array, n_threads: int) -> npt.NDArray[np.int64]:
@@ -196,13 +196,24 @@ class Trees:
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
         """Add the class shares (or single votes) of each tree for rows of X."""
-        _core.vote(X, *self._walked(), rows, hard, votes, n_threads)
+        _core.vote(X, *self._walked(), self.leaf_values, rows, hard, votes, n_threads)
 
-    def add_scores(
-        self, X: Array, scores: npt.NDArray[np.float32], *, n_threads: int
+    def add_values(
+        self,
+        X: Array,
+        sums: npt.NDArray[np.floating[Any]],
+        *,
+        n_threads: int,
+        rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
-        """Add the leaf values of boosted trees for the rows of X, one by one."""
-        _core.add_scores(X, *self._walked(), scores, n_threads)
+        """Add the leaf values of each tree for rows of X; `sums` are of their type."""
+        _core.add_values(X, *self._walked(), self.leaf_values, rows, sums, n_threads)
+
+    def means(self, X: Array, *, n_threads: int) -> FloatArray:
+        """Mean of the leaf values of the trees for each row of a checked X."""
+        sums = np.zeros((len(X), self.leaf_values.shape[1]))
+        self.add_values(X, sums, n_threads=n_threads)
+        return sums / len(self) if len(self) > 1 else sums
 
     def shares(self, X: Array, *, hard: bool, n_threads: int) -> FloatArray:
         """Mean vote of the trees for each row of a checked X."""
@@ -210,6 +221,12 @@ class Trees:
         self.add_votes(X, votes, hard=hard, n_threads=n_threads)
         votes /= votes.sum(axis=1, keepdims=True)  # 32-bit shares don't sum to one
         return votes
+
+    def leaf_numbers(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Rows of `leaf_values` of given leaves, [row][tree] as `apply` has them."""
+        nodes = leaves + self.node_starts[:-1]
+        numbers: npt.NDArray[np.int64] = self.left[nodes] + self.leaf_starts[:-1]
+        return numbers
 
     def leaf_classes(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
         """Index of the commonest class in the given leaves of the tree."""

@@ -5,8 +5,8 @@
 
 #include "boost/boost.hpp"
 #include "boost/chunks.hpp"
-#include "boost/fixed_point.hpp"
 #include "boost/row_draw.hpp"
+#include "fixed_point.hpp"
 #include "objective/objective.hpp"
 #include "sum.hpp"
 #include "team.hpp"
@@ -24,28 +24,31 @@ class LeafValues {
           stride_(static_cast<std::size_t>(outputs_.stride)),
           width_(2 * stride_ + n_groups_ + 1) {}
 
-    // From all rows, none of which weighs more than `largest_weight`.
-    void add_all(const float* gradients, const std::uint32_t* leaf,
-                 std::size_t n_leaves, double largest_weight) {
+    // From all rows, none of which weighs more than `largest_weight` nor has a gradient
+    // longer than `largest_gradient`. `hessians` may be null, as in GradientArgs.
+    void add_all(const float* gradients, const float* hessians,
+                 const std::uint32_t* leaf, std::size_t n_leaves, double largest_weight,
+                 double largest_gradient) {
         const std::int64_t n = rows_.codes.n_rows;
         const std::int64_t n_all = sum_.n_rows(n);
         const FixedPoint weight(largest_weight, n_all);
-        const FixedPoint gradient(largest_weight * objective_.largest_gradient(),
-                                  n_all);
-        add_up(n_leaves, n, weight, gradient,
-               [&](std::int64_t begin, LeafSumArgs& args) {
-                   args.gradients = gradients + begin * outputs_.stride;
-                   args.leaf = leaf + begin;
-                   args.label = rows_.labels + begin;
-                   args.weight = rows_.weights ? rows_.weights + begin : nullptr;
-                   objective_.kernels().add_leaf_sums(args);
-               });
+        const FixedPoint gradient(largest_gradient, n_all);
+        add_up(
+            n_leaves, n, weight, gradient, [&](std::int64_t begin, LeafSumArgs& args) {
+                args.gradients = gradients + begin * outputs_.stride;
+                args.hessians = hessians ? hessians + begin * outputs_.stride : nullptr;
+                args.leaf = leaf + begin;
+                args.label = rows_.labels ? rows_.labels + begin : nullptr;
+                args.weight = rows_.weights ? rows_.weights + begin : nullptr;
+                objective_.kernels().add_leaf_sums(args);
+            });
     }
 
     // From the rows drawn, none of which weighs more than `largest_weight` nor has a
     // gradient longer than `largest_gradient`.
-    void add_drawn(const float* gradients, const std::uint32_t* leaf,
-                   std::size_t n_leaves, const DrawnRows& drawn, double largest_weight,
+    void add_drawn(const float* gradients, const float* hessians,
+                   const std::uint32_t* leaf, std::size_t n_leaves,
+                   const DrawnRows& drawn, double largest_weight,
                    double largest_gradient) {
         const auto n = static_cast<std::int64_t>(drawn.rows.size());
         const std::int64_t n_all = sum_.n_rows(n);
@@ -56,6 +59,7 @@ class LeafValues {
                 std::vector<float> weights(drawn.factors.begin() + begin,
                                            drawn.factors.begin() + begin + args.n_rows);
                 args.gradients = gradients;
+                args.hessians = hessians;
                 args.leaf = leaf;
                 args.label = rows_.labels;
                 args.rows = drawn.rows.data() + begin;
@@ -119,6 +123,7 @@ class LeafValues {
                       args.stride = outputs_.stride;
                       args.n_groups = objective_.n_groups();
                       args.gradient_scale = gradient.scale;
+                      args.hessian_scale = hessian_scale(weight, gradient).scale;
                       args.weight_scale = weight.scale;
                       args.sums = fixed_.data() + size * static_cast<std::size_t>(task);
                       args.width = static_cast<std::int64_t>(width_);
@@ -131,13 +136,21 @@ class LeafValues {
                       sums_.data() + leaf * width_);
     }
 
+    // Hessians of one are as large as weights, others no larger than gradients.
+    const FixedPoint& hessian_scale(const FixedPoint& weight,
+                                    const FixedPoint& gradient) const {
+        return objective_.hessians() == Hessians::ones ? weight : gradient;
+    }
+
     void read_sums(const std::uint64_t* fixed, const FixedPoint& weight,
                    const FixedPoint& gradient, double* sums) const {
         const std::uint64_t n_rows = fixed[width_ - 1];
         // Sums wrap around, and so does what is taken out of them.
+        const FixedPoint& hessian = hessian_scale(weight, gradient);
         for (std::size_t i = 0; i < 2 * stride_; ++i)
-            sums[i] = gradient.value(
-                static_cast<std::int64_t>(fixed[i] - n_rows * kFixerBits));
+            sums[i] =
+                (i < stride_ ? gradient : hessian)
+                    .value(static_cast<std::int64_t>(fixed[i] - n_rows * kFixerBits));
         for (std::size_t i = 2 * stride_; i + 1 < width_; ++i)
             sums[i] = weight.value(static_cast<std::int64_t>(fixed[i]));
         sums[width_ - 1] = static_cast<double>(n_rows);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "boost/chunks.hpp"
-#include "boost/fixed_point.hpp"
 #include "boost/row_draw.hpp"
+#include "fixed_point.hpp"
 #include "objective/objective.hpp"
 #include "sum.hpp"
 #include "target/gradients.hpp"
@@ -17,6 +17,11 @@ namespace dics {
 
 class Quantizer {
   public:
+    // How many units make one.
+    struct Units {
+        double gradient, hessian;
+    };
+
     Quantizer(const Objective& objective, const Gradients& target, const float* weights,
               Team& team)
         : objective_(objective),
@@ -25,13 +30,16 @@ class Quantizer {
           weights_(weights),
           team_(team) {}
 
-    // `gradients` and `norms` are of all `n_rows` rows. Returns how many units make
-    // one.
-    double quantize(const float* gradients, const float* norms, const DrawnRows& drawn,
-                    std::int64_t n_rows) {
+    // `gradients`, `hessians` (or null, as in GradientArgs) and `norms` are of all
+    // `n_rows` rows. Returns how many units make one.
+    Units quantize(const float* gradients, const float* hessians, const float* norms,
+                   const DrawnRows& drawn, std::int64_t n_rows) {
         const std::int64_t n = drawn.size(n_rows);
-        const double scale = find_scale(norms, drawn, n);
-        const auto unit = static_cast<float>(scale);
+        Units units;
+        units.gradient = find_scale(norms, drawn, n);
+        units.hessian =
+            objective_.hessians() == Hessians::ones ? scale_of_ones(n) : units.gradient;
+        const auto unit = static_cast<float>(units.gradient);
         const auto cells = static_cast<std::size_t>(outputs_.cells);
         values_.resize(static_cast<std::size_t>(n) * cells);
         const Chunks chunks{n};
@@ -42,6 +50,9 @@ class Quantizer {
             QuantizeArgs args{};
             args.gradients =
                 drawn.all ? gradients + begin * outputs_.stride : gradients;
+            args.hessians =
+                hessians && drawn.all ? hessians + begin * outputs_.stride : hessians;
+            args.hessian_factor = static_cast<float>(units.hessian / units.gradient);
             args.rows = drawn.all ? nullptr : drawn.rows.data() + begin;
             args.factors = factors_.data() + begin;
             args.n_rows = length;
@@ -59,7 +70,7 @@ class Quantizer {
             target_.add(sums_.data(), totals_);
         }
         target_.finish(totals_);
-        return scale;
+        return units;
     }
 
     const std::int16_t* values() const { return values_.data(); }  // [drawn row][cells]
@@ -82,8 +93,7 @@ class Quantizer {
                   });
     }
 
-    // The largest power of two for which neither a number nor a sum of them overflows.
-    // The factors of the rows are found on the way.
+    // Of gradients. The factors of the rows are found on the way.
     double find_scale(const float* norms, const DrawnRows& drawn, std::int64_t n) {
         factors_.resize(static_cast<std::size_t>(n));
         sizes_.resize(static_cast<std::size_t>(n));
@@ -113,16 +123,31 @@ class Quantizer {
         largest_weight_ = sum_.largest(largest_weight_);
         if (!(largest_ > 0))
             return 1;
-        // No number is longer than its row's norm, a hessian never longer than its
-        // gradient. Halves are rounded up: one more for each row.
-        const double room = kMaxSum - static_cast<double>(sum_.n_rows(n));
-        const double scale =
-            std::min({kMaxValue / largest_, room / sum_of_sizes(chunks), kMaxScale});
+        // No number is longer than its row's norm, nor is a hessian that isn't one.
+        return fitting_scale(chunks, largest_);
+    }
+
+    // Hessians of one weigh what the rows weigh.
+    double scale_of_ones(std::int64_t n) {
+        if (!(largest_weight_ > 0))
+            return 1;
+        for (std::int64_t i = 0; i < n; ++i)
+            sizes_[static_cast<std::size_t>(i)] = factors_[static_cast<std::size_t>(i)];
+        return fitting_scale(Chunks{n}, largest_weight_);
+    }
+
+    // The largest power of two for which neither a number of those in `sizes_`, at most
+    // `largest`, nor their sum overflows.
+    double fitting_scale(const Chunks& chunks, double largest) {
+        // Halves are rounded up: one more for each row.
+        const double room = kMaxSum - static_cast<double>(sum_.n_rows(chunks.n_rows));
+        const double scale = std::min(
+            {kMaxValue / largest, room / sum_of_sizes(chunks, largest), kMaxScale});
         return std::exp2(std::floor(std::log2(scale)));
     }
 
-    double sum_of_sizes(const Chunks& chunks) {
-        const FixedPoint fixed(largest_, sum_.n_rows(chunks.n_rows));
+    double sum_of_sizes(const Chunks& chunks, double largest) {
+        const FixedPoint fixed(largest, sum_.n_rows(chunks.n_rows));
         std::vector<std::int64_t> parts(static_cast<std::size_t>(chunks.count()));
         run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
             std::int64_t sum = 0;

@@ -44,5 +44,9 @@ template <class Count>
 ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
                          const Sample<Count>& sample, const ForestSettings& settings,
                          Team& team, std::atomic<std::int64_t>& done);
+// The same of a continuous target.
+ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
+                         const TargetColumns& columns, const ForestSettings& settings,
+                         Team& team, std::atomic<std::int64_t>& done);
 
 }  // namespace dics

@@ -7,6 +7,7 @@
 #include "data/matrix.hpp"
 #include "grow/node.hpp"
 #include "target/class_counts.hpp"
+#include "target/moment_rows.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -20,14 +21,9 @@ struct GrowSettings {
     std::int64_t max_candidates = 0;  // 0: the whole dictionary
     bool renew_thresholds = false;    // see renewal.hpp
     std::int64_t renew_rows = 0;      // rows at most looked at for new thresholds
+    bool keeps_leaf_rows = false;     // of regression, for quantiles
     std::uint64_t seed = 0;
 };
-
-template <class Target>
-Target make_target(const GrowSettings& settings, const typename Target::Rows& rows) {
-    return {settings.n_classes, rows.total_count(), settings.min_weight_fraction_leaf,
-            settings.min_impurity_decrease};
-}
 
 // What a row on its way down needs to know of a node stands together, a quarter of a
 // cache line. trees.py has the same as a dtype.
@@ -49,6 +45,10 @@ struct TreeArrays {
     std::vector<float> impurity;     // of trees and forests
     std::vector<double> gain;        // of boosting: what the node's split gains
     std::vector<float> leaf_values;  // [leaves of several classes][n_classes], shares
+    // Of regression: [leaf][output]; if they are kept, the rows of each leaf in turn,
+    // as often as they were drawn, and how many they are.
+    std::vector<double> leaf_means;
+    std::vector<std::uint32_t> leaf_rows, leaf_row_counts;
 };
 
 // Trees one behind the other; node and leaf numbers count from each tree's beginning.
@@ -59,7 +59,8 @@ struct ForestArrays {
     // What was added since the last call is a tree, with `width` values a leaf.
     void end_tree(int width) {
         node_starts.push_back(static_cast<std::int64_t>(trees.nodes.size()));
-        leaf_starts.push_back(static_cast<std::int64_t>(trees.leaf_values.size()) /
+        leaf_starts.push_back(static_cast<std::int64_t>(trees.leaf_values.size() +
+                                                        trees.leaf_means.size()) /
                               width);
     }
 };
@@ -74,5 +75,9 @@ template <class Count>
 TreeArrays grow_from_values(const AnyMatrix& X, const Dictionary& dictionary,
                             const Sample<Count>& sample, const GrowSettings& settings,
                             Team& team);
+// Of a continuous target, from codes.
+TreeArrays grow_regression(const Codes& codes, const Dictionary& dictionary,
+                           const TargetColumns& columns, const GrowSettings& settings,
+                           Team& team);
 
 }  // namespace dics

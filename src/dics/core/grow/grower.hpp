@@ -260,7 +260,8 @@ class Grower {
         if (search_.read_left_totals(node, growth.context, left.totals))
             target_.take_out(left.totals, node.totals);
         else
-            target_.move(r_, left.begin, left.end, sum_, node.totals, left.totals);
+            target_.move(r_, left.begin, left.end, right.end, sum_, node.totals,
+                         left.totals);
         right.totals = std::move(node.totals);
         // No NaN seen here: later ones go with the larger child.
         if (!split.saw_missing)

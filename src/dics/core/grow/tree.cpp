@@ -1,5 +1,6 @@
-#include "grow/flatten.hpp"
+#include "grow/class_trees.hpp"
 #include "grow/grow.hpp"
+#include "grow/moment_trees.hpp"
 #include "grow/renewal.hpp"
 #include "search/direct_search.hpp"
 #include "search/histogram_search.hpp"
@@ -7,23 +8,15 @@
 namespace dics {
 namespace {
 
-// Node weights in units of the mean weight of a row.
-template <class Count>
-TreeArrays flatten(const std::vector<GrownNode>& nodes, const ClassRows<Count>& r,
-                   const double* weights, int n_classes) {
-    return ClassFlattener<Count>(r, weights, n_classes)
-        .flatten(nodes, static_cast<double>(r.size()));
-}
-
 template <class Crit, class Count>
 TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
                       const Dictionary& dictionary, const Sample<Count>& sample,
                       const GrowSettings& settings, Team& team) {
-    using Histograms = ClassHistograms<Crit, Count>;
-    ClassRows<Count> rows(sample, RowOrder::by_label);
-    const auto target = make_target<ClassCounts<Crit, Count>>(settings, rows);
-    Histograms histograms(target, codes, dictionary, nullptr, rows,
-                          settings.limits.min_samples_leaf, settings.max_candidates);
+    using Kind = ClassTrees<Crit, Count>;
+    using Histograms = typename Kind::Histograms;
+    auto rows = Kind::make_rows(sample);
+    const auto target = Kind::make_target(sample, rows, settings);
+    auto histograms = Kind::make_histograms(target, codes, dictionary, rows, settings);
     HistogramSearch<Histograms> search(histograms, team);
     return std::visit(
         [&](const auto& X) {
@@ -34,8 +27,8 @@ TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
             Grower<HistogramSearch<Histograms>> grower(
                 target, search, rows, dictionary, settings.limits,
                 settings.renew_thresholds ? &renewal : nullptr, team);
-            return flatten(grower.grow(mix(settings.seed)), rows, sample.weights,
-                           settings.n_classes);
+            return Kind::flatten(grower.grow(mix(settings.seed)), rows, sample,
+                                 settings, rows.size());
         },
         any);
 }
@@ -44,18 +37,46 @@ template <class T, class Crit, class Count>
 TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
                         const Sample<Count>& sample, const GrowSettings& settings,
                         Team& team) {
+    using Kind = ClassTrees<Crit, Count>;
     using Search = DirectSearch<T, Crit, Count>;
     ClassRows<Count> rows(sample, RowOrder::by_row);
-    const auto target = make_target<ClassCounts<Crit, Count>>(settings, rows);
+    const auto target = Kind::make_target(sample, rows, settings);
     Search search(target, X, dictionary, rows, settings.limits, settings.max_candidates,
                   team);
     Grower<Search> grower(target, search, rows, dictionary, settings.limits, nullptr,
                           team);
-    return flatten(grower.grow(mix(settings.seed)), rows, sample.weights,
-                   settings.n_classes);
+    return Kind::flatten(grower.grow(mix(settings.seed)), rows, sample, settings,
+                         rows.size());
+}
+
+template <class Crit>
+TreeArrays grow_moments(const Codes& codes, const Dictionary& dictionary,
+                        const MomentSample& sample, const GrowSettings& settings,
+                        Team& team) {
+    using Kind = MomentTrees<Crit>;
+    MomentRows rows(sample, nullptr);
+    const auto target = Kind::make_target(sample, rows, settings);
+    auto histograms = Kind::make_histograms(target, codes, dictionary, rows, settings);
+    HistogramSearch<typename Kind::Histograms> search(histograms, team);
+    Grower<HistogramSearch<typename Kind::Histograms>> grower(
+        target, search, rows, dictionary, settings.limits, nullptr, team);
+    return Kind::flatten(grower.grow(mix(settings.seed)), rows, sample, settings,
+                         rows.size());
 }
 
 }  // namespace
+
+TreeArrays grow_regression(const Codes& codes, const Dictionary& dictionary,
+                           const TargetColumns& columns, const GrowSettings& settings,
+                           Team& team) {
+    const bool is_poisson = settings.criterion == Criterion::poisson;
+    const MomentSample sample(columns, 0, counts_rows(settings, columns.weights),
+                              !is_poisson);
+    return is_poisson
+               ? grow_moments<PoissonDeviance>(codes, dictionary, sample, settings,
+                                               team)
+               : grow_moments<SquaredError>(codes, dictionary, sample, settings, team);
+}
 
 template <class Count>
 TreeArrays grow_from_codes(const AnyMatrix& X, const Codes& codes,

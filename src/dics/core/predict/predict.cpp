@@ -18,8 +18,8 @@ constexpr std::int64_t kMaxBlockRows = 1024;
 constexpr std::int64_t kFewRows = 16;
 // Walks (of one row down one tree) below which no thread is started.
 constexpr std::int64_t kParallelWalks = 8192;
-// A look at all of X for NaN also brings it into the cache in the best order. It is left
-// out where the walks, of about so many steps, need fewer cache lines than X has.
+// A look at all of X for NaN also brings it into the cache in the best order. It is
+// left out where the walks, of about so many steps, need fewer cache lines than X has.
 constexpr std::int64_t kWalkSteps = 16, kLineBytes = 64;
 
 // Many walks down trees, a step of each in turn: a walk waits for memory at every node
@@ -158,11 +158,11 @@ int largest(const float* shares, int n_classes) {
 }
 
 // Adds the votes of tree t for n rows that ended in `nodes`.
-void add_votes(const ForestView& forest, std::int64_t t, std::int64_t n,
-               const std::int32_t* nodes, bool hard, double* votes) {
+void add_votes(const ForestView& forest, const LeafTable<float>& leaves, std::int64_t t,
+               std::int64_t n, const std::int32_t* nodes, bool hard, double* votes) {
     const Node* tree = forest.tree(t).nodes;
-    const int n_classes = forest.n_classes;
-    const float* table = forest.leaf_values + forest.leaf_starts[t] * n_classes;
+    const int n_classes = leaves.width;
+    const float* table = leaves.of_tree(forest, t);
     for (std::int64_t i = 0; i < n; ++i, votes += n_classes) {
         const std::int64_t leaf = tree[nodes[i]].left;
         const float* shares = table + leaf * n_classes;
@@ -177,61 +177,69 @@ void add_votes(const ForestView& forest, std::int64_t t, std::int64_t n,
     }
 }
 
+// Numbers of rows to look at; null for all.
+auto numbers_in(const std::uint32_t* rows) {
+    return [rows](std::int64_t i) { return rows ? std::int64_t{rows[i]} : i; };
+}
+
 }  // namespace
 
 void find_leaves(const AnyMatrix& any, const ForestView& forest, Team& team,
                  std::int64_t* leaf) {
     std::visit(
         [&](const auto& X) {
-            walk_all(
-                X, forest, X.n_rows, team, [](std::int64_t i) { return i; },
-                [&](std::int64_t t, std::int64_t first, std::int64_t n,
-                    const std::int32_t* nodes) {
-                    for (std::int64_t i = 0; i < n; ++i)
-                        leaf[(first + i) * forest.n_trees + t] = nodes[i];
-                });
+            walk_all(X, forest, X.n_rows, team, numbers_in(nullptr),
+                     [&](std::int64_t t, std::int64_t first, std::int64_t n,
+                         const std::int32_t* nodes) {
+                         for (std::int64_t i = 0; i < n; ++i)
+                             leaf[(first + i) * forest.n_trees + t] = nodes[i];
+                     });
         },
         any);
 }
 
-void vote(const AnyMatrix& any, const ForestView& forest, const std::uint32_t* rows,
+void vote(const AnyMatrix& any, const ForestView& forest,
+          const LeafTable<float>& leaves, const std::uint32_t* rows,
           std::int64_t n_rows, bool hard, Team& team, double* votes) {
     std::visit(
         [&](const auto& X) {
-            walk_all(
-                X, forest, n_rows, team,
-                [&](std::int64_t i) { return rows ? std::int64_t{rows[i]} : i; },
-                [&](std::int64_t t, std::int64_t first, std::int64_t n,
-                    const std::int32_t* nodes) {
-                    add_votes(forest, t, n, nodes, hard,
-                              votes + first * forest.n_classes);
-                });
+            walk_all(X, forest, n_rows, team, numbers_in(rows),
+                     [&](std::int64_t t, std::int64_t first, std::int64_t n,
+                         const std::int32_t* nodes) {
+                         add_votes(forest, leaves, t, n, nodes, hard,
+                                   votes + first * leaves.width);
+                     });
         },
         any);
 }
 
-void add_scores(const AnyMatrix& any, const ForestView& forest, Team& team,
-                float* scores) {
-    const int n_outputs = forest.n_classes;
+template <class T>
+void add_values(const AnyMatrix& any, const ForestView& forest,
+                const LeafTable<T>& leaves, const std::uint32_t* rows,
+                std::int64_t n_rows, Team& team, T* sums) {
+    const int width = leaves.width;
     std::visit(
         [&](const auto& X) {
-            walk_all(
-                X, forest, X.n_rows, team, [](std::int64_t i) { return i; },
-                [&](std::int64_t t, std::int64_t first, std::int64_t n,
-                    const std::int32_t* nodes) {
-                    const Node* tree = forest.tree(t).nodes;
-                    const float* table =
-                        forest.leaf_values + forest.leaf_starts[t] * n_outputs;
-                    float* to = scores + first * n_outputs;
-                    for (std::int64_t i = 0; i < n; ++i, to += n_outputs) {
-                        const float* from =
-                            table + std::int64_t{tree[nodes[i]].left} * n_outputs;
-                        for (int c = 0; c < n_outputs; ++c)
-                            to[c] += from[c];
-                    }
-                });
+            walk_all(X, forest, n_rows, team, numbers_in(rows),
+                     [&](std::int64_t t, std::int64_t first, std::int64_t n,
+                         const std::int32_t* nodes) {
+                         const Node* tree = forest.tree(t).nodes;
+                         const T* table = leaves.of_tree(forest, t);
+                         T* to = sums + first * width;
+                         for (std::int64_t i = 0; i < n; ++i, to += width) {
+                             const T* from =
+                                 table + std::int64_t{tree[nodes[i]].left} * width;
+                             for (int c = 0; c < width; ++c)
+                                 to[c] += from[c];
+                         }
+                     });
         },
         any);
 }
+
+template void add_values(const AnyMatrix&, const ForestView&, const LeafTable<float>&,
+                         const std::uint32_t*, std::int64_t, Team&, float*);
+template void add_values(const AnyMatrix&, const ForestView&, const LeafTable<double>&,
+                         const std::uint32_t*, std::int64_t, Team&, double*);
 
 }  // namespace dics

@@ -20,12 +20,21 @@ struct ForestView {
     TreeView all;
     const std::int64_t* node_starts;
     const std::int64_t* leaf_starts;
-    const float* leaf_values;
     std::int64_t n_trees;
-    int n_classes;
 
     TreeView tree(std::int64_t t) const {
         return {all.nodes + node_starts[t], all.missing_left + node_starts[t]};
+    }
+};
+
+// Values of the leaves of all trees, [leaf][width].
+template <class T>
+struct LeafTable {
+    const T* values;
+    int width;
+
+    const T* of_tree(const ForestView& forest, std::int64_t t) const {
+        return values + forest.leaf_starts[t] * width;
     }
 };
 
@@ -33,15 +42,18 @@ struct ForestView {
 void find_leaves(const AnyMatrix& X, const ForestView& forest, Team& team,
                  std::int64_t* leaf);
 
-// votes[i * n_classes + c] += the share of class c in row i's leaf, for each tree in
-// turn; or (hard) one for the class that has the largest. `rows` are those to look at,
-// null for all.
-void vote(const AnyMatrix& X, const ForestView& forest, const std::uint32_t* rows,
-          std::int64_t n_rows, bool hard, Team& team, double* votes);
+// votes[i * width + c] += the share of class c in row i's leaf, for each tree in turn;
+// or (hard) one for the class that has the largest. `rows` are those to look at, null
+// for all.
+void vote(const AnyMatrix& X, const ForestView& forest, const LeafTable<float>& leaves,
+          const std::uint32_t* rows, std::int64_t n_rows, bool hard, Team& team,
+          double* votes);
 
-// scores[i * n_classes + c] += the value of row i's leaf, for each tree in turn and in
-// single precision: exactly what boosting did to the rows it was trained on.
-void add_scores(const AnyMatrix& X, const ForestView& forest, Team& team,
-                float* scores);
+// sums[i * width + c] += the value of row i's leaf, for each tree in turn. In single
+// precision: exactly what boosting did to the rows it was trained on.
+template <class T>
+void add_values(const AnyMatrix& X, const ForestView& forest,
+                const LeafTable<T>& leaves, const std::uint32_t* rows,
+                std::int64_t n_rows, Team& team, T* sums);
 
 }  // namespace dics

@@ -75,9 +75,9 @@ class ClassCounts {
         all.n_rows -= part.n_rows;
     }
 
-    // Moves rows begin..end-1 from one node's totals to the empty ones of another. A
-    // walk over few rows is shorter than one over 100 classes of which they have three.
-    void move(const Rows& r, std::int64_t begin, std::int64_t end,
+    // Moves rows begin..end-1 from a node's totals to those of its left child. A walk
+    // over few rows is shorter than one over 100 classes of which they have three.
+    void move(const Rows& r, std::int64_t begin, std::int64_t end, std::int64_t,
               const Sum& contributors, Totals& from, Totals& to) const {
         if (end - begin >= n_classes_ || !contributors.is_alone()) {
             measure(r, begin, end, contributors, to);

@@ -92,8 +92,8 @@ class Gradients {
         all.n_rows -= part.n_rows;
     }
 
-    // Moves rows begin..end-1 from one node's totals to those of another.
-    void move(const Rows& r, std::int64_t begin, std::int64_t end,
+    // Moves rows begin..end-1 from a node's totals to those of its left child.
+    void move(const Rows& r, std::int64_t begin, std::int64_t end, std::int64_t,
               const Sum& contributors, Totals& from, Totals& to) const {
         measure(r, begin, end, contributors, to);
         take_out(to, from);

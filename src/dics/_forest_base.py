@@ -1,0 +1,297 @@
+"""What forests have in common, whatever they predict."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from dics import _core
+from dics._base import (
+    NO_LIMIT,
+    ImpurityTreesEstimator,
+    as_feature_count,
+    rows_for_core,
+)
+from dics._candidates_base import TrainingData
+from dics._progress import Progress
+from dics._settings import make_settings
+from dics._validation import MAX_COUNT, FloatArray
+from dics.candidates import fit_candidates
+from dics.dictionary import encode, select
+from dics.tree import CGTree
+from dics.trees import Trees
+
+# Fitted attributes of a forest that its trees have as well.
+SHARED_WITH_TREES = (
+    "candidates_",
+    "classes_",
+    "n_classes_",
+    "n_outputs_",
+    "n_features_in_",
+    "feature_names_in_",
+)
+
+
+class CGForest(ImpurityTreesEstimator):
+    """A forest of trees that share one dictionary, whatever it predicts."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        **ImpurityTreesEstimator._parameter_constraints,
+        "max_features": [
+            StrOptions({"sqrt", "log2"}),
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            None,
+        ],
+        "feature_sampling": [StrOptions({"tree", "node"})],
+        "bootstrap": ["boolean"],
+        "max_samples": [
+            None,
+            Interval(RealNotInt, 0.0, None, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "oob_score": ["boolean", callable],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+    _tree_class: ClassVar[type[CGTree]]
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        is_warm_start = self.warm_start and hasattr(self, "trees_")
+        n_trees = len(self.trees_) if is_warm_start else 0
+        self._check_options(n_trees)
+        data = self._check_training_data(
+            X, y, sample_weight, is_warm_start=is_warm_start
+        )
+        n_draws = self._n_draws(data)
+        if self.n_estimators == n_trees:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new "
+                "trees.",
+                stacklevel=4,
+            )
+        else:
+            if not is_warm_start:
+                self.candidates_ = fit_candidates(self, data)
+            new = self._grow(data, n_draws, n_trees)
+            for stale in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
+                self.__dict__.pop(stale, None)
+            self.trees_ = self.trees_.followed_by(new) if is_warm_start else new
+            self._keep_targets(data)
+            self._seed = data.seed
+        if self.oob_score and (
+            self.n_estimators > n_trees or not hasattr(self, "oob_score_")
+        ):
+            self._estimate_out_of_bag(data, n_draws)
+
+    def _check_options(self, n_trees: int) -> None:
+        """Check what is asked for, before any work."""
+        if not self.bootstrap and self.max_samples is not None:
+            raise ValueError(
+                f"max_samples={self.max_samples!r} needs bootstrap=True, "
+                "got bootstrap=False."
+            )
+        if not self.bootstrap and self.oob_score:
+            raise ValueError(
+                "Out of bag estimation only available if bootstrap=True, "
+                f"got oob_score={self.oob_score!r} and bootstrap=False."
+            )
+        if self.n_estimators < n_trees:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_trees} when warm_start==True"
+            )
+
+    def _n_draws(self, data: TrainingData) -> int:
+        """Rows drawn for each tree; 0 if nothing is drawn."""
+        if not self.bootstrap:
+            return 0
+        n_rows = len(data.X)
+        if self.max_samples is None:
+            return n_rows
+        if isinstance(self.max_samples, Integral):
+            n_draws = int(self.max_samples)
+        else:
+            total = n_rows if data.weights is None else float(data.weights.sum())
+            n_draws = max(1, int(self.max_samples * total))
+        if n_draws > MAX_COUNT:
+            raise ValueError(
+                f"max_samples={self.max_samples!r} asks for {n_draws} rows a tree; "
+                f"at most {MAX_COUNT} are supported."
+            )
+        return n_draws
+
+    def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
+        dictionary = self.candidates_._dictionary
+        n_features = data.X.shape[1]
+        max_features = as_feature_count(self.max_features, n_features)
+        kinds = _core.FeatureSampling
+        sampling = kinds.none
+        if max_features < n_features:
+            sampling = getattr(kinds, self.feature_sampling)
+        order: npt.NDArray[np.int32] | None = None
+        if sampling == kinds.node:
+            order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
+            n_features = len(order)
+        width = _core.forest_code_width(sampling, n_features)
+        codes = encode(data.X, dictionary, width, data.n_threads, order)
+        if order is not None:
+            dictionary = select(dictionary, order)
+        n_trees = self.n_estimators - first_tree
+        settings = make_settings(
+            _core.ForestSettings,
+            tree=self._tree_settings(data),
+            first_tree=first_tree,
+            n_trees=n_trees,
+            sampling=sampling,
+            max_features=max_features,
+            n_draws=n_draws,
+            balance_each_tree=self._balances_each_tree(),
+        )
+        progress = Progress(
+            type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
+        )
+        with progress:
+            arrays = self._grow_in_core(
+                codes,
+                code_width=width,
+                **rows_for_core(data, dictionary, are_drawn=n_draws > 0),
+                settings=settings,
+                progress=progress.update if self.verbose else None,
+            )
+        trees = self._take_trees(arrays)
+        if order is not None:
+            trees.feature[trees.inner] = order[trees.feature[trees.inner]]
+        return trees
+
+    _grow_in_core: ClassVar[Callable[..., dict[str, Any]]]
+
+    def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
+        return self._grow_settings(
+            data, max_candidates=min(self.max_candidates or 0, NO_LIMIT)
+        )
+
+    def _balances_each_tree(self) -> bool:
+        return False
+
+    def _take_trees(self, arrays: dict[str, Any]) -> Trees:
+        return Trees.from_core(arrays, self.criterion)
+
+    @abstractmethod
+    def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
+        """Let each tree predict the rows that it didn't draw."""
+
+    def _out_of_bag_sums(
+        self,
+        data: TrainingData,
+        n_draws: int,
+        width: int,
+        add: Callable[[Trees, npt.NDArray[np.uint32], FloatArray], None],
+    ) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+        """Return the sum of what trees say of rows they didn't draw; and their number.
+
+        ``add(tree, rows, sums)`` adds the predictions of a tree for some rows.
+        """
+        n_rows = len(data.X)
+        cumulative = None if data.weights is None else np.cumsum(data.weights)
+        sums = np.zeros((n_rows, width))
+        n_trees = np.zeros(n_rows, dtype=np.int64)
+        counts = np.empty(n_rows, dtype=np.uint32)
+        for t in range(len(self.trees_)):
+            _core.bootstrap(data.seed, t, n_draws, cumulative, counts)
+            rows = np.flatnonzero(counts == 0).astype(np.uint32)
+            if len(rows) == 0:
+                continue
+            own = np.zeros((len(rows), width))
+            add(self.trees_[t], rows, own)
+            sums[rows] += own
+            n_trees[rows] += 1
+        if not n_trees.all():
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few trees "
+                "were used to compute any reliable OOB estimates.",
+                stacklevel=6,
+            )
+        sums[n_trees == 0] = np.nan
+        return sums, n_trees
+
+    def decision_path(
+        self, X: Any
+    ) -> tuple[scipy.sparse.csr_matrix, npt.NDArray[np.int64]]:
+        """Find the nodes each row passes in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]`` are the nodes of tree t.
+        """
+        leaves = self.apply(X)
+        paths = [
+            self.trees_[t].decision_path(leaves[:, t]) for t in range(len(self.trees_))
+        ]
+        indicator = scipy.sparse.hstack(paths, format="csr")
+        return scipy.sparse.csr_matrix(indicator), self.trees_.node_starts.copy()
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees, each as an estimator that shares the forest's memory."""
+        if not hasattr(self, "trees_"):
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'estimators_' "
+                "before it is fitted"
+            )
+        return [self._as_tree(t) for t in range(len(self.trees_))]
+
+    def _as_tree(self, t: int) -> CGTree:
+        tree = self._tree_class(
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            max_candidates=self.max_candidates,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            min_impurity_decrease=self.min_impurity_decrease,
+            candidates=self.candidates,
+            renew_thresholds=False,
+            n_jobs=self.n_jobs,
+        )
+        tree.trees_ = self.trees_[t]
+        for name in SHARED_WITH_TREES:
+            if hasattr(self, name):
+                setattr(tree, name, getattr(self, name))
+        return tree
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return len(self.trees_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one tree, or a list of them for a slice."""
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._as_tree(t) for t in numbers]
+        return self._as_tree(numbers)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Mean decrease of impurity by each feature, normalised to sum to one."""
+        check_is_fitted(self, "trees_")
+        total: FloatArray = np.zeros(self.n_features_in_)
+        for t in range(len(self.trees_)):
+            total += self.trees_[t].feature_importances(self.n_features_in_)
+        return total / total.sum() if total.sum() > 0 else total

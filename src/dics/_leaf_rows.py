@@ -1,0 +1,100 @@
+"""Training rows in the leaves of a forest, and quantiles of their targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dics._validation import FloatArray
+
+BLOCK_ENTRIES = 1 << 22  # sorted at a time
+
+
+def check_quantiles(quantiles: Any) -> FloatArray:
+    """Return quantile levels as a vector; each is above 0 and below 1."""
+    levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+    inside = (levels > 0) & (levels < 1)
+    if levels.ndim != 1 or not len(levels) or not inside.all():
+        bad = levels[~inside][0] if levels.ndim == 1 and len(levels) else quantiles
+        raise ValueError(f"quantiles must lie between 0 and 1, got {bad}.")
+    return levels
+
+
+class LeafRows:
+    """Rows of each leaf, one leaf behind the other.
+
+    Parameters
+    ----------
+    rows : ndarray of uint32
+        Numbers of training rows, as often as they were drawn.
+    counts : ndarray of shape (n_leaves,)
+        How many of them each leaf has.
+    """
+
+    def __init__(
+        self, rows: npt.NDArray[np.uint32], counts: npt.NDArray[np.uint32]
+    ) -> None:
+        self.rows = rows
+        self.counts = counts
+        self.starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+    def followed_by(self, other: LeafRows) -> LeafRows:
+        """Return these leaves and the other ones behind them."""
+        return LeafRows(
+            np.concatenate([self.rows, other.rows]),
+            np.concatenate([self.counts, other.counts]),
+        )
+
+    def quantiles(
+        self,
+        leaves: npt.NDArray[np.int64],
+        y: FloatArray,
+        weights: FloatArray | None,
+        levels: FloatArray,
+    ) -> FloatArray:
+        """Quantiles of y over the leaves of each row, [row][tree]: [row][level]."""
+        found = np.empty((len(leaves), len(levels)))
+        sizes = self.counts[leaves].sum(axis=1, dtype=np.int64)
+        begin = 0
+        while begin < len(leaves):
+            filled = np.cumsum(sizes[begin:])
+            end = begin + max(1, int(np.searchsorted(filled, BLOCK_ENTRIES)))
+            found[begin:end] = self._of_block(leaves[begin:end], y, weights, levels)
+            begin = end
+        return found
+
+    def _of_block(
+        self,
+        leaves: npt.NDArray[np.int64],
+        y: FloatArray,
+        weights: FloatArray | None,
+        levels: FloatArray,
+    ) -> FloatArray:
+        n_rows, n_trees = leaves.shape
+        flat = leaves.ravel()
+        counts = self.counts[flat].astype(np.int64)
+        # Entry by entry: leaf after leaf, the rows of each.
+        first = np.repeat(
+            self.starts[flat] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts
+        )
+        entries = self.rows[first + np.arange(len(first))]
+        mass = np.ones(len(entries)) if weights is None else weights[entries]
+        leaf = np.repeat(np.arange(len(flat)), counts)
+        total = np.bincount(leaf, mass, minlength=len(flat))
+        mass /= total[leaf] * n_trees
+        owner = leaf // n_trees
+        order = np.lexsort((y[entries], owner))
+        mass, values, owner = mass[order], y[entries][order], owner[order]
+        ends = np.searchsorted(owner, np.arange(n_rows), side="right")
+        starts = np.concatenate([[0], ends[:-1]])
+        running = np.cumsum(mass)
+        before = np.where(starts > 0, running[starts - 1], 0.0)
+        found = np.empty((n_rows, len(levels)))
+        for k, level in enumerate(levels):
+            # A tiny slack: shares add up to a level only to rounding.
+            wanted = before + level - 1e-9
+            at = np.searchsorted(running, wanted, side="left")
+            found[:, k] = values[np.clip(at, starts, ends - 1)]
+        return found

@@ -1,0 +1,61 @@
+// What trees of classes are made of.
+#pragma once
+
+#include "grow/flatten.hpp"
+#include "grow/grow.hpp"
+#include "search/class_histograms.hpp"
+#include "search/feature_draw_search.hpp"
+
+namespace dics {
+
+template <class Crit, class Count>
+struct ClassTrees {
+    using Target = ClassCounts<Crit, Count>;
+    using Sample = dics::Sample<Count>;
+    using Rows = ClassRows<Count>;
+    using Histograms = ClassHistograms<Crit, Count>;
+    using DrawSearch = FeatureDrawSearch<Crit, Count>;
+
+    static Rows make_rows(const Sample& sample) { return {sample, RowOrder::by_label}; }
+    static Target make_target(const Sample&, const Rows& rows,
+                              const GrowSettings& settings) {
+        return {settings.n_classes, rows.total_count(),
+                settings.min_weight_fraction_leaf, settings.min_impurity_decrease};
+    }
+    static Histograms make_histograms(const Target& target, const Codes& codes,
+                                      const Dictionary& dictionary, const Rows& rows,
+                                      const GrowSettings& settings) {
+        return {target,
+                codes,
+                dictionary,
+                nullptr,
+                rows,
+                settings.limits.min_samples_leaf,
+                settings.max_candidates};
+    }
+
+    // Copies what belongs to the rows together and numbers them anew; returns the
+    // numbers that they had. `weights` is where the caller's weights of them go.
+    static std::vector<std::uint32_t> renumber(Rows& rows, Sample& sample,
+                                               std::vector<double>& weights) {
+        std::vector<std::uint32_t> before = rows.rows;
+        if (sample.weights) {
+            for (const std::uint32_t row : before)
+                weights.push_back(sample.weights[row]);
+            sample.weights = weights.data();
+        }
+        for (std::size_t i = 0; i < before.size(); ++i)
+            rows.rows[i] = static_cast<std::uint32_t>(i);
+        return before;
+    }
+
+    // Node weights in units of the mean weight of `n_rows` rows.
+    static TreeArrays flatten(const std::vector<GrownNode>& nodes, const Rows& rows,
+                              const Sample& sample, const GrowSettings& settings,
+                              std::int64_t n_rows) {
+        return ClassFlattener<Count>(rows, sample.weights, settings.n_classes)
+            .flatten(nodes, static_cast<double>(n_rows));
+    }
+};
+
+}  // namespace dics

@@ -1,0 +1,161 @@
+// What trees of a continuous target are made of.
+#pragma once
+
+#include "grow/flatten.hpp"
+#include "grow/grow.hpp"
+#include "search/moment_draw_search.hpp"
+#include "search/moment_histograms.hpp"
+
+namespace dics {
+
+// Lays out a tree of a continuous target: leaves keep the mean of their rows.
+class MomentFlattener {
+  public:
+    MomentFlattener(const MomentSample& sample, const MomentRows& rows, bool is_poisson,
+                    bool keeps_rows)
+        : sample_(sample), r_(rows), is_poisson_(is_poisson), keeps_rows_(keeps_rows) {}
+
+    // Node weights are given in units of the mean weight of `n_rows` rows.
+    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
+        std::vector<Spread> spreads;
+        flatten_nodes(
+            grown, tree_.nodes, tree_.missing_left,
+            [&](const GrownNode& leaf) { return add_leaf(leaf); },
+            [&](const GrownNode& node) {
+                spreads.push_back(node.feature < 0 ? leaf_ : Spread{});
+            });
+        for (std::size_t i = spreads.size(); i-- > 0;) {
+            if (tree_.nodes[i].feature < 0)
+                continue;
+            const auto left = static_cast<std::size_t>(tree_.nodes[i].left);
+            spreads[i] = joined(spreads[left], spreads[left + 1]);
+        }
+        const double unit = spreads[0].weight / n_rows;
+        for (const Spread& spread : spreads) {
+            tree_.weight.push_back(static_cast<float>(spread.weight / unit));
+            tree_.impurity.push_back(static_cast<float>(
+                std::max(0.0, spread.sum) / spread.weight / sample_.n_outputs));
+        }
+        tree_.nodes.shrink_to_fit();
+        tree_.leaf_means.shrink_to_fit();
+        return std::move(tree_);
+    }
+
+  private:
+    // Of the rows of a node: weight, the mean of each output, and the sum of squares
+    // about it, or (Poisson) of half the deviance from it, over all outputs.
+    struct Spread {
+        double weight = 0, sum = 0;
+        std::vector<double> means;
+    };
+
+    // What lies between the two is added to what lies within each of them: nothing
+    // cancels, however far from 0 the targets are.
+    Spread joined(const Spread& a, const Spread& b) const {
+        Spread both{a.weight + b.weight, a.sum + b.sum, a.means};
+        const double share = b.weight / both.weight;
+        for (std::size_t c = 0; c < a.means.size(); ++c) {
+            const double step = b.means[c] - a.means[c];
+            both.means[c] += step * share;
+            if (is_poisson_) {
+                both.sum += deviation(a.means[c], both.means[c]) * a.weight +
+                            deviation(b.means[c], both.means[c]) * b.weight;
+            } else {
+                both.sum += step * step * a.weight * share;
+            }
+        }
+        return both;
+    }
+
+    std::int32_t add_leaf(const GrownNode& node) {
+        const int n_outputs = r_.n_outputs;
+        std::vector<std::int64_t> cells(static_cast<std::size_t>(n_outputs) + 1);
+        for (std::int64_t i = node.begin; i < node.end; ++i) {
+            for (std::size_t c = 0; c < cells.size(); ++c)
+                cells[c] += r_.of(i)[c];
+        }
+        if (keeps_rows_)
+            keep_rows(node);
+        leaf_ = Spread{};
+        leaf_.weight = static_cast<double>(cells[0]) * sample_.weight_unit;
+        for (std::size_t c = 0; c + 1 < cells.size(); ++c) {
+            const double mean = sample_.centres[c] + static_cast<double>(cells[c + 1]) *
+                                                         sample_.units[c] /
+                                                         leaf_.weight;
+            tree_.leaf_means.push_back(mean);
+            leaf_.means.push_back(mean);
+            for (std::int64_t i = node.begin; i < node.end; ++i)
+                leaf_.sum += static_cast<double>(r_.of(i)[0]) * sample_.weight_unit *
+                             deviation(r_.target(i)[c], mean);
+        }
+        return n_leaves_++;
+    }
+
+    void keep_rows(const GrownNode& node) {
+        const std::size_t n_before = tree_.leaf_rows.size();
+        for (std::int64_t i = node.begin; i < node.end; ++i)
+            tree_.leaf_rows.insert(
+                tree_.leaf_rows.end(),
+                static_cast<std::size_t>(r_.is_drawn ? r_.of(i)[0] : 1),
+                r_.rows[static_cast<std::size_t>(i)]);
+        tree_.leaf_row_counts.push_back(
+            static_cast<std::uint32_t>(tree_.leaf_rows.size() - n_before));
+    }
+
+    double deviation(double y, double mean) const {
+        if (!is_poisson_)
+            return (y - mean) * (y - mean);
+        const double far = y > 0 && mean > 0 ? y * std::log1p((y - mean) / mean) : 0.0;
+        return far - (y - mean);
+    }
+
+    const MomentSample& sample_;
+    const MomentRows& r_;
+    bool is_poisson_, keeps_rows_;
+    Spread leaf_;
+    std::int32_t n_leaves_ = 0;
+    TreeArrays tree_;
+};
+
+template <class Crit>
+struct MomentTrees {
+    using Target = Moments<Crit>;
+    using Sample = MomentSample;
+    using Rows = MomentRows;
+    using Histograms = MomentHistograms<Crit>;
+    using DrawSearch = MomentDrawSearch<Crit>;
+
+    static Target make_target(const Sample& sample, const Rows& rows,
+                              const GrowSettings& settings) {
+        return {sample, rows, settings.min_weight_fraction_leaf,
+                settings.min_impurity_decrease};
+    }
+    static Histograms make_histograms(const Target& target, const Codes& codes,
+                                      const Dictionary& dictionary, const Rows& rows,
+                                      const GrowSettings& settings) {
+        return {target,
+                codes,
+                dictionary,
+                rows,
+                settings.limits.min_samples_leaf,
+                settings.max_candidates};
+    }
+    static std::vector<std::uint32_t> renumber(Rows& rows, const Sample&,
+                                               std::vector<double>&) {
+        return rows.renumber();
+    }
+    static TreeArrays flatten(const std::vector<GrownNode>& nodes, const Rows& rows,
+                              const Sample& sample, const GrowSettings& settings,
+                              std::int64_t n_rows) {
+        return MomentFlattener(sample, rows, settings.criterion == Criterion::poisson,
+                               settings.keeps_leaf_rows)
+            .flatten(nodes, static_cast<double>(n_rows));
+    }
+};
+
+// Must rows be counted beside their weights?
+inline bool counts_rows(const GrowSettings& settings, bool is_weighted) {
+    return is_weighted && settings.limits.min_samples_leaf > 1;
+}
+
+}  // namespace dics

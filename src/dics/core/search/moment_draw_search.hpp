@@ -1,0 +1,147 @@
+// Search of a node of a regression forest: features drawn anew at each node.
+#pragma once
+
+#include "search/candidate_draw.hpp"
+#include "search/feature_draw.hpp"
+#include "search/moment_scan.hpp"
+
+namespace dics {
+
+// Codes are row-major here, see FeatureDrawSearch. For one thread: a forest grows its
+// trees side by side.
+template <class Crit>
+class MomentDrawSearch {
+  public:
+    using Target = Moments<Crit>;
+    using Open = OpenNode<MomentTotals>;
+    struct Context {};
+
+    MomentDrawSearch(const Target& target, const Codes& codes,
+                     const Dictionary& dictionary, const MomentRows& rows,
+                     std::int64_t min_samples_leaf, std::int64_t max_features,
+                     std::int64_t max_candidates, FeatureDraw& draw)
+        : target_(target),
+          codes_(codes),
+          dictionary_(dictionary),
+          r_(rows),
+          limits_{min_samples_leaf, target.min_weight()},
+          max_features_(max_features),
+          max_candidates_(max_candidates),
+          draw_(draw) {
+        bins_.reset(rows.n_cells);
+    }
+
+    Context make_context(int) const { return {}; }
+    std::int64_t work(const Open& node) const { return node.size() * max_features_; }
+
+    void find(Open* const* nodes, int n_nodes, Context&, bool, int) {
+        for (int i = 0; i < n_nodes; ++i)
+            nodes[i]->split = best_split(*nodes[i]);
+    }
+
+    CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+    bool read_left_totals(const Open&, Context&, MomentTotals&) const { return false; }
+    void pass_on(Open&, Open&, bool, Open&, bool, Context&) {}
+    void drop(Open&, Context&) {}
+
+  private:
+    // Draws until `max_features` features were found that vary within the node.
+    Split best_split(const Open& node) {
+        cells_.clear();
+        for (std::int64_t i = node.begin; i < node.end; ++i)
+            cells_.insert(cells_.end(), r_.of(i), r_.of(i) + r_.n_cells);
+        const MomentScan<Crit> scan(target_, node.totals, limits_);
+        draw_features(node);
+        if (max_candidates_ > 0)
+            draw_candidates(node);
+        Split best;
+        for (std::size_t j = 0; j < features_.size(); ++j) {
+            const std::int32_t f = features_[j];
+            const Cut cut =
+                max_candidates_ > 0
+                    ? best_candidate(static_cast<std::int64_t>(j), node, scan)
+                    : scan_rows(f, node, scan, {dictionary_.count(f)});
+            const bool has_gap = max_candidates_ == 0 && cut.lo >= 0;
+            const Split split = split_by_gap(
+                cut, f, node.key,
+                has_gap ? gap_share(cut.hi - cut.lo, dictionary_.count(f)) : 0);
+            if (split.beats(best))
+                best = split;
+        }
+        return best;
+    }
+
+    void draw_features(const Open& node) {
+        draw_.begin(node.key, node.depth);
+        features_.clear();
+        std::int32_t feature;
+        while (static_cast<std::int64_t>(features_.size()) < max_features_ &&
+               draw_.next(feature)) {
+            if (is_constant(node, feature))
+                draw_.mark_constant(feature);
+            else
+                features_.push_back(feature);
+        }
+        draw_.end();
+    }
+
+    bool is_constant(const Open& node, std::int64_t f) const {
+        const std::uint8_t* column = codes_.data + f;
+        auto code = [&](std::int64_t i) {
+            return column[std::int64_t{r_.rows[static_cast<std::size_t>(i)]} *
+                          codes_.width];
+        };
+        for (std::int64_t i = node.begin + 1; i < node.end; ++i) {
+            if (code(i) != code(node.begin))
+                return false;
+        }
+        return true;
+    }
+
+    void draw_candidates(const Open& node) {
+        std::sort(features_.begin(), features_.end());
+        std::vector<std::int64_t> offsets{0};
+        for (const std::int32_t f : features_)
+            offsets.push_back(offsets.back() + dictionary_.count(f));
+        candidates_.draw(
+            {nullptr, offsets.data(), static_cast<std::int64_t>(features_.size())},
+            nullptr, max_candidates_, node.key);
+    }
+
+    // Of feature number j among those drawn.
+    Cut best_candidate(std::int64_t j, const Open& node, const MomentScan<Crit>& scan) {
+        const auto candidates = candidates_.of_feature(j);
+        if (candidates.empty())
+            return {};
+        const std::int32_t f = features_[static_cast<std::size_t>(j)];
+        const CodeReading reading =
+            candidate_codes_.read(candidates, dictionary_.count(f));
+        return candidate_codes_.in_dictionary(scan_rows(f, node, scan, reading));
+    }
+
+    Cut scan_rows(std::int64_t f, const Open& node, const MomentScan<Crit>& scan,
+                  const CodeReading& reading) {
+        add_rows(codes_.data + f, codes_.width, reading, r_, node, cells_.data(),
+                 bins_);
+        const Cut cut = scan.scan(bins_, reading);
+        bins_.clear();
+        return cut;
+    }
+
+    const Target& target_;
+    Codes codes_;
+    Dictionary dictionary_;
+    const MomentRows& r_;
+    typename MomentScan<Crit>::Limits limits_;
+    std::int64_t max_features_, max_candidates_;
+    FeatureDraw& draw_;
+    BinSums bins_;
+
+    // Of the node being searched.
+    std::vector<std::int64_t> cells_;
+    std::vector<std::int32_t> features_;
+    CandidateList candidates_;
+    CandidateCodes candidate_codes_;
+};
+
+}  // namespace dics

@@ -1,0 +1,128 @@
+// How good a cut of a continuous target is, from whole numbers.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "target/moments.hpp"
+
+namespace dics {
+
+// A criterion is made for a node and rates what goes left: the larger, the better, and
+// 0 for no gain. The gain of a cut is rate() * unit().
+
+// The decrease of the sum of squares, W D^2 / (L R): L and R are what the sides weigh,
+// W both, and D = (S_left R - S_right L) / W. Friedman's improvement is the same
+// number. Sums are taken relative to the node's mean, rounded to a whole number, or
+// they would cancel where the mean is far from 0.
+class SquaredError {
+  public:
+    template <class Target>
+    SquaredError(const Target& target, const MomentTotals& totals)
+        : weight_(totals.weight()),
+          unit_(static_cast<double>(weight_) / target.weight_unit() /
+                target.n_outputs()) {
+        const auto w = static_cast<double>(weight_);
+        for (int c = 0; c < target.n_outputs(); ++c) {
+            const std::int64_t mean = totals.sum(c) / weight_;
+            outputs_.push_back({mean,
+                                static_cast<double>(totals.sum(c) - weight_ * mean) / w,
+                                target.unit(c)});
+        }
+    }
+
+    double unit() const { return unit_; }
+
+    template <bool kOneOutput>
+    [[gnu::always_inline]] double rate(const std::int64_t* left) const {
+        const auto l = static_cast<double>(left[0]);
+        const auto r = static_cast<double>(weight_ - left[0]);
+        if constexpr (kOneOutput) {
+            const double d = distance(outputs_[0], left[0], left[1], l);
+            return d * d / (l * r);
+        }
+        double sum = 0;
+        for (std::size_t c = 0; c < outputs_.size(); ++c) {
+            const double d = distance(outputs_[c], left[0], left[c + 1], l);
+            sum += d * d;
+        }
+        return sum / (l * r);
+    }
+
+  private:
+    struct Output {
+        std::int64_t mean;
+        double rest, unit;
+    };
+
+    [[gnu::always_inline]] static double distance(const Output& output,
+                                                  std::int64_t weight, std::int64_t sum,
+                                                  double l) {
+        return (static_cast<double>(sum - weight * output.mean) - l * output.rest) *
+               output.unit;
+    }
+
+    std::int64_t weight_;
+    double unit_;
+    std::vector<Output> outputs_;
+};
+
+// The decrease of half the Poisson deviance, m (L f(d_left) + R f(d_right)): m is the
+// node's mean, d how far that of a side is from it, in units of it, and
+// f(d) = (1 + d) log(1 + d) - d. Nothing cancels where the sides hardly differ. A side
+// whose targets are all 0 is no side: its mean has no logarithm.
+class PoissonDeviance {
+  public:
+    template <class Target>
+    PoissonDeviance(const Target& target, const MomentTotals& totals)
+        : weight_(totals.weight()), unit_(1.0 / target.n_outputs()) {
+        const auto w = static_cast<double>(weight_);
+        for (int c = 0; c < target.n_outputs(); ++c) {
+            const std::int64_t sum = totals.sum(c), mean = sum / weight_;
+            outputs_.push_back({sum, mean,
+                                static_cast<double>(sum - weight_ * mean) / w,
+                                static_cast<double>(sum) / w, target.unit(c)});
+        }
+    }
+
+    double unit() const { return unit_; }
+
+    template <bool kOneOutput>
+    double rate(const std::int64_t* left) const {
+        const auto l = static_cast<double>(left[0]);
+        const auto r = static_cast<double>(weight_ - left[0]);
+        double sum = 0;
+        for (std::size_t c = 0; c < outputs_.size(); ++c) {
+            const Output& output = outputs_[c];
+            const std::int64_t left_sum = left[c + 1];
+            if (left_sum <= 0 || output.sum - left_sum <= 0)
+                return -1;
+            const double d =
+                static_cast<double>(left_sum - left[0] * output.whole_mean) -
+                l * output.rest;
+            sum += (l * excess(d / (l * output.mean)) +
+                    r * excess(-d / (r * output.mean))) *
+                   output.mean * output.unit;
+        }
+        return sum;
+    }
+
+  private:
+    struct Output {
+        std::int64_t sum, whole_mean;
+        double rest, mean, unit;
+    };
+
+    static double excess(double d) {
+        if (std::fabs(d) < 1e-3)
+            return d * d * (0.5 - d * (1.0 / 6 - d * (1.0 / 12 - d * 0.05)));
+        return (1 + d) * std::log1p(d) - d;
+    }
+
+    std::int64_t weight_;
+    double unit_;
+    std::vector<Output> outputs_;
+};
+
+}  // namespace dics

@@ -1,0 +1,113 @@
+// The target of regression: a node adds up weights and weighted targets.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "grow/split.hpp"
+#include "sum.hpp"
+#include "target/moment_rows.hpp"
+
+namespace dics {
+
+struct MomentTotals {
+    std::vector<std::int64_t> cells;  // weight, outputs, (rows)
+    std::int64_t n_rows = 0;
+    bool is_constant = false;  // all rows have the same target
+
+    std::int64_t weight() const { return cells[0]; }
+    std::int64_t sum(int output) const {
+        return cells[static_cast<std::size_t>(output) + 1];
+    }
+};
+
+template <class Crit>
+class Moments {
+  public:
+    using Criterion = Crit;
+    using Rows = MomentRows;
+    using Totals = MomentTotals;
+
+    Moments(const MomentSample& sample, const MomentRows& rows,
+            double min_weight_fraction_leaf, double min_impurity_decrease)
+        : n_outputs_(sample.n_outputs),
+          weight_unit_(sample.weight_unit),
+          units_(sample.units),
+          min_impurity_decrease_(min_impurity_decrease) {
+        std::int64_t total = 0;
+        for (std::int64_t i = 0; i < rows.size(); ++i)
+            total += rows.of(i)[0];
+        min_weight_ = static_cast<std::int64_t>(
+            std::ceil(static_cast<double>(total) * min_weight_fraction_leaf));
+        total_weight_ = static_cast<double>(total) * weight_unit_;
+    }
+
+    int n_outputs() const { return n_outputs_; }
+    std::int64_t min_weight() const { return min_weight_; }
+    double unit(int output) const { return units_[static_cast<std::size_t>(output)]; }
+
+    void measure(const Rows& r, std::int64_t begin, std::int64_t end,
+                 const Sum& contributors, Totals& totals) const {
+        totals.cells.assign(static_cast<std::size_t>(r.n_cells), 0);
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t* cells = r.of(i);
+            for (std::size_t c = 0; c < totals.cells.size(); ++c)
+                totals.cells[c] += cells[c];
+        }
+        totals.n_rows = end - begin;
+        contributors.everywhere(totals.cells.data(), r.n_cells);
+        contributors.everywhere(&totals.n_rows, 1);
+        totals.is_constant = is_constant(r, begin, end);
+    }
+
+    // Moves rows begin..middle-1 from a node's totals to those of its left child;
+    // middle..end-1 stay.
+    void move(const Rows& r, std::int64_t begin, std::int64_t middle, std::int64_t end,
+              const Sum& contributors, Totals& from, Totals& to) const {
+        measure(r, begin, middle, contributors, to);
+        take_out(to, from);
+        from.is_constant = is_constant(r, middle, end);
+    }
+
+    void take_out(const Totals& part, Totals& all) const {
+        for (std::size_t c = 0; c < all.cells.size(); ++c)
+            all.cells[c] -= part.cells[c];
+        all.n_rows -= part.n_rows;
+    }
+
+    bool is_done(const Totals& totals) const { return totals.is_constant; }
+    // Found when the tree is laid out.
+    float impurity(const Totals&) const { return 0; }
+
+    bool accepts(const Split& split, const Totals&, double& gain) const {
+        gain = split.score / total_weight_;
+        return min_impurity_decrease_ <= 0 ||
+               gain + std::numeric_limits<double>::epsilon() >= min_impurity_decrease_;
+    }
+
+    bool left_is_larger(const Totals& left, const Totals& right) const {
+        return left.weight() >= right.weight();
+    }
+
+    double weight_unit() const { return weight_unit_; }
+
+  private:
+    static bool is_constant(const Rows& r, std::int64_t begin, std::int64_t end) {
+        const double* first = r.target(begin);
+        for (std::int64_t i = begin + 1; i < end; ++i) {
+            if (!std::equal(first, first + r.n_outputs, r.target(i)))
+                return false;
+        }
+        return true;
+    }
+
+    int n_outputs_;
+    double weight_unit_;
+    std::vector<double> units_;
+    double min_impurity_decrease_;
+    double total_weight_;
+    std::int64_t min_weight_;
+};
+
+}  // namespace dics
