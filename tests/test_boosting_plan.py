@@ -188,11 +188,13 @@ def test_a_failed_fit_keeps_the_plan():
 
 
 def test_a_plan_is_one_line():
-    plan = BoostingPlan(18_000, 54, 7, 0.15, 40, "mvs", True, 254)
+    plan = BoostingPlan(18_000, 54, 7, 7, 0.15, 40, "mvs", True, 254)
     assert str(plan) == (
         "18000 training rows, 54 features, 7 classes; learning rate 0.15, "
         "40 features a round, row sampling mvs, up to 254 thresholds a feature, "
         "early stopping on"
     )
+    numbers = dataclasses.replace(plan, n_classes=0, n_outputs=1)
+    assert "54 features, 1 output; learning rate" in str(numbers)
     given = dataclasses.replace(plan, max_thresholds=None, sampling=None)
     assert "row sampling none, thresholds from the given candidates" in str(given)

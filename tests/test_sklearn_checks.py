@@ -6,8 +6,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dics import (
     CentroidCandidates,
     CGForestClassifier,
+    CGForestRegressor,
     CGTreeClassifier,
+    CGTreeRegressor,
     FastCGBMClassifier,
+    FastCGBMRegressor,
     QuantileCandidates,
 )
 from dics.baselines import BDTKSClassifier
@@ -24,14 +27,17 @@ def expected_failed_checks(estimator):
                 "number, so a row given twice isn't a row of weight two"
             )
         }
-    if isinstance(estimator, CGForestClassifier) and estimator.bootstrap:
+    if (
+        isinstance(estimator, CGForestClassifier | CGForestRegressor)
+        and estimator.bootstrap
+    ):
         return {
             "check_sample_weight_equivalence_on_dense_data": (
                 "rows are drawn by their weight, so a row given twice and a row of "
                 "weight two are only drawn as often in the mean"
             )
         }
-    if isinstance(estimator, FastCGBMClassifier):
+    if isinstance(estimator, FastCGBMClassifier | FastCGBMRegressor):
         drawn = estimator.sampling in ("goss", "mvs")
         if drawn or estimator.early_stopping is True:
             return {
@@ -40,6 +46,8 @@ def expected_failed_checks(estimator):
                     "row given twice isn't a row of weight two"
                 )
             }
+    if isinstance(estimator, CGTreeRegressor) and estimator.criterion == "poisson":
+        return {"check_regressor_multioutput": "its targets are negative"}
     return {}
 
 
@@ -74,6 +82,15 @@ def expected_failed_checks(estimator):
             early_stopping=False,
         ),
         FastCGBMClassifier(20, min_samples_leaf=1, sampling=None, early_stopping=True),
+        CGTreeRegressor(),
+        CGTreeRegressor(criterion="poisson", max_candidates=10),
+        CGForestRegressor(n_estimators=5),
+        CGForestRegressor(n_estimators=5, max_features=0.5, bootstrap=False),
+        FastCGBMRegressor(n_estimators=20, min_samples_leaf=1, sampling=None),
+        FastCGBMRegressor("quantile", n_estimators=20, min_samples_leaf=1),
+        FastCGBMRegressor(
+            "huber", n_estimators=60, min_samples_leaf=2, early_stopping=True
+        ),
         CentroidCandidates(),
         CentroidCandidates.paper(),
         QuantileCandidates(),

@@ -1,19 +1,23 @@
 """Trees, forests and boosting from a small dictionary of data-informed splits."""
 
 from dics.boosting import FastCGBMClassifier
+from dics.boosting_regression import FastCGBMRegressor
 from dics.candidates import BaseCandidates, CentroidCandidates, QuantileCandidates
 from dics.export import export_graphviz, export_text, plot_tree
-from dics.forest import CGForestClassifier
-from dics.tree import CGTreeClassifier
+from dics.forest import CGForestClassifier, CGForestRegressor
+from dics.tree import CGTreeClassifier, CGTreeRegressor
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BaseCandidates",
     "CGForestClassifier",
+    "CGForestRegressor",
     "CGTreeClassifier",
+    "CGTreeRegressor",
     "CentroidCandidates",
     "FastCGBMClassifier",
+    "FastCGBMRegressor",
     "QuantileCandidates",
     "export_graphviz",
     "export_text",

@@ -27,7 +27,6 @@ from dics._boosting_rows import (
     weight_unit,
 )
 from dics._candidates_base import TrainingData
-from dics._objective import LogLoss
 from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._settings import make_settings
@@ -84,8 +83,28 @@ class Boosting(TreesEstimator):
     # --- hooks for what is predicted ----------------------------------------
 
     @abstractmethod
-    def _objective(self, n_classes: int) -> LogLoss:
-        """Return what is minimised."""
+    def _n_outputs(self, data: TrainingData) -> int:
+        """Return the number of scores of each row."""
+
+    @abstractmethod
+    def _begin_scores(self, data: TrainingData, weights: FloatArray | None) -> None:
+        """Set `_start`, and whatever else predictions need besides the trees."""
+
+    @abstractmethod
+    def _core_targets(
+        self, data: TrainingData
+    ) -> tuple[npt.NDArray[np.uint32] | None, npt.NDArray[np.float32] | None]:
+        """Return labels or targets of rows, as the core wants them."""
+
+    def _is_constant(self, data: TrainingData) -> bool:
+        """Tell whether there is nothing to learn."""
+        return data.n_classes == 1
+
+    # Scores of the core times this are our own; powers of two, for each output.
+    _score_unit: FloatArray | None = None
+    # What a loss of the core is worth.
+    _loss_unit: float = 1.0
+    _default_scoring: ClassVar[str]
 
     @abstractmethod
     def _check_validation(
@@ -118,13 +137,14 @@ class Boosting(TreesEstimator):
             read in place; other numbers are converted. NaN is a value of its own:
             each split learns the side it takes. Infinities are ordinary values.
         y : array-like of shape (n_samples,)
-            Class labels, of any type.
+            Class labels, of any type. Of a regressor: numbers, or several of them for
+            each row, (n_samples, n_outputs).
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; rows of weight zero are left out.
         X_val : array-like of shape (n_validation, n_features), default=None
             Validation rows for early stopping. They weigh as `class_weight` says.
         y_val : array-like of shape (n_validation,), default=None
-            Their labels.
+            Their labels or targets.
 
         Returns
         -------
@@ -155,7 +175,7 @@ class Boosting(TreesEstimator):
         self.plan_ = self._make_plan(data, parts, stops_early, is_warm_start)
         if not is_warm_start:
             self._begin(data, parts)
-        if data.n_classes == 1:  # nothing to learn
+        if self._is_constant(data):
             self.n_iter_ = 0
             self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
         else:
@@ -187,7 +207,7 @@ class Boosting(TreesEstimator):
             )
 
     def _stops_early(self, data: TrainingData, given: Any) -> bool:
-        if data.n_classes == 1:
+        if self._is_constant(data):
             return False
         if self.early_stopping == "auto":
             return given is not None
@@ -201,8 +221,8 @@ class Boosting(TreesEstimator):
             self.get_params(deep=False),
             n_rows=len(data.X) if parts.training is None else len(parts.training),
             n_features=data.X.shape[1],
-            n_classes=data.n_classes,
-            n_outputs=self._objective(data.n_classes).n_outputs,
+            n_classes=0 if data.values is not None else data.n_classes,
+            n_outputs=self._n_outputs(data),
             early_stopping=stops_early,
         )
         if is_warm_start:  # it continues with the dictionary of the first fit
@@ -218,11 +238,9 @@ class Boosting(TreesEstimator):
         )
         self._keep_targets(data)
         self._seed = data.seed
-        assert data.labels is not None
-        objective = self._objective(data.n_classes)
-        self._start = objective.start(data.labels, parts.weights)
+        self._begin_scores(data, parts.weights)
         self._used_splits = np.empty(0, dtype=np.int64)
-        self.trees_ = Trees.none(objective.n_outputs)
+        self.trees_ = Trees.none(self._n_outputs(data))
 
     def _boost(
         self, data: TrainingData, parts: Parts, given: Validation | None
@@ -246,7 +264,7 @@ class Boosting(TreesEstimator):
         )
         rounds = Rounds(
             score=score,
-            watch_validation=len(validation.labels) > 0,
+            watch_validation=validation.n_rows > 0,
             patience=self.n_iter_no_change if stops_early else None,
             tol=self.tol,
             progress=progress,
@@ -257,8 +275,19 @@ class Boosting(TreesEstimator):
             progress.stopped_at = len(rounds.train) - 1
         self._keep(new, used, rounds)
 
+    @abstractmethod
     def _run_rounds(
         self,
+        data: TrainingData,
+        training: CodedRows,
+        validation: CodedRows,
+        rounds: Rounds,
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        """Choose what is minimised, and call `_run_core`."""
+
+    def _run_core(
+        self,
+        loss: _core.Objective,
         data: TrainingData,
         training: CodedRows,
         validation: CodedRows,
@@ -267,17 +296,21 @@ class Boosting(TreesEstimator):
         """Return the new trees, and the splits that are gone."""
         dictionary = self.candidates_._dictionary
         arrays, used = _core.boost(
-            self._objective(data.n_classes).core,
+            loss,
             values=dictionary.values,
             offsets=dictionary.offsets,
             **training._asdict(),
             **{f"validation_{name}": a for name, a in validation._asdict().items()},
             used_splits=self._used_splits,
             settings=self._boost_settings(data),
-            after_round=rounds.note,
+            after_round=lambda train, held: rounds.note(
+                train * self._loss_unit, held * self._loss_unit
+            ),
             n_threads=data.n_threads,
         )
-        arrays["gain"] /= weight_unit(data.weights)
+        arrays["gain"] *= self._loss_unit / weight_unit(data.weights)
+        if self._score_unit is not None:
+            arrays["leaf_values"] *= self._score_unit.astype(np.float32)
         return Trees.from_core(arrays), used
 
     def _boost_settings(self, data: TrainingData) -> _core.BoostSettings:
@@ -313,12 +346,13 @@ class Boosting(TreesEstimator):
 
     def _encode(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""
-        assert data.labels is not None
         n_outputs = len(self._start)
         scores = np.tile(self._start, (len(data.X), 1))
         if len(self.trees_):
-            self.trees_.add_scores(data.X, scores, n_threads=data.n_threads)
-        width = self._objective(data.n_classes).core.score_width
+            self.trees_.add_values(data.X, scores, n_threads=data.n_threads)
+        if self._score_unit is not None:
+            scores /= self._score_unit.astype(np.float32)
+        width = _core.score_width(n_outputs)
         if width > n_outputs:
             padded = np.full((len(data.X), width), -np.inf, dtype=np.float32)
             padded[:, :n_outputs] = scores
@@ -329,12 +363,12 @@ class Boosting(TreesEstimator):
         if data.weights is not None:
             scaled = data.weights * weight_unit(data.weights)
             weights = scaled.astype(np.float32)
-        return CodedRows(codes, data.labels, weights, scores)
+        return CodedRows(codes, *self._core_targets(data), weights, scores)
 
     def _scorer(self) -> Callable[..., float]:
         from sklearn.metrics import get_scorer
 
-        name = "accuracy" if self.scoring is None else self.scoring
+        name = self._default_scoring if self.scoring is None else self.scoring
         scorer: Callable[..., float] = get_scorer(name)
         return scorer
 
@@ -348,7 +382,7 @@ class Boosting(TreesEstimator):
     ) -> Callable[[], float]:
         """Return what scores the rows that early stopping watches, as they are."""
         watched, which = validation, parts.validation
-        if len(validation.labels) == 0:
+        if validation.n_rows == 0:
             watched, which = training, parts.training
         X = data.X if given is None else given.X
         if given is None and which is not None:
@@ -388,7 +422,7 @@ class Boosting(TreesEstimator):
         X = self._check_rows(X)
         scores = np.tile(self._start, (len(X), 1))
         n_threads = self._n_threads()
-        self.trees_.add_scores(X, scores, n_threads=n_threads)
+        self.trees_.add_values(X, scores, n_threads=n_threads)
         return scores
 
     def _staged_scores(self, X: Any) -> Iterator[npt.NDArray[np.float32]]:
@@ -396,7 +430,7 @@ class Boosting(TreesEstimator):
         scores = np.tile(self._start, (len(X), 1))
         n_threads = self._n_threads()
         for t in range(len(self.trees_)):
-            self.trees_[t].add_scores(X, scores, n_threads=n_threads)
+            self.trees_[t].add_values(X, scores, n_threads=n_threads)
             yield scores
 
     @property

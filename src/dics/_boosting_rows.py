@@ -13,11 +13,12 @@ from dics._validation import Array, FloatArray
 
 
 class Validation(NamedTuple):
-    """Validation rows that were given, with the numbers of their classes."""
+    """Validation rows that were given: numbers of their classes, or their targets."""
 
     X: Array
-    labels: npt.NDArray[np.uint32]
+    labels: npt.NDArray[np.uint32] | None
     weights: FloatArray | None  # of their classes
+    values: FloatArray | None = None
 
 
 class Parts(NamedTuple):
@@ -32,18 +33,25 @@ class CodedRows(NamedTuple):
     """Rows as the core wants them."""
 
     codes: npt.NDArray[np.uint8]
-    labels: npt.NDArray[np.uint32]
+    labels: npt.NDArray[np.uint32] | None
+    targets: npt.NDArray[np.float32] | None  # [row][target]
     weights: npt.NDArray[np.float32] | None
     scores: npt.NDArray[np.float32]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.scores)
 
     def take(self, rows: npt.NDArray[np.intp] | None) -> CodedRows:
         """Return some of the rows, or (None) all."""
         if rows is None:
             return self
-        columns = self.codes.reshape(-1, len(self.labels))
+        columns = self.codes.reshape(-1, self.n_rows)
         return CodedRows(
             np.ascontiguousarray(columns[:, rows]).ravel(),
-            self.labels[rows],
+            None if self.labels is None else self.labels[rows],
+            None if self.targets is None else self.targets[rows],
             None if self.weights is None else self.weights[rows],
             self.scores[rows],
         )

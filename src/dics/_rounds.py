@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from dics._objective import LogLoss
 from dics._progress import Progress
@@ -29,11 +29,7 @@ class CurrentModel(ClassifierMixin, BaseEstimator):
         return self.classes
 
     def _scores_of(self, X: Any) -> npt.NDArray[np.float32]:
-        if len(X) != len(self.scores):
-            raise ValueError(
-                f"scoring asks for predictions of {len(X)} rows; during a fit there "
-                f"are only those of all {len(self.scores)} rows that are watched."
-            )
+        check_watched(X, self.scores)
         return self.scores
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -48,6 +44,34 @@ class CurrentModel(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+class CurrentRegressor(RegressorMixin, BaseEstimator):
+    """The same for numbers."""
+
+    def __init__(
+        self,
+        predictions: Callable[[npt.NDArray[np.float32]], FloatArray],
+        scores: npt.NDArray[np.float32],
+    ) -> None:
+        self.predictions = predictions
+        self.scores = scores
+
+    def predict(self, X: Any) -> FloatArray:
+        check_watched(X, self.scores)
+        return self.predictions(self.scores)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def check_watched(X: Any, scores: npt.NDArray[np.float32]) -> None:
+    """Refuse rows other than those that are watched."""
+    if len(X) != len(scores):
+        raise ValueError(
+            f"scoring asks for predictions of {len(X)} rows; during a fit there are "
+            f"only those of all {len(scores)} rows that are watched."
+        )
 
 
 class Rounds:

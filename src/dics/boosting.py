@@ -15,7 +15,7 @@ from dics._boosting_rows import CodedRows, Validation
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._objective import LogLoss
-from dics._rounds import CurrentModel
+from dics._rounds import CurrentModel, Rounds
 from dics._validation import (
     Array,
     FloatArray,
@@ -25,6 +25,7 @@ from dics._validation import (
     combine_weights,
 )
 from dics.candidates import BaseCandidates, CentroidCandidates
+from dics.trees import Trees
 
 
 class FastCGBMClassifier(TreesClassifierMixin, Boosting):
@@ -287,13 +288,35 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
             weights = of_classes[labels]
         return Validation(X_val, labels, weights)
 
-    def _objective(self, n_classes: int) -> LogLoss:
-        return LogLoss.of(n_classes)
+    def _n_outputs(self, data: TrainingData) -> int:
+        return LogLoss.of(data.n_classes).n_outputs
+
+    def _begin_scores(self, data: TrainingData, weights: FloatArray | None) -> None:
+        assert data.labels is not None
+        self._start = LogLoss.of(data.n_classes).start(data.labels, weights)
+
+    def _run_rounds(
+        self,
+        data: TrainingData,
+        training: CodedRows,
+        validation: CodedRows,
+        rounds: Rounds,
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        loss = LogLoss.of(data.n_classes).core
+        return self._run_core(loss, data, training, validation, rounds)
+
+    def _core_targets(
+        self, data: TrainingData
+    ) -> tuple[npt.NDArray[np.uint32] | None, npt.NDArray[np.float32] | None]:
+        return data.labels, None
+
+    _default_scoring = "accuracy"
 
     def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
         scores = watched.scores[:, : len(self._start)]
         objective = LogLoss.of(self.n_classes_)
         model = CurrentModel(self.classes_, objective, scores)
+        assert watched.labels is not None
         return model, self.classes_[watched.labels]
 
     # --- predict ------------------------------------------------------------

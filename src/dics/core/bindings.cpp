@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Optional = std::optional<Array<T>>;
 
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using OutputTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -187,6 +190,28 @@ nb::object forest_order_array(const Array<std::int64_t>& offsets, std::uint64_t 
     return to_array(forest_order(dictionary, seed));
 }
 
+Codes as_codes(const Array<std::uint8_t>& codes, std::int64_t n_rows,
+               std::int64_t n_features, int width) {
+    if (static_cast<std::int64_t>(codes.shape(0)) !=
+        codes_size(n_rows, n_features, width)) {
+        throw nb::value_error("codes has the wrong size");
+    }
+    return {codes.data(), n_rows, n_features, width};
+}
+
+// Called now and then while trees grow: says how many are done, and whether to stop.
+using TreeProgress = std::optional<std::function<void(std::int64_t)>>;
+Interrupted report_trees(const TreeProgress& progress,
+                         const std::atomic<std::int64_t>& done) {
+    return [&] {
+        if (!progress)
+            return signal_pending();
+        nb::gil_scoped_acquire gil;
+        (*progress)(done.load());
+        return PyErr_CheckSignals() != 0;
+    };
+}
+
 // A vector of nodes as an array of four 32-bit words each.
 nb::object node_array(std::vector<Node>&& nodes) {
     auto* owned = new std::vector<Node>(std::move(nodes));
@@ -200,13 +225,20 @@ nb::dict forest_dict(ForestArrays&& forest, int width) {
     const auto k = static_cast<std::size_t>(width);
     TreeArrays& trees = forest.trees;
     const std::size_t n_rows = trees.leaf_values.size() / k;
+    const std::size_t n_leaves = trees.leaf_means.size() / k;
     nb::dict result;
     result["nodes"] = node_array(std::move(trees.nodes));
     result["missing_left"] = to_array(std::move(trees.missing_left));
     result["weight"] = to_array(std::move(trees.weight));
     result["impurity"] = to_array(std::move(trees.impurity));
     result["gain"] = to_array(std::move(trees.gain));
-    result["leaf_values"] = to_array(std::move(trees.leaf_values), {n_rows, k});
+    result["leaf_values"] = n_leaves > 0
+                                ? to_array(std::move(trees.leaf_means), {n_leaves, k})
+                                : to_array(std::move(trees.leaf_values), {n_rows, k});
+    if (!trees.leaf_rows.empty()) {
+        result["leaf_rows"] = to_array(std::move(trees.leaf_rows));
+        result["leaf_row_counts"] = to_array(std::move(trees.leaf_row_counts));
+    }
     result["node_starts"] = to_array(std::move(forest.node_starts));
     result["leaf_starts"] = to_array(std::move(forest.leaf_starts));
     return result;
@@ -261,22 +293,11 @@ nb::dict grow_forest_array(
     const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,
-    const std::optional<std::function<void(std::int64_t)>>& progress, int n_threads) {
+    const TreeProgress& progress, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const auto n = static_cast<std::int64_t>(labels.shape(0));
-    const Codes coded{codes.data(), n, dictionary.n_features, code_width};
-    if (static_cast<std::int64_t>(codes.shape(0)) !=
-        codes_size(n, dictionary.n_features, code_width)) {
-        throw nb::value_error("codes has the wrong size");
-    }
+    const Codes coded = as_codes(codes, n, dictionary.n_features, code_width);
     std::atomic<std::int64_t> done{0};
-    auto poll = [&] {
-        if (!progress)
-            return signal_pending();
-        nb::gil_scoped_acquire gil;
-        (*progress)(done.load());
-        return PyErr_CheckSignals() != 0;
-    };
     ForestArrays forest = with_team(
         n_threads,
         [&](Team& team) {
@@ -285,20 +306,73 @@ nb::dict grow_forest_array(
                     return grow_forest(coded, dictionary, sample, settings, team, done);
                 });
         },
-        poll);
+        report_trees(progress, done));
     return forest_dict(std::move(forest), settings.tree.n_classes);
 }
 
+TargetColumns as_targets(const Table<double>& y, const Optional<std::uint32_t>& counts,
+                         const Optional<std::uint64_t>& wide_counts,
+                         const Optional<double>& weights) {
+    return {y.data(),
+            static_cast<std::int64_t>(y.shape(0)),
+            static_cast<int>(y.shape(1)),
+            data_or_null(counts),
+            data_or_null(wide_counts),
+            data_or_null(weights)};
+}
+
+nb::dict grow_regression_tree(
+    const Array<std::uint8_t>& codes, int code_width, const Array<float>& values,
+    const Array<std::int64_t>& offsets, const Table<double>& y,
+    const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
+    const Optional<double>& weights, const GrowSettings& settings, int n_threads) {
+    const Dictionary dictionary = as_dictionary(values, offsets);
+    const TargetColumns columns = as_targets(y, counts, wide_counts, weights);
+    const Codes coded =
+        as_codes(codes, columns.n_rows, dictionary.n_features, code_width);
+    ForestArrays forest;
+    forest.trees = with_team(n_threads, [&](Team& team) {
+        return grow_regression(coded, dictionary, columns, settings, team);
+    });
+    forest.end_tree(columns.n_outputs);
+    return forest_dict(std::move(forest), columns.n_outputs);
+}
+
+nb::dict grow_regression_forest(
+    const Array<std::uint8_t>& codes, int code_width, const Array<float>& values,
+    const Array<std::int64_t>& offsets, const Table<double>& y,
+    const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
+    const Optional<double>& weights, const ForestSettings& settings,
+    const TreeProgress& progress, int n_threads) {
+    const Dictionary dictionary = as_dictionary(values, offsets);
+    const TargetColumns columns = as_targets(y, counts, wide_counts, weights);
+    const Codes coded =
+        as_codes(codes, columns.n_rows, dictionary.n_features, code_width);
+    std::atomic<std::int64_t> done{0};
+    ForestArrays forest = with_team(
+        n_threads,
+        [&](Team& team) {
+            return grow_forest(coded, dictionary, columns, settings, team, done);
+        },
+        report_trees(progress, done));
+    return forest_dict(std::move(forest), columns.n_outputs);
+}
+
+// What boosting knows of some rows: codes, labels or targets, weights, scores.
 BoostRows as_boost_rows(const Array<std::uint8_t>& codes, std::int64_t n_features,
-                        const Array<std::uint32_t>& labels,
+                        const Optional<std::uint32_t>& labels,
+                        const std::optional<Table<float>>& targets,
                         const Optional<float>& weights,
                         const OutputTable<float>& scores, const Outputs& outputs) {
-    const auto n = static_cast<std::int64_t>(labels.shape(0));
-    if (static_cast<std::int64_t>(codes.shape(0)) != n * n_features)
-        throw nb::value_error("codes has the wrong size");
+    const auto n = static_cast<std::int64_t>(scores.shape(0));
+    if (static_cast<std::int64_t>(codes.shape(0)) != n * n_features ||
+        static_cast<std::int64_t>(labels ? labels->shape(0) : targets->shape(0)) != n)
+        throw nb::value_error("codes, labels or targets have the wrong size");
     check_shape(scores, n, outputs.stride);
     return {{codes.data(), n, n_features, 1},
-            labels.data(),
+            data_or_null(labels),
+            targets ? targets->data() : nullptr,
+            targets ? static_cast<int>(targets->shape(1)) : 0,
             data_or_null(weights),
             scores.data()};
 }
@@ -308,9 +382,11 @@ BoostRows as_boost_rows(const Array<std::uint8_t>& codes, std::int64_t n_feature
 nb::tuple boost_arrays(
     const Objective& objective, const Array<float>& values,
     const Array<std::int64_t>& offsets, const Array<std::uint8_t>& codes,
-    const Array<std::uint32_t>& labels, const Optional<float>& weights,
-    OutputTable<float> scores, const Array<std::uint8_t>& validation_codes,
-    const Array<std::uint32_t>& validation_labels,
+    const Optional<std::uint32_t>& labels, const std::optional<Table<float>>& targets,
+    const Optional<float>& weights, OutputTable<float> scores,
+    const Array<std::uint8_t>& validation_codes,
+    const Optional<std::uint32_t>& validation_labels,
+    const std::optional<Table<float>>& validation_targets,
     const Optional<float>& validation_weights, OutputTable<float> validation_scores,
     const Array<std::int64_t>& used_splits, const BoostSettings& settings,
     const std::function<bool(double, double)>& after_round, int n_threads) {
@@ -318,10 +394,10 @@ nb::tuple boost_arrays(
     const Outputs outputs(objective.n_outputs());
     const std::int64_t n_features = dictionary.n_features;
     const BoostRows training =
-        as_boost_rows(codes, n_features, labels, weights, scores, outputs);
-    const BoostRows validation =
-        as_boost_rows(validation_codes, n_features, validation_labels,
-                      validation_weights, validation_scores, outputs);
+        as_boost_rows(codes, n_features, labels, targets, weights, scores, outputs);
+    const BoostRows validation = as_boost_rows(
+        validation_codes, n_features, validation_labels, validation_targets,
+        validation_weights, validation_scores, outputs);
     std::vector<std::int64_t> used(used_splits.data(),
                                    used_splits.data() + used_splits.shape(0));
     auto report = [&](double loss, double validation_loss) {
@@ -336,6 +412,28 @@ nb::tuple boost_arrays(
                           to_array(std::move(used)));
 }
 
+// Calls fill(scores, gradients, hessians, norms) in Python, the first three
+// [row][score_width]; all but the scores are None for validation rows. It returns the
+// sum of the losses.
+std::unique_ptr<Objective> custom_loss_of(int n_outputs, nb::callable fill) {
+    auto view = [](float* data, const GradientArgs& a, int width) -> nb::object {
+        if (!data)
+            return nb::none();
+        return nb::cast(
+            nb::ndarray<nb::numpy, float>(
+                data,
+                {static_cast<std::size_t>(a.n_rows), static_cast<std::size_t>(width)},
+                nb::handle()),
+            nb::rv_policy::reference);
+    };
+    return custom_loss(n_outputs, [fill, view](const GradientArgs& a) {
+        nb::gil_scoped_acquire gil;
+        return nb::cast<double>(
+            fill(view(a.scores, a, a.stride), view(a.gradients, a, a.stride),
+                 view(a.hessians, a, a.stride), view(a.norms, a, 1)));
+    });
+}
+
 // Writes how often a tree drew each row.
 void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
                      const Optional<double>& cumulative, Output<std::uint32_t> counts) {
@@ -343,33 +441,30 @@ void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws
               static_cast<std::int64_t>(counts.shape(0)), counts.data());
 }
 
-template <class T>
-using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 ForestView as_forest(const Table<std::int32_t>& nodes,
                      const Array<std::uint8_t>& missing_left,
                      const Array<std::int64_t>& node_starts,
-                     const Array<std::int64_t>& leaf_starts,
-                     const Table<float>& leaf_values) {
+                     const Array<std::int64_t>& leaf_starts) {
     if (nodes.shape(1) != 4)
         throw nb::value_error("nodes must have four words each");
     return {{reinterpret_cast<const Node*>(nodes.data()), missing_left.data()},
             node_starts.data(),
             leaf_starts.data(),
-            leaf_values.data(),
-            static_cast<std::int64_t>(node_starts.shape(0)) - 1,
-            static_cast<int>(leaf_values.shape(1))};
+            static_cast<std::int64_t>(node_starts.shape(0)) - 1};
+}
+
+template <class T>
+LeafTable<T> as_leaves(const Table<T>& leaf_values) {
+    return {leaf_values.data(), static_cast<int>(leaf_values.shape(1))};
 }
 
 void find_leaves_array(const AnyArray& X, const Table<std::int32_t>& nodes,
                        const Array<std::uint8_t>& missing_left,
                        const Array<std::int64_t>& node_starts,
                        const Array<std::int64_t>& leaf_starts,
-                       const Table<float>& leaf_values,
                        OutputTable<std::int64_t> leaves, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
-    const ForestView forest =
-        as_forest(nodes, missing_left, node_starts, leaf_starts, leaf_values);
+    const ForestView forest = as_forest(nodes, missing_left, node_starts, leaf_starts);
     check_shape(leaves, row_count(matrix), forest.n_trees);
     with_team(n_threads, [&](Team& team) {
         find_leaves(matrix, forest, team, leaves.data());
@@ -384,29 +479,34 @@ void vote_array(const AnyArray& X, const Table<std::int32_t>& nodes,
                 const Optional<std::uint32_t>& rows, bool hard,
                 OutputTable<double> votes, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
-    const ForestView forest =
-        as_forest(nodes, missing_left, node_starts, leaf_starts, leaf_values);
+    const ForestView forest = as_forest(nodes, missing_left, node_starts, leaf_starts);
+    const LeafTable<float> leaves = as_leaves(leaf_values);
     const std::int64_t n_rows =
         rows ? static_cast<std::int64_t>(rows->shape(0)) : row_count(matrix);
-    check_shape(votes, n_rows, forest.n_classes);
+    check_shape(votes, n_rows, leaves.width);
     with_team(n_threads, [&](Team& team) {
-        vote(matrix, forest, data_or_null(rows), n_rows, hard, team, votes.data());
+        vote(matrix, forest, leaves, data_or_null(rows), n_rows, hard, team,
+             votes.data());
         return 0;
     });
 }
 
-void add_scores_array(const AnyArray& X, const Table<std::int32_t>& nodes,
+template <class T>
+void add_values_array(const AnyArray& X, const Table<std::int32_t>& nodes,
                       const Array<std::uint8_t>& missing_left,
                       const Array<std::int64_t>& node_starts,
                       const Array<std::int64_t>& leaf_starts,
-                      const Table<float>& leaf_values, OutputTable<float> scores,
-                      int n_threads) {
+                      const Table<T>& leaf_values, const Optional<std::uint32_t>& rows,
+                      OutputTable<T> sums, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
-    const ForestView forest =
-        as_forest(nodes, missing_left, node_starts, leaf_starts, leaf_values);
-    check_shape(scores, row_count(matrix), forest.n_classes);
+    const ForestView forest = as_forest(nodes, missing_left, node_starts, leaf_starts);
+    const LeafTable<T> leaves = as_leaves(leaf_values);
+    const std::int64_t n_rows =
+        rows ? static_cast<std::int64_t>(rows->shape(0)) : row_count(matrix);
+    check_shape(sums, n_rows, leaves.width);
     with_team(n_threads, [&](Team& team) {
-        add_scores(matrix, forest, team, scores.data());
+        add_values(matrix, forest, leaves, data_or_null(rows), n_rows, team,
+                   sums.data());
         return 0;
     });
 }
@@ -419,7 +519,15 @@ std::unique_ptr<Objective> log_loss(int n_classes) {
 void bind_settings(nb::module_& m) {
     nb::enum_<Criterion>(m, "Criterion")
         .value("gini", Criterion::gini)
-        .value("entropy", Criterion::entropy);
+        .value("entropy", Criterion::entropy)
+        .value("squared_error", Criterion::squared_error)
+        .value("poisson", Criterion::poisson);
+    nb::enum_<RegressionLoss>(m, "RegressionLoss")
+        .value("squared_error", RegressionLoss::squared)
+        .value("absolute_error", RegressionLoss::absolute)
+        .value("huber", RegressionLoss::huber)
+        .value("poisson", RegressionLoss::poisson)
+        .value("gamma", RegressionLoss::gamma);
     nb::enum_<FeatureSampling>(m, "FeatureSampling")
         .value("none", FeatureSampling::none)
         .value("tree", FeatureSampling::tree)
@@ -445,6 +553,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("max_candidates", &GrowSettings::max_candidates)
         .def_rw("renew_thresholds", &GrowSettings::renew_thresholds)
         .def_rw("renew_rows", &GrowSettings::renew_rows)
+        .def_rw("keeps_leaf_rows", &GrowSettings::keeps_leaf_rows)
         .def_rw("seed", &GrowSettings::seed);
     nb::class_<ForestSettings>(m, "ForestSettings")
         .def(nb::init<>())
@@ -484,11 +593,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("standardize", &ClusterSettings::standardize)
         .def_rw("seed", &ClusterSettings::seed);
     nb::class_<Objective>(m, "Objective")
-        .def_prop_ro("n_outputs", &Objective::n_outputs)
-        .def_prop_ro(
-            "score_width",
-            [](const Objective& o) { return Outputs(o.n_outputs()).stride; },
-            "Numbers in a row of scores; those after the outputs are -inf.");
+        .def_prop_ro("n_outputs", &Objective::n_outputs);
 }
 
 }  // namespace
@@ -521,10 +626,29 @@ NB_MODULE(_core, m) {
           "offsets"_a, "labels"_a, "counts"_a.none(), "wide_counts"_a.none(),
           "weights"_a.none(), "settings"_a, "progress"_a.none(), "n_threads"_a,
           "Grow trees side by side; returns their flat arrays.");
+    m.def("grow_regression_tree", &grow_regression_tree, "codes"_a, "code_width"_a,
+          "values"_a, "offsets"_a, "y"_a.noconvert(), "counts"_a.none(),
+          "wide_counts"_a.none(), "weights"_a.none(), "settings"_a, "n_threads"_a,
+          "Grow one tree of a continuous target; returns its flat arrays.");
+    m.def("grow_regression_forest", &grow_regression_forest, "codes"_a, "code_width"_a,
+          "values"_a, "offsets"_a, "y"_a.noconvert(), "counts"_a.none(),
+          "wide_counts"_a.none(), "weights"_a.none(), "settings"_a, "progress"_a.none(),
+          "n_threads"_a,
+          "Grow trees of a continuous target; returns their flat arrays.");
+    m.def(
+        "score_width", [](int n_outputs) { return Outputs(n_outputs).stride; },
+        "n_outputs"_a, "Numbers in a row of scores; the last ones may be padding.");
     m.def("log_loss", &log_loss, "n_classes"_a, "Log-loss of some classes.");
+    m.def("regression_loss", &regression_loss, "loss"_a, "n_outputs"_a, "level"_a,
+          "Loss of numbers, an output for each target.");
+    m.def("quantile_loss", &quantile_loss, "levels"_a,
+          "Loss of quantiles, an output for each level.");
+    m.def("custom_loss", &custom_loss_of, "n_outputs"_a, "fill"_a,
+          "Loss whose gradients a Python function fills in.");
     m.def("boost", &boost_arrays, "objective"_a, "values"_a, "offsets"_a, "codes"_a,
-          "labels"_a, "weights"_a.none(), "scores"_a.noconvert(), "validation_codes"_a,
-          "validation_labels"_a, "validation_weights"_a.none(),
+          "labels"_a.none(), "targets"_a.none(), "weights"_a.none(),
+          "scores"_a.noconvert(), "validation_codes"_a, "validation_labels"_a.none(),
+          "validation_targets"_a.none(), "validation_weights"_a.none(),
           "validation_scores"_a.noconvert(), "used_splits"_a, "settings"_a,
           "after_round"_a, "n_threads"_a,
           "Add rounds to a boosted model; returns their trees and the splits that are "
@@ -533,17 +657,20 @@ NB_MODULE(_core, m) {
           "cumulative"_a.none(), "counts"_a.noconvert(),
           "Write how often a tree of a forest drew each row.");
     m.def("find_leaves", &find_leaves_array, "X"_a.noconvert(), "nodes"_a,
-          "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "leaf_values"_a,
-          "leaves"_a.noconvert(), "n_threads"_a,
-          "Write the leaf of each row of X in each tree.");
+          "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "leaves"_a.noconvert(),
+          "n_threads"_a, "Write the leaf of each row of X in each tree.");
     m.def("vote", &vote_array, "X"_a.noconvert(), "nodes"_a, "missing_left"_a,
           "node_starts"_a, "leaf_starts"_a, "leaf_values"_a, "rows"_a.none(), "hard"_a,
           "votes"_a.noconvert(), "n_threads"_a,
           "Add the votes of the trees for each row of X.");
-    m.def("add_scores", &add_scores_array, "X"_a.noconvert(), "nodes"_a,
-          "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "leaf_values"_a,
-          "scores"_a.noconvert(), "n_threads"_a,
-          "Add the leaf values of the trees for each row of X.");
+    const auto add_values = [&](auto function) {
+        m.def("add_values", function, "X"_a.noconvert(), "nodes"_a, "missing_left"_a,
+              "node_starts"_a, "leaf_starts"_a, "leaf_values"_a.noconvert(),
+              "rows"_a.none(), "sums"_a.noconvert(), "n_threads"_a,
+              "Add the leaf values of the trees for each row of X.");
+    };
+    add_values(&add_values_array<float>);
+    add_values(&add_values_array<double>);
     m.def(
         "instruction_set", [] { return std::string(kernels().name); },
         "Which build of the kernels runs here: 'avx2' or 'baseline'.");

@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "boost/chunks.hpp"
-#include "boost/fixed_point.hpp"
 #include "boost/leaf_finder.hpp"
+#include "boost/leaf_residuals.hpp"
 #include "boost/leaf_values.hpp"
 #include "boost/quantizer.hpp"
 #include "boost/round_splits.hpp"
+#include "fixed_point.hpp"
 #include "grow/flatten.hpp"
 #include "grow/grower.hpp"
 #include "random.hpp"
@@ -70,16 +71,21 @@ class Booster {
           search_(histograms_, team),
           grower_(target_, search_, rows_, dictionary, settings.limits, nullptr, team),
           leaf_finder_(team),
-          leaf_values_(objective, training, team) {
+          leaf_values_(objective, training, team),
+          residuals_(objective, training, team),
+          parameters_(objective.parameters()) {
         const auto n = static_cast<std::size_t>(training.codes.n_rows);
         gradients_.resize(n * static_cast<std::size_t>(outputs_.stride));
+        if (objective.hessians() == Hessians::stored)
+            hessians_.resize(gradients_.size());
         norms_.resize(n);
         leaf_.resize(n);
         validation_leaf_.resize(static_cast<std::size_t>(validation.codes.n_rows));
     }
 
     ForestArrays run(const AfterRound& after_round) {
-        after_round(update(nullptr), validate(nullptr));
+        const double first_loss = update(nullptr);
+        after_round(first_loss, validate(nullptr));
         for (std::int64_t round = 0; round < settings_.n_rounds; ++round) {
             const std::uint64_t key =
                 combine(combine(mix(settings_.seed), 0x626F6F7374ull),
@@ -97,37 +103,58 @@ class Booster {
   private:
     // Adds steps to the scores of some rows; returns the sum of their losses.
     double add_steps(const BoostRows& rows, const std::uint32_t* leaf,
-                     const float* steps, float* gradients, float* norms) {
+                     const float* steps, bool gradients) {
         const Chunks chunks{rows.codes.n_rows};
         losses_.assign(static_cast<std::size_t>(chunks.count()), 0.0);
         const bool parallel = rows.codes.n_rows * outputs_.stride >= kParallelNumbers;
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
             const std::int64_t begin = chunks.begin(task);
-            GradientArgs args{};
-            args.steps = steps;
-            args.leaf = leaf + begin;
-            args.label = rows.labels + begin;
-            args.weight = rows.weights ? rows.weights + begin : nullptr;
-            args.n_rows = chunks.length(task);
-            args.n_outputs = outputs_.n;
-            args.stride = outputs_.stride;
-            args.scores = rows.scores + begin * outputs_.stride;
-            args.gradients = gradients ? gradients + begin * outputs_.stride : nullptr;
-            args.norms = norms ? norms + begin : nullptr;
             losses_[static_cast<std::size_t>(task)] =
-                objective_.kernels().update_gradients(args);
+                objective_.kernels().update_gradients(gradient_args(
+                    rows, begin, chunks.length(task), leaf, steps, gradients));
         });
+        if (objective_.is_custom())
+            return objective_.fill_gradients(
+                gradient_args(rows, 0, rows.codes.n_rows, leaf, steps, gradients));
         double loss = 0;
         for (const double part : losses_)
             loss += part;
         return loss;
     }
 
+    // Of rows begin..begin+n-1; gradients are not wanted of validation rows.
+    GradientArgs gradient_args(const BoostRows& rows, std::int64_t begin,
+                               std::int64_t n, const std::uint32_t* leaf,
+                               const float* steps, bool gradients) {
+        const std::int64_t at = begin * outputs_.stride;
+        GradientArgs args{};
+        args.steps = steps;
+        args.leaf = leaf + begin;
+        args.label = rows.labels ? rows.labels + begin : nullptr;
+        args.target = rows.targets ? rows.targets + begin * rows.n_targets : nullptr;
+        args.parameters = parameters_.data();
+        args.weight = rows.weights ? rows.weights + begin : nullptr;
+        args.n_rows = n;
+        args.n_outputs = outputs_.n;
+        args.stride = outputs_.stride;
+        args.n_targets = rows.n_targets;
+        args.scores = rows.scores + at;
+        args.gradients = gradients ? gradients_.data() + at : nullptr;
+        args.hessians =
+            gradients && !hessians_.empty() ? hessians_.data() + at : nullptr;
+        args.norms = gradients ? norms_.data() + begin : nullptr;
+        return args;
+    }
+
     // Both return the mean loss of the rows.
     double update(const float* steps) {
-        return add_steps(training_, leaf_.data(), steps, gradients_.data(),
-                         norms_.data()) /
-               weights_.total;
+        double loss = add_steps(training_, leaf_.data(), steps, true);
+        if (objective_.distance_level() > 0) {
+            // The loss has a new shape now, and its gradients others.
+            residuals_.find_distances(objective_.distance_level(), parameters_);
+            loss = add_steps(training_, leaf_.data(), nullptr, true);
+        }
+        return loss / weights_.total;
     }
 
     double validate(const float* steps) {
@@ -135,18 +162,19 @@ class Booster {
             return NAN;
         if (steps)
             leaf_finder_.find(validation_.codes, validation_leaf_.data());
-        return add_steps(validation_, validation_leaf_.data(), steps, nullptr,
-                         nullptr) /
+        return add_steps(validation_, validation_leaf_.data(), steps, false) /
                validation_weights_.total;
     }
 
     void grow_tree(std::uint64_t key) {
         const RoundSplits& splits = split_drawer_.draw(key);
         row_drawer_.draw(norms_.data(), combine(key, 1), drawn_);
-        const double scale = quantizer_.quantize(gradients_.data(), norms_.data(),
-                                                 drawn_, training_.codes.n_rows);
-        const double gain_unit = objective_.gain_factor() / scale;
-        target_.set_units(static_cast<float>(settings_.l2 * scale),
+        const Quantizer::Units units =
+            quantizer_.quantize(gradients_.data(), hessians(), norms_.data(), drawn_,
+                                training_.codes.n_rows);
+        const double gain_unit = objective_.gain_factor() *
+                                 (units.hessian / units.gradient) / units.gradient;
+        target_.set_units(static_cast<float>(settings_.l2 * units.hessian),
                           settings_.min_gain / gain_unit);
         const std::vector<GrownNode> nodes = grow_nodes(splits);
         split_drawer_.use(nodes[0]);
@@ -191,13 +219,33 @@ class Booster {
     void find_steps() {
         const auto n_leaves = static_cast<std::size_t>(n_leaves_);
         if (settings_.leaves_of_sample && !drawn_.all) {
-            leaf_values_.add_drawn(gradients_.data(), leaf_.data(), n_leaves, drawn_,
-                                   quantizer_.largest_weight(), quantizer_.largest());
+            leaf_values_.add_drawn(gradients_.data(), hessians(), leaf_.data(),
+                                   n_leaves, drawn_, quantizer_.largest_weight(),
+                                   quantizer_.largest());
         } else {
-            leaf_values_.add_all(gradients_.data(), leaf_.data(), n_leaves,
-                                 weights_.largest);
+            leaf_values_.add_all(gradients_.data(), hessians(), leaf_.data(), n_leaves,
+                                 weights_.largest, largest_gradient());
         }
-        leaf_values_.find_steps(settings_.learning_rate, settings_.l2, steps_);
+        if (objective_.uses_residuals()) {
+            residuals_.find_steps(leaf_.data(), n_leaves, settings_.learning_rate,
+                                  parameters_, steps_);
+        } else {
+            leaf_values_.find_steps(settings_.learning_rate, settings_.l2, steps_);
+        }
+    }
+
+    const float* hessians() const {
+        return hessians_.empty() ? nullptr : hessians_.data();
+    }
+
+    // Of all rows, times their weights.
+    double largest_gradient() const {
+        if (objective_.largest_gradient() > 0)
+            return weights_.largest * objective_.largest_gradient();
+        float largest = 0;
+        for (const float norm : norms_)
+            largest = std::max(largest, norm);
+        return Sum().largest(static_cast<double>(largest));
     }
 
     void keep_tree() {
@@ -233,7 +281,7 @@ class Booster {
     Outputs outputs_;
     RowWeights weights_, validation_weights_;
 
-    std::vector<float> gradients_, norms_;  // of all rows
+    std::vector<float> gradients_, hessians_, norms_;  // of all rows
     std::vector<std::uint32_t> leaf_, validation_leaf_;
     std::vector<double> losses_;  // of each task
 
@@ -249,6 +297,8 @@ class Booster {
     Grower<Search, BestFirst> grower_;
     LeafFinder leaf_finder_;
     LeafValues leaf_values_;
+    LeafResiduals residuals_;
+    std::vector<float> parameters_;  // of the loss
 
     // Of one round.
     DrawnRows drawn_;

@@ -33,7 +33,9 @@ struct BoostSettings {
 // [n][Outputs::stride], -inf in the padding, and are kept up to date.
 struct BoostRows {
     Codes codes;
-    const std::uint32_t* labels;
+    const std::uint32_t* labels;  // of classes; or
+    const float* targets;         // [n][n_targets]
+    int n_targets;
     const float* weights;  // null: ones
     float* scores;
 };

@@ -30,21 +30,27 @@ struct Outputs {
 struct GradientArgs {
     const float* steps;          // [leaf][stride]; null: nothing is added
     const std::uint32_t* leaf;   // of each row
-    const std::uint32_t* label;  // of each row
+    const std::uint32_t* label;  // of each row; or
+    const float* target;         // [row][n_targets]
+    const float* parameters;     // of the loss, for each output
     const float* weight;         // null: ones
     std::int64_t n_rows;
-    int n_outputs, stride;
+    int n_outputs, stride, n_targets;
     float* scores;
     float* gradients;  // null: only the loss is wanted
-    // Weight times the length of the gradient, and no less than any of its hessians.
+    float* hessians;   // null: they follow from the gradients, or are one
+    // Weight times the length of the gradient, and no less than any of its hessians
+    // unless those are one.
     float* norms;
 };
 
 // Whole numbers of the drawn rows for the histograms: g and h times the row's factor.
 struct QuantizeArgs {
     const float* gradients;
+    const float* hessians;      // null: see GradientArgs
     const std::uint32_t* rows;  // drawn
     const float* factors;       // of each drawn row
+    float hessian_factor;       // of all hessians, in addition
     std::int64_t n_rows;
     int n_outputs, stride, cells;
     std::int16_t* out;  // [drawn row][cells]
@@ -58,13 +64,14 @@ inline constexpr std::uint64_t kFixerBits = std::bit_cast<std::uint64_t>(kFixer)
 // be added in any order.
 struct LeafSumArgs {
     const float* gradients;
+    const float* hessians;  // null: see GradientArgs
     const std::uint32_t* leaf;
     const std::uint32_t* label;  // in which group a row weighs; null: all in the first
     const std::uint32_t* rows;   // null: one after the other
     const float* weight;         // of each of them; null: ones
     std::int64_t n_rows;
     int n_outputs, stride, n_groups;
-    double gradient_scale, weight_scale;
+    double gradient_scale, hessian_scale, weight_scale;
     // [leaf][width]: g and h (a stride each, with kFixerBits in them for each row),
     // weights of the groups, number of rows.
     std::uint64_t* sums;
@@ -82,6 +89,7 @@ struct ObjectiveKernels {
 // One entry for each objective.
 struct ObjectiveTable {
     ObjectiveKernels two_class_log_loss, many_class_log_loss;
+    ObjectiveKernels squared, absolute, huber, quantile, poisson, gamma, custom;
 };
 
 const ObjectiveTable& objective_kernels();

@@ -4,6 +4,7 @@
 
 #include "kernels/vectors.hpp"
 #include "objective/log_loss_kernels.hpp"
+#include "objective/regression_kernels.hpp"
 
 namespace dics::DICS_ISA {
 namespace {
@@ -11,8 +12,9 @@ namespace {
 template <class Hessian>
 void quantize_single(const QuantizeArgs& a) {
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
-        const float g = a.gradients[a.rows ? a.rows[i] : i];
-        const Floats pair = {g, Hessian::of(g)};
+        const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
+        const float g = a.gradients[row];
+        const Floats pair = {g, Hessian::of(g, a.hessians, row) * a.hessian_factor};
         const Ints q = rounded(pair * a.factors[i]);
         std::int16_t* out = a.out + i * 4;
         out[0] = static_cast<std::int16_t>(q[0]);
@@ -39,8 +41,10 @@ void quantize(const QuantizeArgs& a) {
                 __builtin_convertvector(rounded(load(gradients + c) * factor), Shorts);
         }
         for (int c = 0; c < a.stride; c += kLanes) {
-            const Shorts q = __builtin_convertvector(
-                rounded(Hessian::of(load(gradients + c)) * factor), Shorts);
+            const Floats h =
+                Hessian::of(load(gradients + c), a.hessians, row * a.stride + c);
+            const Shorts q =
+                __builtin_convertvector(rounded(h * a.hessian_factor * factor), Shorts);
             if (a.n_outputs + c + kLanes <= a.cells) {
                 *reinterpret_cast<Shorts*>(out + a.n_outputs + c) = q;
             } else {
@@ -72,18 +76,21 @@ void add_sums(const LeafSumArgs& a) {
         const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
         const double weight = a.weight ? static_cast<double>(a.weight[i]) : 1.0;
         const double scale = weight * a.gradient_scale;
+        const double h_scale = weight * a.hessian_scale;
         const float* gradients = a.gradients + row * a.stride;
         std::uint64_t* g_sums = a.sums + a.width * std::int64_t{a.leaf[row]};
         std::uint64_t* h_sums = g_sums + (kSingle ? 1 : a.stride);
         std::uint64_t* groups = h_sums + (kSingle ? 1 : a.stride);
         if constexpr (kSingle) {
             *g_sums += fixed_bits(scale * static_cast<double>(*gradients));
-            *h_sums += fixed_bits(scale * static_cast<double>(Hessian::of(*gradients)));
+            *h_sums += fixed_bits(h_scale * static_cast<double>(Hessian::of(
+                                                *gradients, a.hessians, row)));
         } else {
             for (int c = 0; c < a.stride; c += kLanes) {
                 const Floats g = load(gradients + c);
                 add_fixed(g_sums + c, g, scale);
-                add_fixed(h_sums + c, Hessian::of(g), scale);
+                add_fixed(h_sums + c, Hessian::of(g, a.hessians, row * a.stride + c),
+                          h_scale);
             }
         }
         groups[a.label ? a.label[row] : 0] +=
@@ -103,10 +110,22 @@ void add_leaf_sums(const LeafSumArgs& a) {
 
 }  // namespace
 
+template <class Hessian>
+constexpr ObjectiveKernels with(double (*update_gradients)(const GradientArgs&)) {
+    return {update_gradients, &quantize<Hessian>, &add_leaf_sums<Hessian>};
+}
+
 extern const ObjectiveTable objective_table;
 const ObjectiveTable objective_table = {
-    {&logistic_gradients, &quantize<LogLossHessian>, &add_leaf_sums<LogLossHessian>},
-    {&many_class_gradients, &quantize<LogLossHessian>, &add_leaf_sums<LogLossHessian>},
+    with<LogLossHessian>(&logistic_gradients),
+    with<LogLossHessian>(&many_class_gradients),
+    with<UnitHessian>(&regression_gradients<SquaredLoss>),
+    with<UnitHessian>(&regression_gradients<AbsoluteLoss>),
+    with<UnitHessian>(&regression_gradients<HuberLoss>),
+    with<UnitHessian>(&regression_gradients<QuantileLoss>),
+    with<StoredHessian>(&regression_gradients<PoissonLoss>),
+    with<StoredHessian>(&regression_gradients<GammaLoss>),
+    with<StoredHessian>(&add_steps_only),
 };
 
 }  // namespace dics::DICS_ISA

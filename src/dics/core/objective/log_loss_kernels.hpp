@@ -12,11 +12,11 @@ namespace {
 // p (1 - p) by g = p - y: for the row's own class and for the others alike. Nothing
 // else has to be kept for it.
 struct LogLossHessian {
-    static Floats of(Floats g) {
+    static Floats of(Floats g, const float*, std::int64_t) {
         const Floats size = absolute(g);
         return size * (1.0f - size);
     }
-    static float of(float g) {
+    static float of(float g, const float*, std::int64_t) {
         const float size = std::fabs(g);
         return size * (1.0f - size);
     }

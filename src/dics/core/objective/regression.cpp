@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "objective/objective.hpp"
+
+namespace dics {
+namespace {
+
+// What a leaf adds to a score that is a logarithm is bounded.
+constexpr double kMaxStep = 10;
+
+class LossOfNumbers : public Objective {
+  public:
+    LossOfNumbers(RegressionLoss loss, int n_outputs, double level)
+        : loss_(loss), n_outputs_(n_outputs), level_(level) {}
+
+    int n_outputs() const override { return n_outputs_; }
+    const ObjectiveKernels& kernels() const override {
+        const ObjectiveTable& table = objective_kernels();
+        switch (loss_) {
+            case RegressionLoss::squared:
+                return table.squared;
+            case RegressionLoss::absolute:
+                return table.absolute;
+            case RegressionLoss::huber:
+                return table.huber;
+            case RegressionLoss::poisson:
+                return table.poisson;
+            default:
+                return table.gamma;
+        }
+    }
+    Hessians hessians() const override {
+        return is_of_logarithms() ? Hessians::stored : Hessians::ones;
+    }
+    double largest_gradient() const override {
+        return loss_ == RegressionLoss::absolute ? 1 : 0;
+    }
+    double distance_level() const override {
+        return loss_ == RegressionLoss::huber ? level_ : 0;
+    }
+    bool uses_residuals() const override {
+        return loss_ == RegressionLoss::absolute || loss_ == RegressionLoss::huber;
+    }
+
+    void find_step(const LeafSums& sums, double learning_rate, double l2,
+                   float* step) const override {
+        for (int c = 0; c < n_outputs_; ++c)
+            step[c] = static_cast<float>(
+                step_of(sums.g[c], sums.h[c], sums.groups[0], learning_rate, l2));
+    }
+
+  private:
+    bool is_of_logarithms() const {
+        return loss_ == RegressionLoss::poisson || loss_ == RegressionLoss::gamma;
+    }
+
+    double step_of(double g, double h, double weight, double rate, double l2) const {
+        const double denominator = h + l2;
+        if (!(denominator > 0) || g == 0)
+            return 0;
+        const double step = -rate * g / denominator;
+        if (!is_of_logarithms())
+            return step;
+        // No farther than where the loss of the leaf is least. Poisson: h is the sum of
+        // the means and h - g that of the targets. Gamma: h is the sum of y / mean.
+        const double ratio =
+            loss_ == RegressionLoss::poisson ? (h - g) / h : h / weight;
+        const double least = ratio > 0 ? std::log(ratio) : -kMaxStep;
+        return std::clamp(step, std::max(-kMaxStep, std::min(0.0, least)),
+                          std::min(kMaxStep, std::max(0.0, least)));
+    }
+
+    RegressionLoss loss_;
+    int n_outputs_;
+    double level_;
+};
+
+class LossOfQuantiles : public Objective {
+  public:
+    explicit LossOfQuantiles(std::vector<double> levels) : levels_(std::move(levels)) {}
+
+    int n_outputs() const override { return static_cast<int>(levels_.size()); }
+    const ObjectiveKernels& kernels() const override {
+        return objective_kernels().quantile;
+    }
+    Hessians hessians() const override { return Hessians::ones; }
+    double largest_gradient() const override { return 1; }
+    std::vector<float> parameters() const override {
+        return std::vector<float>(levels_.begin(), levels_.end());
+    }
+    bool uses_residuals() const override { return true; }
+    double residual_level(int output) const override {
+        return levels_[static_cast<std::size_t>(output)];
+    }
+    void find_step(const LeafSums&, double, double, float*) const override {}
+
+  private:
+    std::vector<double> levels_;
+};
+
+class CustomLoss : public Objective {
+  public:
+    CustomLoss(int n_outputs, FillGradients fill)
+        : n_outputs_(n_outputs), fill_(std::move(fill)) {}
+
+    int n_outputs() const override { return n_outputs_; }
+    const ObjectiveKernels& kernels() const override {
+        return objective_kernels().custom;
+    }
+    Hessians hessians() const override { return Hessians::stored; }
+    void find_step(const LeafSums& sums, double learning_rate, double l2,
+                   float* step) const override {
+        for (int c = 0; c < n_outputs_; ++c) {
+            const double denominator = sums.h[c] + l2;
+            step[c] = static_cast<float>(
+                denominator > 0 ? -learning_rate * sums.g[c] / denominator : 0.0);
+        }
+    }
+    bool is_custom() const override { return true; }
+    double fill_gradients(const GradientArgs& args) const override {
+        return fill_(args);
+    }
+
+  private:
+    int n_outputs_;
+    FillGradients fill_;
+};
+
+}  // namespace
+
+std::unique_ptr<Objective> regression_loss(RegressionLoss loss, int n_outputs,
+                                           double level) {
+    return std::make_unique<LossOfNumbers>(loss, n_outputs, level);
+}
+
+std::unique_ptr<Objective> quantile_loss(std::vector<double> levels) {
+    return std::make_unique<LossOfQuantiles>(std::move(levels));
+}
+
+std::unique_ptr<Objective> custom_loss(int n_outputs, FillGradients fill) {
+    return std::make_unique<CustomLoss>(n_outputs, std::move(fill));
+}
+
+}  // namespace dics
