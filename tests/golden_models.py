@@ -14,8 +14,11 @@ from checks import digest
 
 from dics import (
     CGForestClassifier,
+    CGForestRegressor,
     CGTreeClassifier,
+    CGTreeRegressor,
     FastCGBMClassifier,
+    FastCGBMRegressor,
     QuantileCandidates,
 )
 
@@ -52,6 +55,15 @@ def make_set(name):
         X[:, 2] = 7
         X[rng.integers(0, 1000, (n, p)) < 1000 * missing] = np.nan
     return X, y
+
+
+def make_numbers(name, n_outputs=1):
+    """Targets above 0 for the rows of a set, whole multiples of 1/64."""
+    X, y = make_set(name)
+    rng = np.random.default_rng(len(name))
+    filled = np.nan_to_num(X[:, :n_outputs].astype(np.float64), nan=9)
+    noise = rng.integers(0, 64, (len(X), n_outputs)) / 64
+    return X, np.squeeze(filled + 16 * y[:, None] + noise)
 
 
 def make_weights(kind, n):
@@ -107,6 +119,28 @@ BOOSTERS = {
 }
 
 
+TREES_OF_NUMBERS = {
+    "default": {},
+    "poisson": {"criterion": "poisson", "max_depth": 6},
+    "k = 30": {"max_candidates": 30},
+    "limits": {"min_samples_leaf": 7, "min_weight_fraction_leaf": 0.01},
+}
+FORESTS_OF_NUMBERS = {
+    "default": {},
+    "third": {"max_features": 0.34, "min_samples_leaf": 3},
+    "per tree": {"max_features": 0.5, "feature_sampling": "tree"},
+    "all rows": {"bootstrap": False, "max_features": "sqrt"},
+}
+BOOSTERS_OF_NUMBERS = {
+    "squared_error": {},
+    "absolute_error": {"sampling": "mvs"},
+    "huber": {},
+    "quantile": {"quantile": (0.2, 0.7)},
+    "poisson": {"sampling": "goss"},
+    "gamma": {},
+}
+
+
 def every(model, settings, sets, weights=(None,)):
     for name, data, kind in itertools.product(settings, sets, weights):
         yield model, name, data, kind
@@ -128,6 +162,15 @@ def cases():
     yield from every("boosting", ["default", "paper"], ["large", "large, two"])
     yield from every("boosting", ["default", "goss"], ["two", "missing"], weighted)
     yield from every("boosting", ["warm start", "validation"], ["two", "bytes"])
+    numbers = ["three", "missing", "bytes"]
+    yield from every("tree of numbers", TREES_OF_NUMBERS, numbers)
+    yield from every("tree of numbers", ["default", "limits"], ["missing"], weighted)
+    yield from every("forest of numbers", FORESTS_OF_NUMBERS, numbers)
+    yield from every("boosting of numbers", BOOSTERS_OF_NUMBERS, numbers)
+    yield from every("boosting of numbers", BOOSTERS_OF_NUMBERS, ["two"], ["broken"])
+    yield from every("boosting of numbers", ["squared_error"], ["large"])
+    for kind in ("tree", "forest", "boosting"):
+        yield from every(f"{kind} of numbers", ["three targets"], ["three"])
 
 
 CASES = {", ".join(map(str, case)): case for case in cases()}
@@ -144,7 +187,24 @@ def make(cls, settings, setting, **shared):
     return new(**settings.get(setting, {}), **shared)
 
 
+def fit_numbers(kind, setting, data, weights):
+    X, y = make_numbers(data, 3 if setting == "three targets" else 1)
+    shared = {"random_state": 3, "n_jobs": 2}
+    if kind == "tree":
+        model = CGTreeRegressor(**TREES_OF_NUMBERS.get(setting, {}), **shared)
+    elif kind == "forest":
+        settings = FORESTS_OF_NUMBERS.get(setting, {})
+        model = CGForestRegressor(7, **settings, **shared)
+    else:
+        loss = setting if setting in BOOSTERS_OF_NUMBERS else "squared_error"
+        settings = BOOSTERS_OF_NUMBERS.get(setting, {})
+        model = FastCGBMRegressor(loss, n_estimators=12, **settings, **shared)
+    return model.fit(X, y, sample_weight=make_weights(weights, len(X)))
+
+
 def fit(kind, setting, data, weights):
+    if kind.endswith(" of numbers"):
+        return fit_numbers(kind.split()[0], setting, data, weights)
     X, y = make_set(data)
     weight = make_weights(weights, len(X))
     shared = {"random_state": 3, "n_jobs": 2}
@@ -166,7 +226,8 @@ def golden_digest(case):
     """Fit a configuration; the digest is of its bytes and of what it predicts."""
     model = fit(*case)
     X, _ = make_set(case[2])
-    predicts = getattr(model, "decision_function", model.predict_proba)
+    names = ("decision_function", "predict_proba", "predict")
+    predicts = getattr(model, next(name for name in names if hasattr(model, name)))
     sha = hashlib.sha256(digest(model).encode())
     sha.update(np.ascontiguousarray(predicts(X)).tobytes())
     return sha.hexdigest()[:16]
