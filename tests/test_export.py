@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
-from dics import CGTreeClassifier
+from dics import CGTreeClassifier, CGTreeRegressor
 from dics.export import export_graphviz, export_text, plot_tree
 
 EXPORTERS = [export_text, export_graphviz, plot_tree]
@@ -477,3 +477,35 @@ def test_plot_needs_matplotlib(monkeypatch, small):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "dics\[plot\]"'):
         plot_tree(small)
+
+
+# --- regression trees -----------------------------------------------------------------
+
+
+def regression_tree(**parameters):
+    X = np.arange(40.0)[:, None]
+    y = np.where(X[:, 0] < 20, 1.5, 7.0) + (X[:, 0] % 2)
+    return CGTreeRegressor(max_depth=1, **parameters).fit(X, y)
+
+
+def test_text_of_a_regression_tree():
+    assert export_text(regression_tree(), feature_names=["x"]) == (
+        "|--- x < 19.50\n|   |--- value: 2.00\n|--- x >= 19.50\n|   |--- value: 7.50\n"
+    )
+    weighted = export_text(regression_tree(), show_weights=True)
+    assert "weight: 20.00 value: 2.00 ± 0.50" in weighted
+
+
+def test_pictures_of_a_regression_tree():
+    dot = export_graphviz(regression_tree(), filled=True)
+    assert "squared_error = 0.25\\nsamples = 20\\nvalue = 7.5 ± 0.5" in dot
+    colors = re.findall(r'fillcolor="(#\w+)"', dot)
+    assert colors[1] == "#ffffff" != colors[2]
+    boxes = plot_tree(regression_tree(criterion="poisson"))
+    assert boxes[1].get_text().splitlines()[-1] == "value = 2"
+
+
+def test_several_targets_in_a_picture():
+    X = np.arange(10.0)[:, None]
+    tree = CGTreeRegressor(max_depth=1).fit(X, np.column_stack([X[:, 0], -X[:, 0]]))
+    assert "value: [2.00, -2.00]" in export_text(tree)

@@ -37,8 +37,13 @@ class Tree:
     impurities: NDArray[np.float64]
     criterion: str
     feature_names: list[str]
-    class_names: list[str]
+    class_names: list[str]  # none if numbers are predicted
     is_named: bool
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether nodes predict numbers."""
+        return not self.class_names
 
 
 @dataclass(frozen=True)
@@ -74,14 +79,16 @@ def read_tree(
     is_tree = hasattr(estimator, "trees_") and hasattr(estimator, "criterion")
     if not is_tree or isinstance(estimator, type):
         raise TypeError(
-            "decision_tree must be a fitted CGTreeClassifier, got "
+            "decision_tree must be a fitted CGTreeClassifier or CGTreeRegressor, got "
             f"{reprlib.repr(estimator)} of type {type(estimator).__name__}"
         )
     n_features = int(estimator.n_features_in_)
     seen = getattr(estimator, "feature_names_in_", None)
     features = _read_names("feature_names", feature_names, n_features, seen)
     labels = None if isinstance(class_names, bool) else class_names
-    classes = estimator.classes_
+    classes = getattr(estimator, "classes_", ())
+    if not len(classes):
+        labels = None  # numbers have no names
     trees = estimator.trees_
     return Tree(
         feature=trees.feature,
@@ -176,6 +183,19 @@ def class_weights(tree: Tree, node: int) -> list[float]:
     return [float(w) for w in np.where(is_whole, whole, weights)]
 
 
+def prediction(tree: Tree, node: int, decimals: int) -> str:
+    """Numbers that a node of a regression tree predicts."""
+    numbers = [fixed(float(value), decimals) for value in tree.values[node]]
+    return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+
+
+def spread(tree: Tree, node: int) -> float | None:
+    """Find the standard deviation of the targets in a node, if its impurity tells."""
+    if tree.criterion not in ("squared_error", "friedman_mse"):
+        return None
+    return float(np.sqrt(tree.impurities[node])) if tree.values.shape[1] == 1 else None
+
+
 def majority(tree: Tree, node: int) -> str:
     return tree.class_names[int(tree.values[node].argmax())]
 
@@ -191,9 +211,11 @@ def node_lines(tree: Tree, node: int, style: Style) -> list[str]:
         samples = f"{100 * tree.n_samples[node] / tree.n_samples[0]:.1f}%"
     rows.append(("samples", samples))
     many = len(tree.class_names) > _MOST_LISTED_CLASSES
-    if not many:
+    if tree.is_regression:
+        rows.append(("value", _number_text(tree, node, style)))
+    elif not many:
         rows.append(("value", _value_text(tree, node, style)))
-    if not many and style.show_majority:
+    if not many and style.show_majority and not tree.is_regression:
         rows.append(("class", majority(tree, node)))
     lines = [f"{name} = {text}" if named else text for name, text in rows]
     if many:
@@ -204,6 +226,15 @@ def node_lines(tree: Tree, node: int, style: Style) -> list[str]:
     if style.node_ids:
         lines.insert(0, f"node #{node}" if named else f"#{node}")
     return lines
+
+
+def _number_text(tree: Tree, node: int, style: Style) -> str:
+    numbers = [_short(float(value), style.precision) for value in tree.values[node]]
+    text = numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+    deviation = spread(tree, node)
+    if deviation is None:
+        return text
+    return f"{text} \N{PLUS-MINUS SIGN} {_short(deviation, style.precision)}"
 
 
 def _value_text(tree: Tree, node: int, style: Style) -> str:
@@ -226,6 +257,8 @@ def _percent(share: float) -> str:
 def node_color(tree: Tree, node: int, cut: bool) -> str:
     if cut:
         return _CUT_COLOR
+    if tree.is_regression:
+        return _number_color(tree, node)
     shares = tree.values[node]
     n_classes, best = len(shares), int(shares.argmax())
     even = 1 / n_classes
@@ -233,6 +266,15 @@ def node_color(tree: Tree, node: int, cut: bool) -> str:
     # The power keeps classes apart in nodes that hold many of them.
     strength = _STRONGEST * min(max(float(purity), 0.0), 1.0) ** 0.7
     mixed = [round(255 * (1 - strength * (1 - c))) for c in _hue(best, n_classes)]
+    return "#" + "".join(f"{c:02x}" for c in mixed)
+
+
+def _number_color(tree: Tree, node: int) -> str:
+    """Stronger for larger numbers, between the smallest and the largest of a leaf."""
+    values = tree.values[:, 0]
+    width = float(np.ptp(values))
+    share = float(values[node] - values.min()) / width if width > 0 else 0.0
+    mixed = [round(255 * (1 - _STRONGEST * share * (1 - c))) for c in _hue(0, 1)]
     return "#" + "".join(f"{c:02x}" for c in mixed)
 
 

@@ -24,9 +24,11 @@ from ._tree_view import (
     majority,
     node_color,
     node_lines,
+    prediction,
     read_style,
     read_tree,
     shown_nodes,
+    spread,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def export_text(
 
     Parameters
     ----------
-    decision_tree : CGTreeClassifier
+    decision_tree : CGTreeClassifier or CGTreeRegressor
         Fitted tree.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. If None, the names seen in `fit` if there were any,
@@ -66,7 +68,8 @@ def export_text(
         Digits after the decimal point. Numbers that would round to zero are
         written in scientific notation instead.
     show_weights : bool, default=False
-        Whether to write the weighted count of every class at the leaves.
+        Whether to write the weighted count of every class at the leaves; of a
+        regression tree, the weight of each leaf and the spread of its targets.
     show_missing : bool, default=False
         Whether to mark the side that missing values take.
 
@@ -140,7 +143,7 @@ def export_graphviz(
 
     Parameters
     ----------
-    decision_tree : CGTreeClassifier
+    decision_tree : CGTreeClassifier or CGTreeRegressor
         Fitted tree.
     out_file : path or text file, default=None
         Where to write. If None, the text is returned.
@@ -155,7 +158,8 @@ def export_graphviz(
     label : {"all", "root", "none"}, default="all"
         Nodes in which the numbers are named: all, the root only, or none.
     filled : bool, default=False
-        Whether to colour nodes by majority class, stronger for purer nodes.
+        Whether to colour nodes by majority class, stronger for purer nodes; of a
+        regression tree, stronger for larger predictions.
     leaves_parallel : bool, default=False
         Whether to draw all leaves in one row at the bottom.
     impurity : bool, default=True
@@ -237,7 +241,7 @@ def plot_tree(
 
     Parameters
     ----------
-    decision_tree : CGTreeClassifier
+    decision_tree : CGTreeClassifier or CGTreeRegressor
         Fitted tree.
     max_depth : int, default=None
         Nodes below this depth are cut and marked "(...)". None draws all.
@@ -250,7 +254,8 @@ def plot_tree(
     label : {"all", "root", "none"}, default="all"
         Nodes in which the numbers are named: all, the root only, or none.
     filled : bool, default=True
-        Whether to colour nodes by majority class, stronger for purer nodes.
+        Whether to colour nodes by majority class, stronger for purer nodes; of a
+        regression tree, stronger for larger predictions.
     impurity : bool, default=True
         Whether to write the impurity.
     node_ids : bool, default=False
@@ -322,6 +327,13 @@ def _rule_texts(
 
 
 def _leaf_text(tree: Tree, node: int, decimals: int, show_weights: bool) -> str:
+    if tree.is_regression:
+        text = f"value: {prediction(tree, node, decimals)}"
+        deviation = spread(tree, node) if show_weights else None
+        if deviation is not None:
+            text += f" \N{PLUS-MINUS SIGN} {fixed(deviation, decimals)}"
+        weight = fixed(float(tree.weight[node]), decimals)
+        return f"weight: {weight} {text}" if show_weights else text
     text = f"class: {majority(tree, node)}"
     if not show_weights:
         return text
