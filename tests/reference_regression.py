@@ -46,6 +46,7 @@ class Judge:
         self.w = np.ones(len(X)) if weights is None else np.asarray(weights, float)
         self.dictionary = dictionary
         self.poisson = criterion == "poisson"
+        self.absolute = criterion == "absolute_error"
         self.max_depth = math.inf if max_depth is None else max_depth
         self.min_split = min_samples_split
         self.min_leaf = min_samples_leaf
@@ -82,7 +83,26 @@ class Judge:
         ]
         return weight, sums
 
+    def median(self, values, weights):
+        order = np.argsort(values, kind="stable")
+        values, running = values[order], np.cumsum(weights[order])
+        k = int(np.searchsorted(running, running[-1] / 2))
+        half = abs(running[k] - running[-1] / 2) < 1e-12 * running[-1]
+        return (values[k] + values[k + half]) / 2
+
+    def absolute_error(self, rows):
+        """Weight times the mean distance from the median, over the targets."""
+        return (
+            sum(
+                (self.w[rows] * np.abs(y - self.median(y, self.w[rows]))).sum()
+                for y in self.y[rows].T
+            )
+            / self.y.shape[1]
+        )
+
     def impurity(self, rows):
+        if self.absolute:
+            return self.absolute_error(rows) / self.w[rows].sum()
         weight, sums = self.sums(rows)
         found = 0.0
         for c, total in enumerate(sums):
@@ -98,6 +118,9 @@ class Judge:
 
     def gain(self, left, right):
         """By how much a split reduces weight times impurity; None if it can't be."""
+        if self.absolute:
+            both = self.absolute_error(np.concatenate([left, right]))
+            return max(0, both - self.absolute_error(left) - self.absolute_error(right))
         (lw, ls), (rw, rs) = self.sums(left), self.sums(right)
         gain = 0.0
         for a, b in zip(ls, rs, strict=True):
@@ -178,7 +201,8 @@ class Judge:
         assert self.is_allowed(rows, left)
         gain = self.gain(rows[left], rows[~left])
         assert gain is not None
-        assert gain >= best - SLACK * max(best, 1e-300)
+        slack = SLACK * np.abs(self.y).max() * self.total if self.absolute else 0
+        assert gain >= best - SLACK * max(best, 1e-300) - slack
         f, tau = self.trees.feature[node], self.trees.threshold[node]
         if np.isfinite(tau):  # the middle one of those that cut in the same place
             codes = (np.asarray(self.dictionary[f]) <= self.X[rows, f, None]).sum(
@@ -201,6 +225,8 @@ class Judge:
         assert self.trees.feature[node] == -1
         weight, sums = self.sums(rows)
         expected = [float(total / weight) for total in sums]
+        if self.absolute:
+            expected = [self.median(y, self.w[rows]) for y in self.y[rows].T]
         value = self.trees.leaf_values[self.trees.left[node]]
         spread = np.ptp(self.y, axis=0)
         np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-9 * spread.max())

@@ -210,3 +210,70 @@ def test_kinds_of_numbers_as_targets(dtype):
     one = CGTreeRegressor(random_state=0).fit(X, whole)
     other = CGTreeRegressor(random_state=0).fit(X, whole.astype(dtype))
     same_bytes(one, other)
+
+
+# --- monotonic constraints ------------------------------------------------------------
+
+
+def check_monotonic(model, X, directions):
+    """Along a grid of each constrained feature, with the others as they are."""
+    for f, direction in enumerate(directions):
+        if direction == 0:
+            continue
+        grid = np.sort(np.concatenate([X[:, f], np.linspace(-3, 3, 50)]))
+        for row in X[:15]:
+            moved = np.tile(row, (len(grid), 1))
+            moved[:, f] = grid
+            steps = np.diff(model.predict(moved)) * direction
+            assert (steps >= -1e-9).all()
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        CGTreeRegressor(),
+        CGTreeRegressor(max_candidates=20),
+        CGForestRegressor(8),
+        CGForestRegressor(8, max_features=2),
+        CGForestRegressor(8, max_features=2, feature_sampling="tree"),
+    ],
+)
+def test_monotonic_constraints(estimator, criterion):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    y = np.exp(X[:, 0] - X[:, 1] + rng.normal(size=1500))
+    directions = [1, -1, -1, 0]
+    model = clone(estimator).set_params(
+        criterion=criterion, monotonic_cst=directions, random_state=0
+    )
+    check_monotonic(model.fit(X, y), X, directions)
+    free = clone(model).set_params(monotonic_cst=None).fit(X, y)
+    with pytest.raises(AssertionError):
+        check_monotonic(free, X, directions)
+
+
+def test_constraints_by_name():
+    pandas = pytest.importorskip("pandas")
+    X, y = make_data(300)
+    frame = pandas.DataFrame(X, columns=list("abcdefgh"))
+    named = CGTreeRegressor(monotonic_cst={"b": 1}, random_state=0).fit(frame, y)
+    plain = CGTreeRegressor(monotonic_cst=[0, 1] + 6 * [0], random_state=0).fit(X, y)
+    same_bytes(named, plain)
+
+
+@pytest.mark.parametrize("estimator", [CGTreeRegressor(), CGForestRegressor(2)])
+@pytest.mark.parametrize(
+    ("constraints", "n_outputs", "message"),
+    [
+        ([1, 0], 1, "monotonic_cst has shape"),
+        ([2] + 7 * [0], 1, "-1, 0 or 1"),
+        ({"x": 1}, 1, "feature names"),
+        ([1] + 7 * [0], 2, "single target"),
+    ],
+)
+def test_bad_constraints_are_refused(estimator, constraints, n_outputs, message):
+    X, y = make_data(60)
+    model = clone(estimator).set_params(monotonic_cst=constraints)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y if n_outputs == 1 else np.column_stack([y, y]))

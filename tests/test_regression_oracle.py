@@ -36,12 +36,12 @@ def random_weights(rng, n):
     return weights
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(200))
 def test_random_small_sets(seed):
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(2, 120)), int(rng.integers(1, 5))
     X = random_matrix(rng, n, p)
-    criterion = ["squared_error", "friedman_mse", "poisson"][seed % 3]
+    criterion = ["squared_error", "friedman_mse", "absolute_error", "poisson"][seed % 4]
     y = random_targets(rng, X, criterion, int(rng.choice([1, 1, 3])))
     dictionary = [random_thresholds(rng, X[:, f]) for f in range(p)]
     if not any(map(len, dictionary)):
@@ -109,7 +109,7 @@ def test_drawn_trees_split_well(features, sampling):
         assert (mass[trees.inner] >= (mass[left] + mass[left + 1]) * (1 - 1e-5)).all()
 
 
-@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
 def test_any_number_of_threads(criterion):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(4000, 30)).astype(np.float32)

@@ -150,7 +150,7 @@ class CGForest(ImpurityTreesEstimator):
         n_trees = self.n_estimators - first_tree
         settings = make_settings(
             _core.ForestSettings,
-            tree=self._tree_settings(data),
+            tree=self._ordered(self._tree_settings(data), order),
             first_tree=first_tree,
             n_trees=n_trees,
             sampling=sampling,
@@ -173,6 +173,15 @@ class CGForest(ImpurityTreesEstimator):
         if order is not None:
             trees.feature[trees.inner] = order[trees.feature[trees.inner]]
         return trees
+
+    @staticmethod
+    def _ordered(
+        settings: _core.GrowSettings, order: npt.NDArray[np.int32] | None
+    ) -> _core.GrowSettings:
+        """Bring what is said of features into the order that the codes have."""
+        if order is not None and settings.monotonic:
+            settings.monotonic = [settings.monotonic[f] for f in order]
+        return settings
 
     _grow_in_core: ClassVar[Callable[..., dict[str, Any]]]
 

@@ -255,7 +255,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
 
 
 class CGForestRegressor(ImpurityRegressorMixin, CGForest):
-    """Forest of regression trees that share one dictionary of candidate splits.
+    r"""Forest of regression trees that share one dictionary of candidate splits.
 
     A drop-in for scikit-learn's RandomForestRegressor that also predicts quantiles. X
     is turned into codes of one byte once, and every tree grows on those.
@@ -264,7 +264,8 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"squared_error", "friedman_mse", "poisson"}, default="squared_error"
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
+            default="squared_error"
         What a split is to reduce; see `CGTreeRegressor`.
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit.
@@ -291,6 +292,9 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, cloned before use; None means
         ``CentroidCandidates()``.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        With which features predictions must rise (1) or fall (-1); see
+        `CGTreeRegressor`.
     warm_start : bool, default=False
         Keep the trees of the last fit and add to them.
     random_state : int, RandomState instance or None, default=None
@@ -330,6 +334,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CGForest._parameter_constraints,
         "criterion": [StrOptions(REGRESSION_CRITERIA)],
+        "monotonic_cst": ["array-like", dict, None],
     }
     _tree_class = CGTreeRegressor
     # For quantiles.
@@ -355,6 +360,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         candidates: BaseCandidates | None = None,
+        monotonic_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -374,6 +380,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.candidates = candidates
+        self.monotonic_cst = monotonic_cst
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -382,6 +389,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
     def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
         settings = super()._tree_settings(data)
         settings.keeps_leaf_rows = True
+        settings.monotonic = self._monotonic()
         return settings
 
     def _take_trees(self, arrays: dict[str, Any]) -> Trees:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
 
 from dics import _core
 from dics._base import ImpurityTreesEstimator, rows_for_core
@@ -289,7 +289,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
 
 # friedman_mse rates splits by the same number as squared_error.
 CORE_CRITERIA = {"friedman_mse": "squared_error"}
-REGRESSION_CRITERIA = {"squared_error", "friedman_mse", "poisson"}
+REGRESSION_CRITERIA = {"squared_error", "friedman_mse", "absolute_error", "poisson"}
 
 
 class ImpurityRegressorMixin(TreesRegressorMixin):
@@ -303,7 +303,23 @@ class ImpurityRegressorMixin(TreesRegressorMixin):
     def _needs_positive_targets(self) -> bool:
         return bool(self.criterion == "poisson")
 
+    def _monotonic(self) -> list[int]:
+        """Check the constraints; empty if there are none."""
+        if self.monotonic_cst is None:
+            return []
+        directions = _check_monotonic_cst(self, self.monotonic_cst)
+        return [int(direction) for direction in directions] if any(directions) else []
+
     def _check_target_values(self, values: FloatArray) -> None:
+        if self.monotonic_cst is not None and self.criterion == "absolute_error":
+            raise ValueError(
+                "monotonic_cst can't be had with criterion='absolute_error'; use "
+                "'squared_error' or 'poisson'."
+            )
+        if self.monotonic_cst is not None and values.shape[1] > 1:
+            raise ValueError(
+                f"monotonic_cst needs a single target, y has {values.shape[1]}."
+            )
         if self.criterion == "poisson" and not (
             (values >= 0).all() and (values.sum(axis=0) > 0).all()
         ):
@@ -328,7 +344,7 @@ class ImpurityRegressorMixin(TreesRegressorMixin):
 
 
 class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
-    """Regression tree that chooses its splits from a dictionary of candidates.
+    r"""Regression tree that chooses its splits from a dictionary of candidates.
 
     A drop-in for scikit-learn's DecisionTreeRegressor; the paper has trees of classes
     only. Thresholds are placed between the centroids of clusters of the rows and
@@ -337,9 +353,11 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse", "poisson"}, default="squared_error"
-        What a split is to reduce: the variance, or half the Poisson deviance (y of 0
-        or more). "friedman_mse" chooses the same splits as "squared_error".
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
+            default="squared_error"
+        What a split is to reduce: the variance, the mean distance from the median
+        (slower, and leaves predict medians), or half the Poisson deviance (y of 0 or
+        more). "friedman_mse" chooses the same splits as "squared_error".
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit.
     max_candidates : int or None, default=None
@@ -359,6 +377,9 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         Give a subtree new thresholds, even cuts of its own rows, once it has a
         sixteenth of the rows that its thresholds were made from. See
         `CGTreeClassifier`.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        With which features predictions must rise (1) or fall (-1), all else being
+        equal; 0 for no constraint. A dict has names of features as its keys.
     random_state : int, RandomState instance or None, default=None
         Seed of the clustering, of the candidates drawn, and of ties between features.
     n_jobs : int or None, default=None
@@ -392,6 +413,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CGTree._parameter_constraints,
         "criterion": [StrOptions(REGRESSION_CRITERIA)],
+        "monotonic_cst": ["array-like", dict, None],
     }
 
     def __init__(
@@ -406,6 +428,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         min_impurity_decrease: float = 0.0,
         candidates: BaseCandidates | None = None,
         renew_thresholds: bool | str = "auto",
+        monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -418,6 +441,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         self.min_impurity_decrease = min_impurity_decrease
         self.candidates = candidates
         self.renew_thresholds = renew_thresholds
+        self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -430,9 +454,11 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         settings = self._grow_settings(
             data,
             max_candidates=0 if whole else k,
+            monotonic=self._monotonic(),
             **self._renewal(dictionary, n_features, whole=whole),
         )
         arrays = _core.grow_regression_tree(
+            data.X,
             codes,
             code_width=width,
             **rows_for_core(data, dictionary),

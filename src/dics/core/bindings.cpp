@@ -321,18 +321,23 @@ TargetColumns as_targets(const Table<double>& y, const Optional<std::uint32_t>& 
             data_or_null(weights)};
 }
 
-nb::dict grow_regression_tree(
-    const Array<std::uint8_t>& codes, int code_width, const Array<float>& values,
-    const Array<std::int64_t>& offsets, const Table<double>& y,
-    const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
-    const Optional<double>& weights, const GrowSettings& settings, int n_threads) {
+nb::dict grow_regression_tree(const AnyArray& X, const Array<std::uint8_t>& codes,
+                              int code_width, const Array<float>& values,
+                              const Array<std::int64_t>& offsets,
+                              const Table<double>& y,
+                              const Optional<std::uint32_t>& counts,
+                              const Optional<std::uint64_t>& wide_counts,
+                              const Optional<double>& weights,
+                              const GrowSettings& settings, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const TargetColumns columns = as_targets(y, counts, wide_counts, weights);
     const Codes coded =
         as_codes(codes, columns.n_rows, dictionary.n_features, code_width);
+    const AnyMatrix matrix = as_matrix(X);
+    check_features(matrix, dictionary);
     ForestArrays forest;
     forest.trees = with_team(n_threads, [&](Team& team) {
-        return grow_regression(coded, dictionary, columns, settings, team);
+        return grow_regression(matrix, coded, dictionary, columns, settings, team);
     });
     forest.end_tree(columns.n_outputs);
     return forest_dict(std::move(forest), columns.n_outputs);
@@ -521,7 +526,8 @@ void bind_settings(nb::module_& m) {
         .value("gini", Criterion::gini)
         .value("entropy", Criterion::entropy)
         .value("squared_error", Criterion::squared_error)
-        .value("poisson", Criterion::poisson);
+        .value("poisson", Criterion::poisson)
+        .value("absolute_error", Criterion::absolute_error);
     nb::enum_<RegressionLoss>(m, "RegressionLoss")
         .value("squared_error", RegressionLoss::squared)
         .value("absolute_error", RegressionLoss::absolute)
@@ -554,6 +560,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("renew_thresholds", &GrowSettings::renew_thresholds)
         .def_rw("renew_rows", &GrowSettings::renew_rows)
         .def_rw("keeps_leaf_rows", &GrowSettings::keeps_leaf_rows)
+        .def_rw("monotonic", &GrowSettings::monotonic)
         .def_rw("seed", &GrowSettings::seed);
     nb::class_<ForestSettings>(m, "ForestSettings")
         .def(nb::init<>())
@@ -626,8 +633,8 @@ NB_MODULE(_core, m) {
           "offsets"_a, "labels"_a, "counts"_a.none(), "wide_counts"_a.none(),
           "weights"_a.none(), "settings"_a, "progress"_a.none(), "n_threads"_a,
           "Grow trees side by side; returns their flat arrays.");
-    m.def("grow_regression_tree", &grow_regression_tree, "codes"_a, "code_width"_a,
-          "values"_a, "offsets"_a, "y"_a.noconvert(), "counts"_a.none(),
+    m.def("grow_regression_tree", &grow_regression_tree, "X"_a.noconvert(), "codes"_a,
+          "code_width"_a, "values"_a, "offsets"_a, "y"_a.noconvert(), "counts"_a.none(),
           "wide_counts"_a.none(), "weights"_a.none(), "settings"_a, "n_threads"_a,
           "Grow one tree of a continuous target; returns its flat arrays.");
     m.def("grow_regression_forest", &grow_regression_forest, "codes"_a, "code_width"_a,

@@ -24,16 +24,25 @@ struct ClassTrees {
     }
     static Histograms make_histograms(const Target& target, const Codes& codes,
                                       const Dictionary& dictionary, const Rows& rows,
-                                      const GrowSettings& settings) {
+                                      const GrowSettings& settings,
+                                      const Origin* origin = nullptr) {
         return {target,
                 codes,
                 dictionary,
-                nullptr,
+                origin,
                 rows,
                 settings.limits.min_samples_leaf,
                 settings.max_candidates};
     }
 
+    // The rows of a node as those of a tree of their own.
+    static Rows rows_of(const Rows& rows, const NodePlace& node) {
+        // They are in the order of their labels already.
+        return {{rows.labels.data() + node.begin,
+                 rows.weighted() ? rows.counts.data() + node.begin : nullptr, nullptr,
+                 node.size()},
+                RowOrder::by_row};
+    }
     // Copies what belongs to the rows together and numbers them anew; returns the
     // numbers that they had. `weights` is where the caller's weights of them go.
     static std::vector<std::uint32_t> renumber(Rows& rows, Sample& sample,

@@ -201,12 +201,11 @@ ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
                          Team& team, std::atomic<std::int64_t>& done) {
     const std::vector<double> cumulative =
         running_sums(settings.n_draws > 0 ? columns.weights : nullptr, columns.n_rows);
-    const bool is_poisson = settings.tree.criterion == Criterion::poisson;
     const MomentSample sample(
         columns, settings.n_draws,
         counts_rows(settings.tree, settings.n_draws > 0 || columns.weights),
-        !is_poisson);
-    auto grow = [&]<class Kind>(Kind, std::int64_t number, Team& alone) {
+        settings.tree.criterion != Criterion::poisson);
+    auto grow_tree = [&](std::int64_t number, Team& alone) {
         std::vector<std::uint32_t> counts;
         if (settings.n_draws > 0) {
             counts.resize(static_cast<std::size_t>(columns.n_rows));
@@ -214,15 +213,13 @@ ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
                       cumulative.empty() ? nullptr : cumulative.data(), columns.n_rows,
                       counts.data());
         }
-        return TreeGrower<Kind>(codes, dictionary, settings, alone)
-            .grow(sample, MomentRows(sample, counts.empty() ? nullptr : counts.data()),
-                  tree_key(settings.tree.seed, number));
-    };
-    return grow_trees(
-        settings, columns.n_outputs, team, done, [&](std::int64_t number, Team& alone) {
-            return is_poisson ? grow(MomentTrees<PoissonDeviance>{}, number, alone)
-                              : grow(MomentTrees<SquaredError>{}, number, alone);
+        MomentRows rows(sample, counts.empty() ? nullptr : counts.data());
+        return choose_moment_trees(settings.tree.criterion, [&]<class Kind>(Kind) {
+            return TreeGrower<Kind>(codes, dictionary, settings, alone)
+                .grow(sample, std::move(rows), tree_key(settings.tree.seed, number));
         });
+    };
+    return grow_trees(settings, columns.n_outputs, team, done, grow_tree);
 }
 
 template ForestArrays grow_forest(const Codes&, const Dictionary&,

@@ -21,7 +21,9 @@ struct GrowSettings {
     std::int64_t max_candidates = 0;  // 0: the whole dictionary
     bool renew_thresholds = false;    // see renewal.hpp
     std::int64_t renew_rows = 0;      // rows at most looked at for new thresholds
-    bool keeps_leaf_rows = false;     // of regression, for quantiles
+    // Of regression:
+    bool keeps_leaf_rows = false;        // for quantiles
+    std::vector<std::int8_t> monotonic;  // see Moments
     std::uint64_t seed = 0;
 };
 
@@ -75,9 +77,9 @@ template <class Count>
 TreeArrays grow_from_values(const AnyMatrix& X, const Dictionary& dictionary,
                             const Sample<Count>& sample, const GrowSettings& settings,
                             Team& team);
-// Of a continuous target, from codes.
-TreeArrays grow_regression(const Codes& codes, const Dictionary& dictionary,
-                           const TargetColumns& columns, const GrowSettings& settings,
-                           Team& team);
+// Of a continuous target, from codes; X only for thresholds made anew.
+TreeArrays grow_regression(const AnyMatrix& X, const Codes& codes,
+                           const Dictionary& dictionary, const TargetColumns& columns,
+                           const GrowSettings& settings, Team& team);
 
 }  // namespace dics

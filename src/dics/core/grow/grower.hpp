@@ -263,6 +263,10 @@ class Grower {
             target_.move(r_, left.begin, left.end, right.end, sum_, node.totals,
                          left.totals);
         right.totals = std::move(node.totals);
+        if constexpr (requires {
+                          target_.set_bounds(split, left.totals, right.totals);
+                      })
+            target_.set_bounds(split, left.totals, right.totals);
         // No NaN seen here: later ones go with the larger child.
         if (!split.saw_missing)
             split.missing_left = target_.left_is_larger(left.totals, right.totals);

@@ -1,6 +1,11 @@
 // What trees of a continuous target are made of.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
 #include "grow/flatten.hpp"
 #include "grow/grow.hpp"
 #include "search/moment_draw_search.hpp"
@@ -8,12 +13,17 @@
 
 namespace dics {
 
-// Lays out a tree of a continuous target: leaves keep the mean of their rows.
+// Lays out a tree of a continuous target: leaves keep the mean of their rows, or the
+// median.
 class MomentFlattener {
   public:
-    MomentFlattener(const MomentSample& sample, const MomentRows& rows, bool is_poisson,
-                    bool keeps_rows)
-        : sample_(sample), r_(rows), is_poisson_(is_poisson), keeps_rows_(keeps_rows) {}
+    MomentFlattener(const MomentSample& sample, const MomentRows& rows,
+                    Criterion criterion, bool keeps_rows)
+        : sample_(sample),
+          r_(rows),
+          is_poisson_(criterion == Criterion::poisson),
+          is_absolute_(criterion == Criterion::absolute_error),
+          keeps_rows_(keeps_rows) {}
 
     // Node weights are given in units of the mean weight of `n_rows` rows.
     TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
@@ -23,9 +33,11 @@ class MomentFlattener {
             [&](const GrownNode& leaf) { return add_leaf(leaf); },
             [&](const GrownNode& node) {
                 spreads.push_back(node.feature < 0 ? leaf_ : Spread{});
+                if (is_absolute_ && node.feature >= 0)
+                    spreads.back() = spread_of(node);
             });
         for (std::size_t i = spreads.size(); i-- > 0;) {
-            if (tree_.nodes[i].feature < 0)
+            if (tree_.nodes[i].feature < 0 || is_absolute_)
                 continue;
             const auto left = static_cast<std::size_t>(tree_.nodes[i].left);
             spreads[i] = joined(spreads[left], spreads[left + 1]);
@@ -68,27 +80,50 @@ class MomentFlattener {
     }
 
     std::int32_t add_leaf(const GrownNode& node) {
-        const int n_outputs = r_.n_outputs;
-        std::vector<std::int64_t> cells(static_cast<std::size_t>(n_outputs) + 1);
+        if (keeps_rows_)
+            keep_rows(node);
+        leaf_ = spread_of(node);
+        tree_.leaf_means.insert(tree_.leaf_means.end(), leaf_.means.begin(),
+                                leaf_.means.end());
+        return n_leaves_++;
+    }
+
+    Spread spread_of(const GrownNode& node) const {
+        std::vector<std::int64_t> cells(static_cast<std::size_t>(r_.n_outputs) + 1);
         for (std::int64_t i = node.begin; i < node.end; ++i) {
             for (std::size_t c = 0; c < cells.size(); ++c)
                 cells[c] += r_.of(i)[c];
         }
-        if (keeps_rows_)
-            keep_rows(node);
-        leaf_ = Spread{};
-        leaf_.weight = static_cast<double>(cells[0]) * sample_.weight_unit;
+        Spread spread;
+        spread.weight = static_cast<double>(cells[0]) * sample_.weight_unit;
         for (std::size_t c = 0; c + 1 < cells.size(); ++c) {
-            const double mean = sample_.centres[c] + static_cast<double>(cells[c + 1]) *
-                                                         sample_.units[c] /
-                                                         leaf_.weight;
-            tree_.leaf_means.push_back(mean);
-            leaf_.means.push_back(mean);
+            const double mean = is_absolute_ ? median(node, c, cells[0])
+                                             : sample_.centres[c] +
+                                                   static_cast<double>(cells[c + 1]) *
+                                                       sample_.units[c] / spread.weight;
+            spread.means.push_back(mean);
             for (std::int64_t i = node.begin; i < node.end; ++i)
-                leaf_.sum += static_cast<double>(r_.of(i)[0]) * sample_.weight_unit *
-                             deviation(r_.target(i)[c], mean);
+                spread.sum += static_cast<double>(r_.of(i)[0]) * sample_.weight_unit *
+                              deviation(r_.target(i)[c], mean);
         }
-        return n_leaves_++;
+        return spread;
+    }
+
+    // In the middle between two where they have half of the weight each.
+    double median(const GrownNode& node, std::size_t c, std::int64_t weight) const {
+        std::vector<std::pair<double, std::int64_t>> values;
+        for (std::int64_t i = node.begin; i < node.end; ++i)
+            values.emplace_back(r_.target(i)[c], r_.of(i)[0]);
+        std::sort(values.begin(), values.end());
+        std::int64_t below = 0;
+        for (std::size_t k = 0; k < values.size(); ++k) {
+            below += values[k].second;
+            if (2 * below > weight)
+                return values[k].first;
+            if (2 * below == weight)
+                return values[k].first + (values[k + 1].first - values[k].first) / 2;
+        }
+        return values.back().first;
     }
 
     void keep_rows(const GrownNode& node) {
@@ -103,6 +138,8 @@ class MomentFlattener {
     }
 
     double deviation(double y, double mean) const {
+        if (is_absolute_)
+            return std::fabs(y - mean);
         if (!is_poisson_)
             return (y - mean) * (y - mean);
         const double far = y > 0 && mean > 0 ? y * std::log1p((y - mean) / mean) : 0.0;
@@ -111,7 +148,7 @@ class MomentFlattener {
 
     const MomentSample& sample_;
     const MomentRows& r_;
-    bool is_poisson_, keeps_rows_;
+    bool is_poisson_, is_absolute_, keeps_rows_;
     Spread leaf_;
     std::int32_t n_leaves_ = 0;
     TreeArrays tree_;
@@ -128,17 +165,23 @@ struct MomentTrees {
     static Target make_target(const Sample& sample, const Rows& rows,
                               const GrowSettings& settings) {
         return {sample, rows, settings.min_weight_fraction_leaf,
-                settings.min_impurity_decrease};
+                settings.min_impurity_decrease, settings.monotonic};
     }
     static Histograms make_histograms(const Target& target, const Codes& codes,
                                       const Dictionary& dictionary, const Rows& rows,
-                                      const GrowSettings& settings) {
+                                      const GrowSettings& settings,
+                                      const Origin* origin = nullptr) {
         return {target,
                 codes,
                 dictionary,
+                origin,
                 rows,
                 settings.limits.min_samples_leaf,
                 settings.max_candidates};
+    }
+    // The rows of a node as those of a tree of their own.
+    static Rows rows_of(const Rows& rows, const NodePlace& node) {
+        return {rows, node.begin, node.end};
     }
     static std::vector<std::uint32_t> renumber(Rows& rows, const Sample&,
                                                std::vector<double>&) {
@@ -147,11 +190,24 @@ struct MomentTrees {
     static TreeArrays flatten(const std::vector<GrownNode>& nodes, const Rows& rows,
                               const Sample& sample, const GrowSettings& settings,
                               std::int64_t n_rows) {
-        return MomentFlattener(sample, rows, settings.criterion == Criterion::poisson,
+        return MomentFlattener(sample, rows, settings.criterion,
                                settings.keeps_leaf_rows)
             .flatten(nodes, static_cast<double>(n_rows));
     }
 };
+
+// Calls with_kind(MomentTrees<...>{}) for the criterion that is asked for.
+template <class WithKind>
+auto choose_moment_trees(Criterion criterion, WithKind with_kind) {
+    switch (criterion) {
+        case Criterion::poisson:
+            return with_kind(MomentTrees<PoissonDeviance>{});
+        case Criterion::absolute_error:
+            return with_kind(MomentTrees<AbsoluteError>{});
+        default:
+            return with_kind(MomentTrees<SquaredError>{});
+    }
+}
 
 // Must rows be counted beside their weights?
 inline bool counts_rows(const GrowSettings& settings, bool is_weighted) {

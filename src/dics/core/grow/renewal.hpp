@@ -5,17 +5,20 @@
 #include "data/encode.hpp"
 #include "grow/grow.hpp"
 #include "grow/grower.hpp"
-#include "search/class_histograms.hpp"
 #include "search/histogram_search.hpp"
+#include "search/origin.hpp"
 
 namespace dics {
 
-// The dictionary in use, and how to make the next one from it.
-template <class T, class Crit, class Count>
-class RenewalStep : public Renewal<ClassCounts<Crit, Count>> {
+// The dictionary in use, and how to make the next one from it. `Kind` is ClassTrees or
+// MomentTrees.
+template <class T, class Kind>
+class RenewalStep : public Renewal<typename Kind::Target> {
   public:
-    using Target = ClassCounts<Crit, Count>;
-    using Open = OpenNode<ClassTotals<Count>>;
+    using Target = typename Kind::Target;
+    using Rows = typename Kind::Rows;
+    using Open = OpenNode<typename Target::Totals>;
+    using Search = HistogramSearch<typename Kind::Histograms>;
 
     // `made_from` rows gave the dictionary; 0 if it is exact and need never be renewed.
     RenewalStep(const Target& target, const Matrix<T>& X, const double* weights,
@@ -35,8 +38,7 @@ class RenewalStep : public Renewal<ClassCounts<Crit, Count>> {
         return n_rows <= made_from_ / kRenewShare;
     }
 
-    std::vector<GrownNode> grow(const Open& node, ClassRows<Count>& r,
-                                Team& team) const override {
+    std::vector<GrownNode> grow(const Open& node, Rows& r, Team& team) const override {
         const std::int64_t n = node.size();
         std::vector<T> values;
         std::vector<double> weights;
@@ -54,19 +56,14 @@ class RenewalStep : public Renewal<ClassCounts<Crit, Count>> {
         const Codes codes{space.data(), n, X_.n_cols, codes_.width};
         const Origin origin = trace(codes, dictionary, r, node);
 
-        ClassRows<Count> local_rows(
-            Sample<Count>{r.labels.data() + node.begin,
-                          r.weighted() ? r.counts.data() + node.begin : nullptr,
-                          nullptr, n},
-            RowOrder::by_row);  // they are in the order of their labels already
-        ClassHistograms<Crit, Count> histograms(
-            target_, codes, dictionary, &origin, local_rows,
-            settings_.limits.min_samples_leaf, settings_.max_candidates);
-        HistogramSearch<ClassHistograms<Crit, Count>> search(histograms, team);
+        Rows local_rows = Kind::rows_of(r, node);
+        auto histograms = Kind::make_histograms(target_, codes, dictionary, local_rows,
+                                                settings_, &origin);
+        Search search(histograms, team);
         const RenewalStep next(target_, local, local_weights, made.exact ? 0 : n, codes,
                                dictionary, &origin, settings_);
-        Grower<HistogramSearch<ClassHistograms<Crit, Count>>> grower(
-            target_, search, local_rows, dictionary, settings_.limits, &next, team);
+        Grower<Search> grower(target_, search, local_rows, dictionary, settings_.limits,
+                              &next, team);
         Open root = node;
         root.index = 0;
         root.begin = 0;
@@ -86,7 +83,7 @@ class RenewalStep : public Renewal<ClassCounts<Crit, Count>> {
     // never 0.6762. CPU time on electricity: 131, 93, 84 and 67 ms (2026-11).
     static constexpr std::int64_t kRenewShare = 16;
 
-    void copy_rows(const ClassRows<Count>& r, const Open& node, std::vector<T>& values,
+    void copy_rows(const Rows& r, const Open& node, std::vector<T>& values,
                    std::vector<double>& weights) const {
         values.reserve(static_cast<std::size_t>(node.size() * X_.n_cols));
         for (std::int64_t i = node.begin; i < node.end; ++i) {
@@ -99,8 +96,8 @@ class RenewalStep : public Renewal<ClassCounts<Crit, Count>> {
     }
 
     // Which codes of the first dictionary the new codes came from.
-    Origin trace(const Codes& codes, const Dictionary& dictionary,
-                 const ClassRows<Count>& r, const Open& node) const {
+    Origin trace(const Codes& codes, const Dictionary& dictionary, const Rows& r,
+                 const Open& node) const {
         Origin origin(dictionary, origin_, dictionary_);
         for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
             const std::uint8_t* now = codes.column(f);

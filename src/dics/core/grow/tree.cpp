@@ -21,9 +21,8 @@ TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
     return std::visit(
         [&](const auto& X) {
             using T = typename std::decay_t<decltype(X)>::value_type;
-            const RenewalStep<T, Crit, Count> renewal(target, X, sample.weights,
-                                                      rows.size(), codes, dictionary,
-                                                      nullptr, settings);
+            const RenewalStep<T, Kind> renewal(target, X, sample.weights, rows.size(),
+                                               codes, dictionary, nullptr, settings);
             Grower<HistogramSearch<Histograms>> grower(
                 target, search, rows, dictionary, settings.limits,
                 settings.renew_thresholds ? &renewal : nullptr, team);
@@ -49,33 +48,40 @@ TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
                          rows.size());
 }
 
-template <class Crit>
-TreeArrays grow_moments(const Codes& codes, const Dictionary& dictionary,
-                        const MomentSample& sample, const GrowSettings& settings,
+template <class Kind>
+TreeArrays grow_moments(const AnyMatrix& any, const Codes& codes,
+                        const Dictionary& dictionary, const MomentSample& sample,
+                        const double* weights, const GrowSettings& settings,
                         Team& team) {
-    using Kind = MomentTrees<Crit>;
+    using Search = HistogramSearch<typename Kind::Histograms>;
     MomentRows rows(sample, nullptr);
     const auto target = Kind::make_target(sample, rows, settings);
     auto histograms = Kind::make_histograms(target, codes, dictionary, rows, settings);
-    HistogramSearch<typename Kind::Histograms> search(histograms, team);
-    Grower<HistogramSearch<typename Kind::Histograms>> grower(
-        target, search, rows, dictionary, settings.limits, nullptr, team);
-    return Kind::flatten(grower.grow(mix(settings.seed)), rows, sample, settings,
-                         rows.size());
+    Search search(histograms, team);
+    return std::visit(
+        [&](const auto& X) {
+            using T = typename std::decay_t<decltype(X)>::value_type;
+            const RenewalStep<T, Kind> renewal(target, X, weights, rows.size(), codes,
+                                               dictionary, nullptr, settings);
+            Grower<Search> grower(target, search, rows, dictionary, settings.limits,
+                                  settings.renew_thresholds ? &renewal : nullptr, team);
+            return Kind::flatten(grower.grow(mix(settings.seed)), rows, sample,
+                                 settings, rows.size());
+        },
+        any);
 }
 
 }  // namespace
 
-TreeArrays grow_regression(const Codes& codes, const Dictionary& dictionary,
-                           const TargetColumns& columns, const GrowSettings& settings,
-                           Team& team) {
-    const bool is_poisson = settings.criterion == Criterion::poisson;
+TreeArrays grow_regression(const AnyMatrix& X, const Codes& codes,
+                           const Dictionary& dictionary, const TargetColumns& columns,
+                           const GrowSettings& settings, Team& team) {
     const MomentSample sample(columns, 0, counts_rows(settings, columns.weights),
-                              !is_poisson);
-    return is_poisson
-               ? grow_moments<PoissonDeviance>(codes, dictionary, sample, settings,
-                                               team)
-               : grow_moments<SquaredError>(codes, dictionary, sample, settings, team);
+                              settings.criterion != Criterion::poisson);
+    return choose_moment_trees(settings.criterion, [&]<class Kind>(Kind) {
+        return grow_moments<Kind>(X, codes, dictionary, sample, columns.weights,
+                                  settings, team);
+    });
 }
 
 template <class Count>

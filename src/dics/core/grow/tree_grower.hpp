@@ -29,7 +29,8 @@ class TreeGrower {
         key_ = key;
         switch (settings_.sampling) {
             case FeatureSampling::none:
-                return grow_from_histograms(codes_, dictionary_, rows, sample);
+                return grow_from_histograms(codes_, dictionary_, rows, sample,
+                                            settings_.tree);
             case FeatureSampling::tree:
                 return grow_restricted(sample, rows);
             default:
@@ -50,10 +51,11 @@ class TreeGrower {
     }
 
     TreeArrays grow_from_histograms(const Codes& codes, const Dictionary& dictionary,
-                                    Rows& rows, const Sample& sample) {
-        const Target target = Kind::make_target(sample, rows, settings_.tree);
+                                    Rows& rows, const Sample& sample,
+                                    const GrowSettings& settings) {
+        const Target target = Kind::make_target(sample, rows, settings);
         auto histograms =
-            Kind::make_histograms(target, codes, dictionary, rows, settings_.tree);
+            Kind::make_histograms(target, codes, dictionary, rows, settings);
         HistogramSearch<typename Kind::Histograms> search(histograms, team_);
         return grow_with(target, search, rows, dictionary, sample);
     }
@@ -84,7 +86,15 @@ class TreeGrower {
         const std::vector<std::uint32_t> numbers =
             Kind::renumber(rows, sample, weights);
         const Codes codes = copy_columns(features, numbers);
-        TreeArrays tree = grow_from_histograms(codes, dictionary, rows, sample);
+        GrowSettings settings = settings_.tree;
+        settings.monotonic.clear();
+        for (const std::int64_t f : features) {
+            if (!settings_.tree.monotonic.empty())
+                settings.monotonic.push_back(
+                    settings_.tree.monotonic[static_cast<std::size_t>(f)]);
+        }
+        TreeArrays tree =
+            grow_from_histograms(codes, dictionary, rows, sample, settings);
         for (Node& node : tree.nodes) {
             if (node.feature >= 0)
                 node.feature = static_cast<std::int32_t>(features[node.feature]);

@@ -5,37 +5,10 @@
 #include "search/candidate_draw.hpp"
 #include "search/class_histogram.hpp"
 #include "search/method.hpp"
+#include "search/origin.hpp"
 #include "search/sorted_search.hpp"
 
 namespace dics {
-
-// What the codes of a renewed dictionary are in the tree's first one: the range that
-// the rows of each code had there. Gaps are measured in the first dictionary
-// throughout.
-struct Origin {
-    std::vector<std::int32_t> n_thresholds;     // of each feature, in the first one
-    std::vector<std::uint8_t> lowest, highest;  // of code c at offsets[f] + f + c
-
-    Origin(const Dictionary& dictionary, const Origin* parent,
-           const Dictionary& parent_dictionary) {
-        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
-            n_thresholds.push_back(parent ? parent->n_thresholds[f]
-                                          : parent_dictionary.count(f));
-        }
-        const auto size =
-            static_cast<std::size_t>(dictionary.size() + dictionary.n_features);
-        lowest.assign(size, 255);
-        highest.assign(size, 0);
-    }
-
-    static std::size_t at(const Dictionary& dictionary, std::int64_t f, int code) {
-        return static_cast<std::size_t>(dictionary.offsets[f] + f + code);
-    }
-    void add(std::size_t at, std::uint8_t low, std::uint8_t high) {
-        lowest[at] = std::min(lowest[at], low);
-        highest[at] = std::max(highest[at], high);
-    }
-};
 
 template <class Crit, class Count>
 class ClassHistograms {
@@ -165,7 +138,8 @@ class ClassHistograms {
                 cuts ? cuts[j]
                      : search_one(b, j, hists, node, prepared, scratch, best.score);
             const Split split =
-                split_by_gap(cut, f, node.key, draws() ? 0 : gap(cut, f));
+                split_by_gap(cut, f, node.key,
+                             draws() ? 0 : gap_between(cut, f, dictionary_, origin_));
             if (split.beats(best))
                 best = split;
         }
@@ -233,22 +207,6 @@ class ClassHistograms {
                                                 dictionary_.count(f), node.totals,
                                                 prepared.present, limits_);
         }
-    }
-
-    // How wide the gap between the two sides is, as a share of the feature's
-    // thresholds.
-    std::uint64_t gap(const Cut& cut, std::int64_t f) const {
-        if (cut.lo < 0)
-            return 0;
-        int width = cut.hi - cut.lo;
-        int n_thresholds = dictionary_.count(f);
-        if (origin_) {
-            const int right = origin_->lowest[Origin::at(dictionary_, f, cut.hi + 1)];
-            const int left = origin_->highest[Origin::at(dictionary_, f, cut.lo)];
-            width = std::max(0, right - 1 - left);
-            n_thresholds = std::max(1, origin_->n_thresholds[f]);
-        }
-        return gap_share(width, n_thresholds);
     }
 
     const Target& target_;

@@ -3,7 +3,7 @@
 
 #include "search/candidate_draw.hpp"
 #include "search/feature_draw.hpp"
-#include "search/moment_scan.hpp"
+#include "search/feature_scan.hpp"
 
 namespace dics {
 
@@ -27,9 +27,7 @@ class MomentDrawSearch {
           limits_{min_samples_leaf, target.min_weight()},
           max_features_(max_features),
           max_candidates_(max_candidates),
-          draw_(draw) {
-        bins_.reset(rows.n_cells);
-    }
+          draw_(draw) {}
 
     Context make_context(int) const { return {}; }
     std::int64_t work(const Open& node) const { return node.size() * max_features_; }
@@ -50,17 +48,16 @@ class MomentDrawSearch {
         cells_.clear();
         for (std::int64_t i = node.begin; i < node.end; ++i)
             cells_.insert(cells_.end(), r_.of(i), r_.of(i) + r_.n_cells);
-        const MomentScan<Crit> scan(target_, node.totals, limits_);
+        scan_.start_node(target_, r_, node, limits_);
         draw_features(node);
         if (max_candidates_ > 0)
             draw_candidates(node);
         Split best;
         for (std::size_t j = 0; j < features_.size(); ++j) {
             const std::int32_t f = features_[j];
-            const Cut cut =
-                max_candidates_ > 0
-                    ? best_candidate(static_cast<std::int64_t>(j), node, scan)
-                    : scan_rows(f, node, scan, {dictionary_.count(f)});
+            const Cut cut = max_candidates_ > 0
+                                ? best_candidate(static_cast<std::int64_t>(j))
+                                : scan_rows(f, {dictionary_.count(f)});
             const bool has_gap = max_candidates_ == 0 && cut.lo >= 0;
             const Split split = split_by_gap(
                 cut, f, node.key,
@@ -109,33 +106,28 @@ class MomentDrawSearch {
     }
 
     // Of feature number j among those drawn.
-    Cut best_candidate(std::int64_t j, const Open& node, const MomentScan<Crit>& scan) {
+    Cut best_candidate(std::int64_t j) {
         const auto candidates = candidates_.of_feature(j);
         if (candidates.empty())
             return {};
         const std::int32_t f = features_[static_cast<std::size_t>(j)];
         const CodeReading reading =
             candidate_codes_.read(candidates, dictionary_.count(f));
-        return candidate_codes_.in_dictionary(scan_rows(f, node, scan, reading));
+        return candidate_codes_.in_dictionary(scan_rows(f, reading));
     }
 
-    Cut scan_rows(std::int64_t f, const Open& node, const MomentScan<Crit>& scan,
-                  const CodeReading& reading) {
-        add_rows(codes_.data + f, codes_.width, reading, r_, node, cells_.data(),
-                 bins_);
-        const Cut cut = scan.scan(bins_, reading);
-        bins_.clear();
-        return cut;
+    Cut scan_rows(std::int64_t f, const CodeReading& reading) {
+        return scan_.of_rows(codes_.data + f, codes_.width, reading, cells_.data(), f);
     }
 
     const Target& target_;
     Codes codes_;
     Dictionary dictionary_;
     const MomentRows& r_;
-    typename MomentScan<Crit>::Limits limits_;
+    SideLimits limits_;
     std::int64_t max_features_, max_candidates_;
     FeatureDraw& draw_;
-    BinSums bins_;
+    FeatureScan<Crit> scan_;
 
     // Of the node being searched.
     std::vector<std::int64_t> cells_;

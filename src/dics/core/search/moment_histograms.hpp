@@ -7,7 +7,8 @@
 
 #include "grow/node.hpp"
 #include "search/candidate_draw.hpp"
-#include "search/moment_scan.hpp"
+#include "search/feature_scan.hpp"
+#include "search/origin.hpp"
 #include "target/moments.hpp"
 
 namespace dics {
@@ -32,17 +33,20 @@ class MomentHistograms {
     };
     static constexpr bool kReadsTotals = false;
     struct Scratch {
-        BinSums bins;
+        FeatureScan<Crit> scan;
         CandidateCodes candidates;
     };
 
-    // With `max_candidates`, so many are drawn for each node.
+    // `origin` is null for the tree's first dictionary. With `max_candidates`, so many
+    // are drawn for each node.
     MomentHistograms(const Target& target, const Codes& codes,
-                     const Dictionary& dictionary, const MomentRows& rows,
-                     std::int64_t min_samples_leaf, std::int64_t max_candidates)
+                     const Dictionary& dictionary, const Origin* origin,
+                     const MomentRows& rows, std::int64_t min_samples_leaf,
+                     std::int64_t max_candidates)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
+          origin_(origin),
           r_(rows),
           limits_{min_samples_leaf, target.min_weight()},
           max_candidates_(max_candidates) {
@@ -116,22 +120,21 @@ class MomentHistograms {
     Split best_split(std::int64_t block, const std::int64_t* hists, const Open& node,
                      Prepared& prepared, Scratch& scratch) const {
         const Block& b = at(block);
-        const MomentScan<Crit> scan(target_, node.totals, limits_);
-        scratch.bins.reset(r_.n_cells);
+        scratch.scan.start_node(target_, r_, node, limits_);
         Split best;
         for (std::size_t j = 0; j < b.places.size(); ++j) {
             const std::int64_t f = b.first + static_cast<std::int64_t>(j);
             if (dictionary_.count(f) == 0)
                 continue;
-            const Cut cut = draws() ? best_candidate(f, node, scan, prepared, scratch)
+            const CodeReading all{dictionary_.count(f)};
+            const Cut cut = draws() ? best_candidate(f, prepared, scratch)
                             : hists
-                                ? scan.scan(hists + b.places[j], {dictionary_.count(f)})
-                                : scan_rows(f, node, scan, prepared, scratch,
-                                            {dictionary_.count(f)});
-            const bool has_gap = !draws() && cut.lo >= 0;
-            const Split split = split_by_gap(
-                cut, f, node.key,
-                has_gap ? gap_share(cut.hi - cut.lo, dictionary_.count(f)) : 0);
+                                ? scratch.scan.of_sums(hists + b.places[j], all, f)
+                                : scratch.scan.of_rows(codes_.column(f), codes_.width,
+                                                       all, prepared.cells.data(), f);
+            const Split split =
+                split_by_gap(cut, f, node.key,
+                             draws() ? 0 : gap_between(cut, f, dictionary_, origin_));
             if (split.beats(best))
                 best = split;
         }
@@ -155,7 +158,7 @@ class MomentHistograms {
     }
     bool draws() const { return max_candidates_ > 0; }
     bool is_small(const Open& node) const {
-        return draws() || node.totals.n_rows < small_rows_;
+        return Crit::kUsesRanks || draws() || node.totals.n_rows < small_rows_;
     }
 
     // Weight and target are added at once.
@@ -202,33 +205,23 @@ class MomentHistograms {
         }
     }
 
-    Cut best_candidate(std::int64_t f, const Open& node, const MomentScan<Crit>& scan,
-                       const Prepared& prepared, Scratch& scratch) const {
+    Cut best_candidate(std::int64_t f, const Prepared& prepared,
+                       Scratch& scratch) const {
         const auto candidates = prepared.candidates.of_feature(f);
         if (candidates.empty())
             return {};
         const CodeReading reading =
             scratch.candidates.read(candidates, dictionary_.count(f));
-        return scratch.candidates.in_dictionary(
-            scan_rows(f, node, scan, prepared, scratch, reading));
-    }
-
-    // Of a small node.
-    Cut scan_rows(std::int64_t f, const Open& node, const MomentScan<Crit>& scan,
-                  const Prepared& prepared, Scratch& scratch,
-                  const CodeReading& reading) const {
-        add_rows(codes_.column(f), codes_.width, reading, r_, node,
-                 prepared.cells.data(), scratch.bins);
-        const Cut cut = scan.scan(scratch.bins, reading);
-        scratch.bins.clear();
-        return cut;
+        return scratch.candidates.in_dictionary(scratch.scan.of_rows(
+            codes_.column(f), codes_.width, reading, prepared.cells.data(), f));
     }
 
     const Target& target_;
     Codes codes_;
     Dictionary dictionary_;
+    const Origin* origin_;
     const MomentRows& r_;
-    typename MomentScan<Crit>::Limits limits_;
+    SideLimits limits_;
     std::int64_t max_candidates_;
     std::vector<Block> blocks_;
     std::vector<std::int64_t> starts_;  // of each block's histograms

@@ -84,33 +84,52 @@ inline void add_rows(const std::uint8_t* column, int width, const CodeReading& r
         });
 }
 
+// What each side of a split must have.
+struct SideLimits {
+    std::int64_t min_leaf, min_weight;
+
+    // `left` are the cells of the left side.
+    [[gnu::always_inline]] bool allow(const std::int64_t* left,
+                                      const MomentTotals& totals, int n_outputs) const {
+        const std::int64_t weight = left[0];
+        const std::int64_t other = totals.weight() - weight;
+        if (weight <= 0 || other <= 0 || weight < min_weight || other < min_weight)
+            return false;
+        if (min_leaf <= 1)
+            return true;
+        // Without a cell of their own, rows are what they weigh.
+        const bool counted = static_cast<int>(totals.cells.size()) > n_outputs + 1;
+        const std::int64_t rows = counted ? left[n_outputs + 1] : weight;
+        return rows >= min_leaf && totals.n_rows - rows >= min_leaf;
+    }
+};
+
 // Rates the cuts of a node's features.
 template <class Crit>
 class MomentScan {
   public:
-    struct Limits {
-        std::int64_t min_leaf, min_weight;
-    };
-
     template <class Target>
-    MomentScan(const Target& target, const MomentTotals& totals, const Limits& limits)
+    MomentScan(const Target& target, const MomentTotals& totals,
+               const SideLimits& limits)
         : criterion_(target, totals),
           totals_(totals),
+          is_constrained_(target.is_constrained()),
           limits_(limits),
           n_outputs_(target.n_outputs()),
           n_cells_(static_cast<int>(totals.cells.size())) {}
 
-    // `sums` are those of the bins, [bin][cell].
-    Cut scan(const std::int64_t* sums, const CodeReading& reading) const {
-        return search(sums, reading, [&](auto visit) {
+    // `sums` are those of the bins, [bin][cell]. `direction`: see Moments.
+    Cut scan(const std::int64_t* sums, const CodeReading& reading,
+             int direction) const {
+        return search(sums, reading, direction, [&](auto visit) {
             for (int bin = 0; bin <= reading.n_thresholds; ++bin) {
                 if (sums[bin * n_cells_] != 0)
                     visit(bin);
             }
         });
     }
-    Cut scan(const BinSums& bins, const CodeReading& reading) const {
-        return search(bins.sums(), reading, [&](auto visit) {
+    Cut scan(const BinSums& bins, const CodeReading& reading, int direction) const {
+        return search(bins.sums(), reading, direction, [&](auto visit) {
             bins.visit([&](int bin) {
                 if (bin <= reading.n_thresholds)
                     visit(bin);
@@ -120,16 +139,16 @@ class MomentScan {
 
   private:
     template <class EachBin>
-    Cut search(const std::int64_t* sums, const CodeReading& reading,
+    Cut search(const std::int64_t* sums, const CodeReading& reading, int direction,
                EachBin each_bin) const {
         Cut best;
         const bool has_missing = sums[reading.missing_code() * n_cells_] != 0;
         for (int missing_left = 0; missing_left <= (has_missing ? 1 : 0);
              ++missing_left) {
             if (n_outputs_ == 1 && n_cells_ == 2)
-                walk<2>(sums, reading, missing_left != 0, each_bin, best);
+                walk<2>(sums, reading, direction, missing_left != 0, each_bin, best);
             else
-                walk<0>(sums, reading, missing_left != 0, each_bin, best);
+                walk<0>(sums, reading, direction, missing_left != 0, each_bin, best);
         }
         best.saw_missing = has_missing && best.found();
         best.score *= best.found() ? criterion_.unit() : 1;
@@ -138,8 +157,8 @@ class MomentScan {
 
     // kCells: weight and one output; 0: as many as there are.
     template <int kCells, class EachBin>
-    void walk(const std::int64_t* sums, const CodeReading& reading, bool missing_left,
-              EachBin each_bin, Cut& best) const {
+    void walk(const std::int64_t* sums, const CodeReading& reading, int direction,
+              bool missing_left, EachBin each_bin, Cut& best) const {
         const int n_cells = kCells ? kCells : n_cells_;
         std::int64_t few[kFewCells] = {};
         std::vector<std::int64_t> many;
@@ -157,7 +176,8 @@ class MomentScan {
         int previous = -1;
         double most = best.score;
         auto offer_cut = [&](int hi) {
-            if (!is_allowed(left))
+            if (!limits_.allow(left, totals_, n_outputs_) ||
+                (is_constrained_ && !is_ordered(left, direction)))
                 return;
             const double rate = criterion_.template rate<kCells == 2>(left);
             if (rate > most && rate >= 0) {
@@ -176,27 +196,21 @@ class MomentScan {
             offer_cut(reading.n_thresholds - 1);
     }
 
-    [[gnu::always_inline]] bool is_allowed(const std::int64_t* left) const {
-        const std::int64_t weight = left[0];
-        const std::int64_t other = totals_.weight() - weight;
-        if (weight <= 0 || other <= 0 || weight < limits_.min_weight ||
-            other < limits_.min_weight)
-            return false;
-        // Without a cell of their own, rows are what they weigh.
-        const std::int64_t rows =
-            n_cells_ > n_outputs_ + 1 ? left[n_outputs_ + 1] : weight;
-        return n_cells_ == n_outputs_ + 1
-                   ? limits_.min_leaf <= 1 ||
-                         (rows >= limits_.min_leaf && other >= limits_.min_leaf)
-                   : rows >= limits_.min_leaf &&
-                         totals_.n_rows - rows >= limits_.min_leaf;
+    // Do the means of the sides keep to their bounds and their order?
+    bool is_ordered(const std::int64_t* left, int direction) const {
+        const double l = static_cast<double>(left[1]) / static_cast<double>(left[0]);
+        const double r = static_cast<double>(totals_.sum(0) - left[1]) /
+                         static_cast<double>(totals_.weight() - left[0]);
+        return std::min(l, r) >= totals_.lower && std::max(l, r) <= totals_.upper &&
+               (r - l) * direction >= 0;
     }
 
     static constexpr int kFewCells = 16;
 
     Crit criterion_;
     const MomentTotals& totals_;
-    Limits limits_;
+    bool is_constrained_;
+    SideLimits limits_;
     int n_outputs_, n_cells_;
 };
 

@@ -12,7 +12,13 @@
 
 namespace dics {
 
-enum class Criterion : int { gini, entropy, squared_error, poisson };
+enum class Criterion : int {
+    gini,
+    entropy,
+    squared_error,
+    poisson,
+    absolute_error,
+};
 
 // Whole weights are counted in 32 bits; other weights become fixed point numbers whose
 // total is at most 2^52 (split_counts in _validation.py), so squares need 128 bits.

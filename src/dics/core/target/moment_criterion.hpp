@@ -18,6 +18,8 @@ namespace dics {
 // they would cancel where the mean is far from 0.
 class SquaredError {
   public:
+    static constexpr bool kUsesRanks = false;
+
     template <class Target>
     SquaredError(const Target& target, const MomentTotals& totals)
         : weight_(totals.weight()),
@@ -74,6 +76,8 @@ class SquaredError {
 // whose targets are all 0 is no side: its mean has no logarithm.
 class PoissonDeviance {
   public:
+    static constexpr bool kUsesRanks = false;
+
     template <class Target>
     PoissonDeviance(const Target& target, const MomentTotals& totals)
         : weight_(totals.weight()), unit_(1.0 / target.n_outputs()) {
@@ -123,6 +127,12 @@ class PoissonDeviance {
     std::int64_t weight_;
     double unit_;
     std::vector<Output> outputs_;
+};
+
+// The decrease of the sum of absolute deviations from the median: not from sums, see
+// search/median_scan.hpp.
+struct AbsoluteError {
+    static constexpr bool kUsesRanks = true;
 };
 
 }  // namespace dics

@@ -153,6 +153,18 @@ struct MomentRows {
         cells = own_cells.data();
     }
 
+    // Rows begin..end-1 of others, copied together and numbered from 0.
+    MomentRows(const MomentRows& r, std::int64_t begin, std::int64_t end)
+        : rows(r.rows.begin() + begin, r.rows.begin() + end),
+          scratch(rows.size()),
+          y(r.y),
+          cells(r.cells),
+          n_outputs(r.n_outputs),
+          n_cells(r.n_cells),
+          is_drawn(r.is_drawn) {
+        renumber();
+    }
+
     std::int64_t size() const { return static_cast<std::int64_t>(rows.size()); }
     const std::int64_t* of(std::int64_t i) const {
         return cells + std::int64_t{rows[static_cast<std::size_t>(i)]} * n_cells;
@@ -178,6 +190,14 @@ struct MomentRows {
         for (std::size_t i = 0; i < rows.size(); ++i)
             rows[i] = static_cast<std::uint32_t>(i);
         return before;
+    }
+
+    // Puts the rows of a node into the order that `order` (a permutation) gives.
+    void reorder(std::int64_t begin, const std::vector<std::uint32_t>& order) {
+        const auto first = static_cast<std::size_t>(begin);
+        for (std::size_t i = 0; i < order.size(); ++i)
+            scratch[first + i] = rows[first + order[i]];
+        std::copy_n(scratch.begin() + begin, order.size(), rows.begin() + begin);
     }
 
     template <class GoesLeft>

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "grow/split.hpp"
@@ -15,8 +16,15 @@ struct MomentTotals {
     std::vector<std::int64_t> cells;  // weight, outputs, (rows)
     std::int64_t n_rows = 0;
     bool is_constant = false;  // all rows have the same target
+    // Where the mean may lie, by monotonic constraints above the node; in cells.
+    double lower = -std::numeric_limits<double>::infinity();
+    double upper = std::numeric_limits<double>::infinity();
 
     std::int64_t weight() const { return cells[0]; }
+    // Of the first output.
+    double mean() const {
+        return static_cast<double>(cells[1]) / static_cast<double>(cells[0]);
+    }
     std::int64_t sum(int output) const {
         return cells[static_cast<std::size_t>(output) + 1];
     }
@@ -29,11 +37,16 @@ class Moments {
     using Rows = MomentRows;
     using Totals = MomentTotals;
 
+    // `monotonic` is 1 or -1 for features with which the mean must rise or fall, and
+    // may be empty.
     Moments(const MomentSample& sample, const MomentRows& rows,
-            double min_weight_fraction_leaf, double min_impurity_decrease)
+            double min_weight_fraction_leaf, double min_impurity_decrease,
+            std::vector<std::int8_t> monotonic)
         : n_outputs_(sample.n_outputs),
           weight_unit_(sample.weight_unit),
+          centres_(sample.centres),
           units_(sample.units),
+          monotonic_(std::move(monotonic)),
           min_impurity_decrease_(min_impurity_decrease) {
         std::int64_t total = 0;
         for (std::int64_t i = 0; i < rows.size(); ++i)
@@ -45,6 +58,9 @@ class Moments {
 
     int n_outputs() const { return n_outputs_; }
     std::int64_t min_weight() const { return min_weight_; }
+    double centre(int output) const {
+        return centres_[static_cast<std::size_t>(output)];
+    }
     double unit(int output) const { return units_[static_cast<std::size_t>(output)]; }
 
     void measure(const Rows& r, std::int64_t begin, std::int64_t end,
@@ -76,6 +92,23 @@ class Moments {
         all.n_rows -= part.n_rows;
     }
 
+    bool is_constrained() const { return !monotonic_.empty(); }
+    int direction(std::int64_t feature) const {
+        return monotonic_.empty() ? 0 : monotonic_[static_cast<std::size_t>(feature)];
+    }
+    // Children of a split along a constrained feature stay on their side of the middle
+    // between their means; `right` still has the bounds of the node.
+    void set_bounds(const Split& split, Totals& left, Totals& right) const {
+        left.lower = right.lower;
+        left.upper = right.upper;
+        const int direction = this->direction(split.feature);
+        if (direction == 0)
+            return;
+        const double middle = left.mean() / 2 + right.mean() / 2;
+        (direction > 0 ? left : right).upper = middle;
+        (direction > 0 ? right : left).lower = middle;
+    }
+
     bool is_done(const Totals& totals) const { return totals.is_constant; }
     // Found when the tree is laid out.
     float impurity(const Totals&) const { return 0; }
@@ -104,7 +137,8 @@ class Moments {
 
     int n_outputs_;
     double weight_unit_;
-    std::vector<double> units_;
+    std::vector<double> centres_, units_;
+    std::vector<std::int8_t> monotonic_;
     double min_impurity_decrease_;
     double total_weight_;
     std::int64_t min_weight_;
