@@ -319,6 +319,12 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
     candidates_ : BaseCandidates
     trees_ : Trees
 
+    Notes
+    -----
+    For quantiles the forest keeps y and the rows of every leaf, 4 bytes for each row
+    that a tree has drawn: about a tenth of what the trees themselves take at full
+    depth.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
