@@ -167,18 +167,7 @@ struct MomentTrees {
         return {sample, rows, settings.min_weight_fraction_leaf,
                 settings.min_impurity_decrease, settings.monotonic};
     }
-    static Histograms make_histograms(const Target& target, const Codes& codes,
-                                      const Dictionary& dictionary, const Rows& rows,
-                                      const GrowSettings& settings,
-                                      const Origin* origin = nullptr) {
-        return {target,
-                codes,
-                dictionary,
-                origin,
-                rows,
-                settings.limits.min_samples_leaf,
-                settings.max_candidates};
-    }
+
     // The rows of a node as those of a tree of their own.
     static Rows rows_of(const Rows& rows, const NodePlace& node) {
         return {rows, node.begin, node.end};

@@ -57,7 +57,7 @@ class RenewalStep : public Renewal<typename Kind::Target> {
         const Origin origin = trace(codes, dictionary, r, node);
 
         Rows local_rows = Kind::rows_of(r, node);
-        auto histograms = Kind::make_histograms(target_, codes, dictionary, local_rows,
+        auto histograms = make_histograms<Kind>(target_, codes, dictionary, local_rows,
                                                 settings_, &origin);
         Search search(histograms, team);
         const RenewalStep next(target_, local, local_weights, made.exact ? 0 : n, codes,

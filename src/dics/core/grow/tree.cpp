@@ -16,7 +16,7 @@ TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
     using Histograms = typename Kind::Histograms;
     auto rows = Kind::make_rows(sample);
     const auto target = Kind::make_target(sample, rows, settings);
-    auto histograms = Kind::make_histograms(target, codes, dictionary, rows, settings);
+    auto histograms = make_histograms<Kind>(target, codes, dictionary, rows, settings);
     HistogramSearch<Histograms> search(histograms, team);
     return std::visit(
         [&](const auto& X) {
@@ -56,7 +56,7 @@ TreeArrays grow_moments(const AnyMatrix& any, const Codes& codes,
     using Search = HistogramSearch<typename Kind::Histograms>;
     MomentRows rows(sample, nullptr);
     const auto target = Kind::make_target(sample, rows, settings);
-    auto histograms = Kind::make_histograms(target, codes, dictionary, rows, settings);
+    auto histograms = make_histograms<Kind>(target, codes, dictionary, rows, settings);
     Search search(histograms, team);
     return std::visit(
         [&](const auto& X) {

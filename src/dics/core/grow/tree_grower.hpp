@@ -55,7 +55,7 @@ class TreeGrower {
                                     const GrowSettings& settings) {
         const Target target = Kind::make_target(sample, rows, settings);
         auto histograms =
-            Kind::make_histograms(target, codes, dictionary, rows, settings);
+            make_histograms<Kind>(target, codes, dictionary, rows, settings);
         HistogramSearch<typename Kind::Histograms> search(histograms, team_);
         return grow_with(target, search, rows, dictionary, sample);
     }

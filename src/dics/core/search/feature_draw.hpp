@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "data/matrix.hpp"
+#include "grow/node.hpp"
 #include "random.hpp"
+#include "search/candidate_draw.hpp"
 
 namespace dics {
 
@@ -106,5 +108,47 @@ class FeatureDraw {
     std::vector<std::uint64_t> constant_;  // one bit a feature, for each level
     std::uint64_t* known_ = nullptr;
 };
+
+// Draws until `max_features` features were found that vary within the node. `draw` has
+// begun the node; codes are row-major.
+inline void draw_varying(const Codes& codes, const std::vector<std::uint32_t>& rows,
+                         const NodePlace& node, std::int64_t max_features,
+                         FeatureDraw& draw, std::vector<std::int32_t>& features) {
+    auto is_constant = [&](std::int64_t f) {
+        auto code = [&](std::int64_t i) {
+            const std::int64_t row = rows[static_cast<std::size_t>(i)];
+            return codes.data[row * codes.width + f];
+        };
+        const std::uint8_t first = code(node.begin);
+        for (std::int64_t i = node.begin + 1; i < node.end; ++i) {
+            if (code(i) != first)
+                return false;
+        }
+        return true;
+    };
+    features.clear();
+    std::int32_t feature;
+    while (static_cast<std::int64_t>(features.size()) < max_features &&
+           draw.next(feature)) {
+        if (is_constant(feature))
+            draw.mark_constant(feature);
+        else
+            features.push_back(feature);
+    }
+    draw.end();
+}
+
+// k thresholds of the features drawn, instead of all of them; features are then sorted.
+inline void draw_of_features(const Dictionary& dictionary, std::int64_t k,
+                             std::uint64_t key, std::vector<std::int32_t>& features,
+                             CandidateList& candidates) {
+    std::sort(features.begin(), features.end());
+    std::vector<std::int64_t> offsets{0};
+    for (const std::int32_t f : features)
+        offsets.push_back(offsets.back() + dictionary.count(f));
+    candidates.draw(
+        {nullptr, offsets.data(), static_cast<std::int64_t>(features.size())}, nullptr,
+        k, key);
+}
 
 }  // namespace dics

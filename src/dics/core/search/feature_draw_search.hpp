@@ -6,6 +6,7 @@
 #include "search/class_histogram.hpp"
 #include "search/feature_draw.hpp"
 #include "search/method.hpp"
+#include "search/origin.hpp"
 #include "search/sorted_search.hpp"
 
 namespace dics {
@@ -75,7 +76,8 @@ class FeatureDrawSearch {
     Split best_split() {
         const bool draws = max_candidates_ > 0;
         if (draws)
-            draw_candidates();
+            draw_of_features(dictionary_, max_candidates_, node_->key, features_,
+                             candidates_);
         const Method method = choose_method();
         if (method == Method::histogram)
             present_.find(*totals_);
@@ -136,17 +138,6 @@ class FeatureDrawSearch {
                               limits_.min_weight);
     }
 
-    // k thresholds of the features drawn, instead of all of them.
-    void draw_candidates() {
-        std::sort(features_.begin(), features_.end());
-        std::vector<std::int64_t> offsets{0};
-        for (const std::int32_t f : features_)
-            offsets.push_back(offsets.back() + dictionary_.count(f));
-        const auto n_features = static_cast<std::int64_t>(features_.size());
-        candidates_.draw({nullptr, offsets.data(), n_features}, nullptr,
-                         max_candidates_, node_->key);
-    }
-
     // Of feature number j among those drawn.
     Cut best_candidate(std::int64_t j, Method method) {
         const auto candidates = candidates_.of_feature(j);
@@ -166,17 +157,7 @@ class FeatureDrawSearch {
         draw_.begin(node_->key, node_->depth);
         if (node_->size() <= kFetchedRows)
             fetch_codes();
-        features_.clear();
-        std::int32_t feature;
-        while (static_cast<std::int64_t>(features_.size()) < max_features_ &&
-               draw_.next(feature)) {
-            if (is_constant(feature)) {
-                draw_.mark_constant(feature);
-            } else {
-                features_.push_back(feature);
-            }
-        }
-        draw_.end();
+        draw_varying(codes_, r_.rows, *node_, max_features_, draw_, features_);
     }
 
     // Asks for the codes of a small node's rows all at once: they come from anywhere in
@@ -190,10 +171,6 @@ class FeatureDrawSearch {
                 __builtin_prefetch(row + draw_.start(group + 1) - 1);
             }
         }
-    }
-
-    int code_of(std::int64_t row, std::int64_t feature) const {
-        return codes_.data[row * codes_.width + feature];
     }
 
     Method choose_method() {
@@ -212,20 +189,10 @@ class FeatureDrawSearch {
                               limits_.min_weight);
     }
 
-    bool is_constant(std::int64_t f) const {
-        const int code = code_of(r_.rows[node_->begin], f);
-        for (std::int64_t i = node_->begin + 1; i < node_->end; ++i) {
-            if (code_of(r_.rows[i], f) != code)
-                return false;
-        }
-        return true;
-    }
-
     Split as_split(const Cut& cut, std::int64_t f) const {
-        const bool whole = max_candidates_ == 0 && cut.lo >= 0;
         return split_by_gap(
             cut, f, node_->key,
-            whole ? gap_share(cut.hi - cut.lo, dictionary_.count(f)) : 0);
+            max_candidates_ > 0 ? 0 : gap_between(cut, f, dictionary_, nullptr));
     }
 
     // Histograms of features first..last-1 of those drawn (a batch at most).

@@ -10,10 +10,29 @@
 
 #include "grow/node.hpp"
 #include "grow/pool.hpp"
+#include "search/origin.hpp"
 #include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {
+
+// Histograms of the trees of a kind (ClassTrees, MomentTrees). `origin` is null for the
+// tree's first dictionary.
+template <class Kind, class Settings>
+typename Kind::Histograms make_histograms(const typename Kind::Target& target,
+                                          const Codes& codes,
+                                          const Dictionary& dictionary,
+                                          const typename Kind::Rows& rows,
+                                          const Settings& settings,
+                                          const Origin* origin = nullptr) {
+    return {target,
+            codes,
+            dictionary,
+            origin,
+            rows,
+            settings.limits.min_samples_leaf,
+            settings.max_candidates};
+}
 
 template <class Histograms>
 class HistogramSearch {

@@ -4,6 +4,7 @@
 #include "search/candidate_draw.hpp"
 #include "search/feature_draw.hpp"
 #include "search/feature_scan.hpp"
+#include "search/origin.hpp"
 
 namespace dics {
 
@@ -49,60 +50,24 @@ class MomentDrawSearch {
         for (std::int64_t i = node.begin; i < node.end; ++i)
             cells_.insert(cells_.end(), r_.of(i), r_.of(i) + r_.n_cells);
         scan_.start_node(target_, r_, node, limits_);
-        draw_features(node);
+        draw_.begin(node.key, node.depth);
+        draw_varying(codes_, r_.rows, node, max_features_, draw_, features_);
         if (max_candidates_ > 0)
-            draw_candidates(node);
+            draw_of_features(dictionary_, max_candidates_, node.key, features_,
+                             candidates_);
         Split best;
         for (std::size_t j = 0; j < features_.size(); ++j) {
             const std::int32_t f = features_[j];
             const Cut cut = max_candidates_ > 0
                                 ? best_candidate(static_cast<std::int64_t>(j))
                                 : scan_rows(f, {dictionary_.count(f)});
-            const bool has_gap = max_candidates_ == 0 && cut.lo >= 0;
             const Split split = split_by_gap(
                 cut, f, node.key,
-                has_gap ? gap_share(cut.hi - cut.lo, dictionary_.count(f)) : 0);
+                max_candidates_ > 0 ? 0 : gap_between(cut, f, dictionary_, nullptr));
             if (split.beats(best))
                 best = split;
         }
         return best;
-    }
-
-    void draw_features(const Open& node) {
-        draw_.begin(node.key, node.depth);
-        features_.clear();
-        std::int32_t feature;
-        while (static_cast<std::int64_t>(features_.size()) < max_features_ &&
-               draw_.next(feature)) {
-            if (is_constant(node, feature))
-                draw_.mark_constant(feature);
-            else
-                features_.push_back(feature);
-        }
-        draw_.end();
-    }
-
-    bool is_constant(const Open& node, std::int64_t f) const {
-        const std::uint8_t* column = codes_.data + f;
-        auto code = [&](std::int64_t i) {
-            return column[std::int64_t{r_.rows[static_cast<std::size_t>(i)]} *
-                          codes_.width];
-        };
-        for (std::int64_t i = node.begin + 1; i < node.end; ++i) {
-            if (code(i) != code(node.begin))
-                return false;
-        }
-        return true;
-    }
-
-    void draw_candidates(const Open& node) {
-        std::sort(features_.begin(), features_.end());
-        std::vector<std::int64_t> offsets{0};
-        for (const std::int32_t f : features_)
-            offsets.push_back(offsets.back() + dictionary_.count(f));
-        candidates_.draw(
-            {nullptr, offsets.data(), static_cast<std::int64_t>(features_.size())},
-            nullptr, max_candidates_, node.key);
     }
 
     // Of feature number j among those drawn.

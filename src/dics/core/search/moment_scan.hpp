@@ -39,7 +39,6 @@ class BinSums {
     }
 
     const std::int64_t* sums() const { return sums_.data(); }
-    bool is_occupied(int code) const { return occupied_[code >> 6] >> (code & 63) & 1; }
 
     template <class Visit>
     void visit(Visit visit) const {
