@@ -17,6 +17,7 @@ from typing import Any
 
 from boosting_peers import PEERS
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from dics_paper.report.canvas import COLORS, MARKERS, styled
 
@@ -68,7 +69,9 @@ def _draw_panel(ax: Any, row: dict[str, Any]) -> None:
     ax.set_xscale("log")
     ax.set_ylim(*_limits(row))
     ax.set_title(row["data"])
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())  # or less than a decade has them all
 
 
 def _limits(row: dict[str, Any]) -> tuple[float, float]:
