@@ -1,0 +1,149 @@
+// Arrays of Python and those of the core; the GIL is released in between.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "data/matrix.hpp"
+#include "grow/grow.hpp"
+#include "team.hpp"
+
+namespace dics {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using AnyArray = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Optional = std::optional<Array<T>>;
+
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutputTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+void check_shape(const OutputTable<T>& out, std::int64_t n_rows, std::int64_t n_cols) {
+    if (static_cast<std::int64_t>(out.shape(0)) != n_rows ||
+        static_cast<std::int64_t>(out.shape(1)) != n_cols) {
+        throw nb::value_error("the array to write to has the wrong shape");
+    }
+}
+
+template <class T>
+Matrix<T> typed(const AnyArray& X) {
+    return {static_cast<const T*>(X.data()), static_cast<std::int64_t>(X.shape(0)),
+            static_cast<std::int64_t>(X.shape(1)), X.stride(0), X.stride(1)};
+}
+
+inline AnyMatrix as_matrix(const AnyArray& X) {
+    if (X.dtype() == nb::dtype<float>())
+        return typed<float>(X);
+    if (X.dtype() == nb::dtype<double>())
+        return typed<double>(X);
+    if (X.dtype() == nb::dtype<std::uint8_t>())
+        return typed<std::uint8_t>(X);
+    throw nb::type_error("X must be float32, float64 or uint8");
+}
+
+template <class T>
+const T* data_or_null(const Optional<T>& array) {
+    return array ? array->data() : nullptr;
+}
+
+// A vector's memory becomes the array's: no copy.
+template <class T>
+nb::object to_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned,
+                      [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
+}
+
+template <class T>
+nb::object to_array(std::vector<T>&& values) {
+    const std::size_t n = values.size();
+    return to_array(std::move(values), {n});
+}
+
+inline bool signal_pending() {
+    nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Runs `body` without the GIL and with a team; Ctrl-C ends it.
+template <class Body>
+auto with_team(int n_threads, Body body, Interrupted interrupted = signal_pending) {
+    try {
+        nb::gil_scoped_release no_gil;
+        Team team(n_threads, std::move(interrupted));
+        return body(team);
+    } catch (const Stopped&) {
+        throw nb::python_error();
+    }
+}
+
+inline Dictionary as_dictionary(const Array<float>& values,
+                                const Array<std::int64_t>& offsets) {
+    return {values.data(), offsets.data(),
+            static_cast<std::int64_t>(offsets.shape(0)) - 1};
+}
+
+inline void check_features(const AnyMatrix& X, const Dictionary& dictionary) {
+    if (col_count(X) != dictionary.n_features) {
+        throw nb::value_error(
+            "X and the dictionary differ in their number of features");
+    }
+}
+
+inline Codes as_codes(const Array<std::uint8_t>& codes, std::int64_t n_rows,
+                      std::int64_t n_features, int width) {
+    if (static_cast<std::int64_t>(codes.shape(0)) !=
+        codes_size(n_rows, n_features, width)) {
+        throw nb::value_error("codes has the wrong size");
+    }
+    return {codes.data(), n_rows, n_features, width};
+}
+
+// A vector of nodes as an array of four 32-bit words each.
+inline nb::object node_array(std::vector<Node>&& nodes) {
+    auto* owned = new std::vector<Node>(std::move(nodes));
+    nb::capsule owner(
+        owned, [](void* p) noexcept { delete static_cast<std::vector<Node>*>(p); });
+    return nb::cast(
+        nb::ndarray<nb::numpy, std::int32_t>(owned->data(), {owned->size(), 4}, owner));
+}
+
+inline nb::dict forest_dict(ForestArrays&& forest, int width) {
+    const auto k = static_cast<std::size_t>(width);
+    TreeArrays& trees = forest.trees;
+    const std::size_t n_rows = trees.leaf_values.size() / k;
+    const std::size_t n_leaves = trees.leaf_means.size() / k;
+    nb::dict result;
+    result["nodes"] = node_array(std::move(trees.nodes));
+    result["missing_left"] = to_array(std::move(trees.missing_left));
+    result["weight"] = to_array(std::move(trees.weight));
+    result["impurity"] = to_array(std::move(trees.impurity));
+    result["gain"] = to_array(std::move(trees.gain));
+    result["leaf_values"] = n_leaves > 0
+                                ? to_array(std::move(trees.leaf_means), {n_leaves, k})
+                                : to_array(std::move(trees.leaf_values), {n_rows, k});
+    if (!trees.leaf_rows.empty()) {
+        result["leaf_rows"] = to_array(std::move(trees.leaf_rows));
+        result["leaf_row_counts"] = to_array(std::move(trees.leaf_row_counts));
+    }
+    result["node_starts"] = to_array(std::move(forest.node_starts));
+    result["leaf_starts"] = to_array(std::move(forest.leaf_starts));
+    return result;
+}
+
+}  // namespace dics

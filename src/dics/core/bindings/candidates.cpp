@@ -1,0 +1,98 @@
+// Stages `candidates` and `data`: centroids, thresholds, codes.
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "candidates/cluster.hpp"
+#include "candidates/thresholds.hpp"
+#include "data/encode.hpp"
+
+namespace dics {
+namespace {
+
+nb::tuple centroid_arrays(Centroids&& c, std::size_t n_features) {
+    const auto k = static_cast<std::size_t>(c.count);
+    return nb::make_tuple(to_array(std::move(c.means), {k, n_features}),
+                          to_array(std::move(c.scales), {k, n_features}),
+                          to_array(std::move(c.squared_distances), {k, k}));
+}
+
+nb::dict cluster_array(const AnyArray& X, const Optional<double>& weights,
+                       const Optional<std::uint32_t>& labels,
+                       const ClusterSettings& settings, int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    if (settings.n_classes > 0 && !labels)
+        throw nb::value_error("class means need labels");
+    Clusters c = with_team(n_threads, [&](Team& team) {
+        return cluster(matrix, data_or_null(weights), data_or_null(labels), settings,
+                       team);
+    });
+    const auto p = static_cast<std::size_t>(col_count(matrix));
+    nb::dict result;
+    result["clusters"] = centroid_arrays(std::move(c.clusters), p);
+    result["classes"] = centroid_arrays(std::move(c.classes), p);
+    result["low"] = to_array(std::move(c.low));
+    result["high"] = to_array(std::move(c.high));
+    result["deviation"] = to_array(std::move(c.deviation));
+    return result;
+}
+
+nb::tuple make_thresholds_array(
+    const AnyArray& X, const Optional<double>& weights,
+    const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>&
+        boundaries,
+    int budget, int least_even, std::int64_t n_rows, std::uint64_t seed,
+    int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    Thresholds t = with_team(n_threads, [&](Team& team) {
+        return make_thresholds(matrix, data_or_null(weights), boundaries.data(),
+                               static_cast<int>(boundaries.shape(1)), budget,
+                               least_even, n_rows, seed, team);
+    });
+    return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)),
+                          t.exact);
+}
+
+// `codes` is the caller's: NumPy asks for huge pages, which halves the cost of memory
+// that is written for the first time.
+void encode_array(const AnyArray& X, const Array<float>& values,
+                  const Array<std::int64_t>& offsets,
+                  const Optional<std::int32_t>& order, int width,
+                  Output<std::uint8_t> codes, int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    const Dictionary dictionary = as_dictionary(values, offsets);
+    check_features(matrix, dictionary);
+    const std::int64_t n_features =
+        order ? static_cast<std::int64_t>(order->shape(0)) : col_count(matrix);
+    if (static_cast<std::int64_t>(codes.shape(0)) !=
+            codes_size(row_count(matrix), n_features, width) ||
+        (order && n_features > width)) {
+        throw nb::value_error("codes has the wrong size");
+    }
+    with_team(n_threads, [&](Team& team) {
+        if (order) {
+            encode_ordered(matrix, dictionary, order->data(), n_features, width, team,
+                           codes.data());
+        } else {
+            encode(matrix, dictionary, width, team, codes.data());
+        }
+        return 0;
+    });
+}
+
+}  // namespace
+
+void bind_candidates(nb::module_& m) {
+    m.def("cluster", &cluster_array, "X"_a.noconvert(), "weights"_a.none(),
+          "labels"_a.none(), "settings"_a, "n_threads"_a,
+          "Means, spreads and distances of clusters and of classes.");
+    m.def("make_thresholds", &make_thresholds_array, "X"_a.noconvert(),
+          "weights"_a.none(), "boundaries"_a, "budget"_a, "least_even"_a, "n_rows"_a,
+          "seed"_a, "n_threads"_a,
+          "Thresholds of each feature: the boundaries, filled up with even cuts.");
+    m.def("encode", &encode_array, "X"_a.noconvert(), "values"_a, "offsets"_a,
+          "order"_a.none(), "width"_a, "codes"_a, "n_threads"_a,
+          "Write the codes of X, in blocks of `width` features.");
+    m.def("code_width", &code_width, "n_features"_a,
+          "Features whose codes stand side by side for a tree.");
+}
+
+}  // namespace dics
