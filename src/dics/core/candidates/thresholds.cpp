@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "candidates/sort_values.hpp"
 #include "random.hpp"
 
 namespace dics {
@@ -34,35 +35,30 @@ bool cut_between(T low, T high, float& cut) {
 }
 
 template <class T>
-T value_of(const std::pair<T, double>& entry) {
-    return entry.first;
-}
-template <class T>
-double weight_of(const std::pair<T, double>& entry) {
-    return entry.second;
-}
-template <class T>
-T value_of(T entry) {
-    return entry;
-}
-template <class T>
-double weight_of(T) {
-    return 1.0;
+void add_atom(T value, double weight, std::vector<Atom<T>>& atoms) {
+    if (!atoms.empty() && atoms.back().value == value)
+        atoms.back().weight += weight;
+    else
+        atoms.push_back({value, weight});
 }
 
-// Of plain values, or of pairs with their weights.
-template <class T, class Entry>
-std::vector<Atom<T>> atoms_of(std::vector<Entry>& column) {
-    std::sort(column.begin(), column.end(),
-              [](const Entry& a, const Entry& b) { return value_of(a) < value_of(b); });
+template <class T>
+std::vector<Atom<T>> atoms_of(std::vector<T>& column, ValueSorter<T>& sorter) {
+    sorter.sort(column);
     std::vector<Atom<T>> atoms;
-    for (const Entry& entry : column) {
-        if (!atoms.empty() && atoms.back().value == value_of(entry)) {
-            atoms.back().weight += weight_of(entry);
-        } else {
-            atoms.push_back({value_of(entry), weight_of(entry)});
-        }
-    }
+    for (const T value : column)
+        add_atom(value, 1.0, atoms);
+    return atoms;
+}
+
+// Of values with their weights.
+template <class T>
+std::vector<Atom<T>> atoms_of(std::vector<std::pair<T, double>>& column) {
+    std::sort(column.begin(), column.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Atom<T>> atoms;
+    for (const auto& [value, weight] : column)
+        add_atom(value, weight, atoms);
     return atoms;
 }
 
@@ -191,6 +187,7 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
         const std::int64_t last = std::min(X.n_cols, first + group_cols);
         std::vector<std::vector<T>> columns(static_cast<std::size_t>(last - first));
         std::vector<std::vector<std::pair<T, double>>> weighted(columns.size());
+        ValueSorter<T> sorter;
         for (const std::uint32_t row : rows) {
             if (weights && !(weights[row] > 0))
                 continue;
@@ -209,7 +206,7 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
         for (std::int64_t f = first; f < last; ++f) {
             const auto at = static_cast<std::size_t>(f - first);
             const auto atoms =
-                weights ? atoms_of<T>(weighted[at]) : atoms_of<T>(columns[at]);
+                weights ? atoms_of(weighted[at]) : atoms_of(columns[at], sorter);
             exact[static_cast<std::size_t>(f)] =
                 atoms.size() <= static_cast<std::size_t>(budget) + 1;
             made[static_cast<std::size_t>(f)] = thresholds_of(
