@@ -20,13 +20,24 @@ Results of the peers are kept in a file, as they take most of the time.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import PEERS_FILE, make_parser, print_header, run_sets, save_json
+import regression_contests
+import regression_sources
+from common import (
+    PEERS_FILE,
+    add_task,
+    asks_for_regression,
+    make_parser,
+    print_header,
+    run_sets,
+    save_json,
+)
 
 from dics import CentroidCandidates, QuantileCandidates
 from dics._threads import effective_n_threads
@@ -344,7 +355,14 @@ def print_sources(rows: Sequence[dict[str, Any]], family: Family) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
+    if asks_for_regression(argv):
+        if "--sources" in (sys.argv[1:] if argv is None else argv):
+            regression_sources.main(argv)
+        else:
+            regression_contests.main(argv, list(FAMILIES), times=False)
+        return
     parser = make_parser(__doc__, DATASETS)
+    add_task(parser)
     parser.add_argument("--family", choices=FAMILIES, default="tree")
     parser.add_argument(
         "--splits", type=int, help="seeds or splits of larger sets, if not the usual"

@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import regression_contests
 from boosting_classes import print_classes, run_classes
 from boosting_figure import draw
 from boosting_peers import DEPTH, PEERS, Plan, fit_peer, ladder, run_peer
 from common import (
     PEERS_FILE,
+    add_task,
+    asks_for_regression,
     describe_split,
     load,
     make_parser,
@@ -376,7 +379,11 @@ def print_sets(rows: Sequence[dict[str, Any]], n_rounds: int) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
+    if asks_for_regression(argv):
+        regression_contests.main(argv, ["boosting"])
+        return
     parser = make_parser(__doc__, DATASETS)
+    add_task(parser)
     parser.add_argument("--repeats", type=int, help="runs of each fit; default 3 or 5")
     parser.add_argument("--n-jobs", type=int, help="threads of all; default: all cores")
     parser.add_argument(

@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import regression_contests
 from common import (
+    add_task,
+    asks_for_regression,
     describe_split,
     load,
     make_parser,
@@ -172,7 +175,11 @@ bytes/node: size of the pickle divided by the number of nodes. *: run once."""
 
 
 def main(argv: list[str] | None = None) -> None:
+    if asks_for_regression(argv):
+        regression_contests.main(argv, ["forest"])
+        return
     parser = make_parser(__doc__, DATASETS)
+    add_task(parser)
     parser.add_argument("--repeats", type=int, help="runs of each fit; default 3 or 5")
     parser.add_argument("--n-jobs", type=int, help="threads of all; default: all cores")
     parser.add_argument(

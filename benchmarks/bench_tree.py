@@ -9,7 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import regression_contests
 from common import (
+    add_task,
+    asks_for_regression,
     describe_split,
     load,
     make_parser,
@@ -100,7 +103,11 @@ ratio: time of exhaustive divided by ours. *: run once."""
 
 
 def main(argv: list[str] | None = None) -> None:
+    if asks_for_regression(argv):
+        regression_contests.main(argv, ["tree"])
+        return
     parser = make_parser(__doc__, DATASETS)
+    add_task(parser)
     parser.add_argument("--repeats", type=int, help="runs of each fit; default 3 or 5")
     parser.add_argument("--n-jobs", type=int, help="our threads; default: all cores")
     options = parser.parse_args(argv)

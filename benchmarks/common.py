@@ -192,6 +192,23 @@ def run_sets(
 # --- command line ----------------------------------------------------------
 
 
+def asks_for_regression(argv: Sequence[str] | None) -> bool:
+    """Take ``--task classification`` (the default) or ``--task regression``."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_task(parser)
+    known, _ = parser.parse_known_args(argv)
+    return bool(known.task == "regression")
+
+
+def add_task(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--task",
+        choices=("classification", "regression"),
+        default="classification",
+        help="regression has data, peers and options of its own",
+    )
+
+
 def make_parser(
     description: str | None, datasets: Sequence[str] = ()
 ) -> argparse.ArgumentParser:
