@@ -43,6 +43,9 @@ tables:
   real-boosting       boosting
   depth-gain          impurity reduction by depth, and that of exhaustive search
   split-scaling       gain gap at the root over the number of rows
+  regression-tree     beyond the paper: one tree with a number as the target
+  regression-forest   a forest
+  regression-boosting boosting
 """,
     "figure": """\
 figures:

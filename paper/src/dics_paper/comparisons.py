@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
+from typing import Any
 
 from dics_paper import paper
 from dics_paper.data import Data
@@ -47,14 +48,14 @@ class Comparison:
         return [
             task
             for data in self._data(options)
-            for model in of_family(self.family, options.models)
+            for model in self._models(options)
             for task in self._repeats(data, model, options)
         ]
 
     def parts(self, options: Options, results: Results) -> list[Table | Figure]:
         """Make the table and its plot."""
         data = self._data(options)
-        if not data or not of_family(self.family, options.models):
+        if not data or not self._models(options):
             return []
         return [
             self._table(data, options, results),
@@ -66,9 +67,16 @@ class Comparison:
             return options.real_data()
         return options.synthetic_data(self.rho)
 
+    def _models(self, options: Options) -> list[Model]:
+        return of_family(self.family, options.models)
+
+    def _settings(self, options: Options) -> dict[str, Any]:
+        """Return what replaces the settings of all models at this scale."""
+        return options.scale.settings.get(self.family, {})
+
     def _repeats(self, data: Data, model: Model, options: Options) -> list[Task]:
         repeats = 1 if model.name in ONCE else options.n_repeats
-        settings = options.scale.settings.get(self.family, {})
+        settings = self._settings(options)
         return [
             Task(data, model.name, i, options.n_jobs, settings) for i in range(repeats)
         ]
@@ -136,7 +144,7 @@ class Comparison:
                 results.of(self._repeats(data, model, options)),
                 paper.printed(self.command, self.rho, data.name, model.name),
             )
-            for model in of_family(self.family, options.models)
+            for model in self._models(options)
         ]
 
     # --- the plot ------------------------------------------------------------
@@ -180,12 +188,13 @@ def _speedups(data: Data, rows: Sequence[Summary]) -> list[Speedup]:
     ]
 
 
+ACCURACY = Column("Test accuracy", "share of the test rows that are predicted rightly")
 COLUMNS = (
     Column("Model"),
     Column("Fit time, s", "seconds for the whole fit; '> 60' was stopped after 60"),
     Column("x paper's setting", "its time divided by ours with the paper's setting"),
     Column("x default", "its time divided by ours with our defaults"),
-    Column("Test accuracy", "share of the test rows that are predicted rightly"),
+    ACCURACY,
     Column("Runs", "fits on data or with seeds of their own"),
 )
 NOTES = {

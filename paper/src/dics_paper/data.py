@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from sklearn import datasets as bundled
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import train_test_split
 
 from dics.datasets import DatasetNotFoundError, load_dataset, make_paper_synthetic
@@ -26,6 +26,12 @@ LABELS = {
     "cifar10": "CIFAR-10",
     "mnist": "MNIST",
     "fashion_mnist": "Fashion-MNIST",
+}
+# Real sets with numbers as targets, which are only taken from files.
+NUMBER_FILES = {
+    "california_housing": "California housing",
+    "bike_sharing": "Bike sharing",
+    "protein_casp": "Protein structure",
 }
 # Sets of the benchmarks. Those in files have no official split unless `SPECS` says so.
 FILES = (
@@ -63,10 +69,10 @@ class Split(NamedTuple):
     """
 
     X_train: npt.NDArray[np.float32]
-    y_train: npt.NDArray[np.int64]
+    y_train: npt.NDArray[Any]
     X_test: npt.NDArray[np.float32]
-    y_test: npt.NDArray[np.int64]
-    n_classes: int
+    y_test: npt.NDArray[Any]
+    n_classes: int  # 0: y are numbers
     note: str = ""
 
     @property
@@ -81,7 +87,9 @@ class Split(NamedTuple):
         return "{} x {}".format(*self.X_train.shape)
 
     def accuracy(self, model: Any) -> float:
-        """Share of the test rows that a model predicts rightly."""
+        """Share of the test rows that a model predicts rightly; R2 of numbers."""
+        if self.n_classes == 0:
+            return float(r2_score(self.y_test, model.predict(self.X_test)))
         return float(np.mean(model.predict(self.X_test) == self.y_test))
 
     def log_loss(self, model: Any) -> float:
@@ -113,6 +121,7 @@ class Data:
     stand_in: bool = False
     local: bool = False  # never ask OpenML
     origin: str = ""  # of a real set, as far as it is known before it is loaded
+    has_numbers: bool = False  # as targets, instead of classes
 
     @property
     def same_rows(self) -> bool:
@@ -126,6 +135,8 @@ class Data:
 
     def load(self, repeat: int, data_dir: Path | None = None) -> Split:
         """Generate or read the rows of a repetition."""
+        if self.has_numbers:
+            return self._load_numbers(repeat, data_dir)
         if self.rho is not None:
             return self._generate(repeat)
         try:
@@ -137,16 +148,16 @@ class Data:
 
     def found_in(self, data_dir: Path | None) -> Data:
         """Note where the rows will come from: another file is other data."""
-        if self.rho is not None:
+        if self.rho is not None or (self.has_numbers and self.n_samples):
             return self
         return replace(self, origin=self._origin(data_dir))
 
     def _origin(self, data_dir: Path | None) -> str:
         directory = data_dir_from(data_dir)
         if directory is not None:
-            specs = [SPECS[self.name], STAND_INS.get(self.name)]
-            for spec in filter(None, specs):
-                file = file_of(directory, spec.name)
+            stand_in = STAND_INS.get(self.name)
+            for name in [self.name, *([stand_in.name] if stand_in else [])]:
+                file = file_of(directory, name)
                 if file.is_file():
                     return f"{file.name}, {file.stat().st_size} bytes"
         if self.local or data_dir is not None:
@@ -166,6 +177,23 @@ class Data:
         )
         n = self.n_samples
         return numbered(X[:n], y[:n], X[n:], y[n:])
+
+    def _load_numbers(self, repeat: int, data_dir: Path | None) -> Split:
+        """Rows of a continuous target: Friedman's first function, or a file."""
+        if self.n_samples:
+            n_test = self.n_samples // 4
+            X, y = bundled.make_friedman1(
+                self.n_samples + n_test, self.n_features, noise=1.0, random_state=repeat
+            )
+        else:
+            directory = data_dir_from(data_dir)
+            assert directory is not None
+            X, y = read_npz(file_of(directory, self.name))
+            n_test = len(y) // 4
+        X, X_test, y, y_test = train_test_split(
+            X.astype(np.float32), y, test_size=n_test, random_state=repeat
+        )
+        return Split(X, y, X_test, y_test, n_classes=0)
 
     def _read(self, repeat: int, data_dir: Path | None) -> Split:
         if self.name not in SPECS:
@@ -246,6 +274,18 @@ def synthetic(
         rho,
         class_weights,
     )
+
+
+def numbers(n_samples: int, n_features: int) -> Data:
+    """Describe generated data with a number as the target."""
+    name = f"friedman-{n_samples}x{n_features}"
+    label = f"Friedman's first function, {n_samples} x {n_features}"
+    return Data(name, label, n_samples, n_features, has_numbers=True)
+
+
+def numbers_in_file(name: str) -> Data:
+    """Describe a real set with a number as the target, which is never downloaded."""
+    return Data(name, NUMBER_FILES[name], local=True, has_numbers=True)
 
 
 def real(name: str) -> Data:

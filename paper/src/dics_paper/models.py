@@ -128,7 +128,87 @@ BOOSTERS = (
         {**LIGHTGBM_ROUNDS, "max_bin": 15},
     ),
 )
-ALL = (*TREES, *FORESTS, *BOOSTERS)
+# Of numbers as targets, which the paper does not have.
+REGRESSORS = (
+    Model(
+        "cgrt-paper",
+        "CG regression tree, paper's setting",
+        "regression-tree",
+        "dics:CGTreeRegressor.paper",
+    ),
+    Model(
+        "cgrt",
+        "CG regression tree, default",
+        "regression-tree",
+        "dics:CGTreeRegressor",
+        TREE,
+    ),
+    Model(
+        "decision-tree-regressor",
+        "DecisionTree",
+        "regression-tree",
+        "sklearn.tree:DecisionTreeRegressor",
+        TREE,
+    ),
+    Model(
+        "cgrf-regressor-paper",
+        "CG regression forest, paper's setting",
+        "regression-forest",
+        "dics:CGForestRegressor.paper",
+        FOREST,
+    ),
+    Model(
+        "cgrf-regressor",
+        "CG regression forest, default",
+        "regression-forest",
+        "dics:CGForestRegressor",
+        FOREST,
+    ),
+    Model(
+        "random-forest-regressor",
+        "RandomForest",
+        "regression-forest",
+        "sklearn.ensemble:RandomForestRegressor",
+        FOREST,
+    ),
+    Model(
+        "extra-trees-regressor",
+        "ExtraTrees",
+        "regression-forest",
+        "sklearn.ensemble:ExtraTreesRegressor",
+        FOREST,
+    ),
+    Model(
+        "fastcgbm-regressor-paper",
+        "FastC-GBM, paper's setting",
+        "regression-boosting",
+        "dics:FastCGBMRegressor.paper",
+        {"n_estimators": N_ROUNDS},
+    ),
+    Model(
+        "fastcgbm-regressor",
+        "FastC-GBM, default",
+        "regression-boosting",
+        "dics:FastCGBMRegressor",
+    ),
+    Model(
+        "xgboost-regressor", "XGBoost", "regression-boosting", "xgboost:XGBRegressor"
+    ),
+    Model(
+        "lightgbm-regressor",
+        "LightGBM",
+        "regression-boosting",
+        "lightgbm:LGBMRegressor",
+        {"verbose": -1},
+    ),
+    Model(
+        "hist-gradient-boosting",
+        "HistGradientBoosting",
+        "regression-boosting",
+        "sklearn.ensemble:HistGradientBoostingRegressor",
+    ),
+)
+ALL = (*TREES, *FORESTS, *BOOSTERS, *REGRESSORS)
 # Settings of the comparison of split quality, which the other tables don't have.
 WHOLE_PAPER_DICTIONARY = Model(
     "cgct-paper-whole",

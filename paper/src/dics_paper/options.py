@@ -42,6 +42,11 @@ class Options:
         sets = self.scale.synthetic_data(rho, self.class_weights)
         return [data for data in sets if self.includes(data)]
 
+    def number_data(self) -> list[Data]:
+        """Return the sets of numbers as targets that were chosen."""
+        sets = [data.found_in(self.data_dir) for data in self.scale.number_data()]
+        return [d for d in sets if self.includes(d) and d.origin != "nowhere"]
+
     def includes_model(self, *names: str) -> bool:
         """Say whether one of some models was chosen."""
         return self.models is None or any(name in self.models for name in names)
@@ -62,7 +67,8 @@ def check_datasets(names: Iterable[str], scale: Scale) -> None:
     """Raise a ValueError that lists the data sets if one isn't known."""
     sizes = [f"{n}x{p}" for shapes in scale.sizes.values() for n, p in shapes]
     full = [f"{size}-k{k}" for size in dict.fromkeys(sizes) for k in scale.classes]
-    _check("data set", names, [*LABELS, *dict.fromkeys(sizes), *full])
+    of_numbers = [data.name for data in scale.number_data()]
+    _check("data set", names, [*LABELS, *dict.fromkeys(sizes), *full, *of_numbers])
 
 
 def _check(kind: str, names: Iterable[str], known: list[str]) -> None:

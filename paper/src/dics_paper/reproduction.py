@@ -13,6 +13,7 @@ from dics_paper.files import write
 from dics_paper.models import BY_NAME, check_installed
 from dics_paper.options import Options
 from dics_paper.overview import Datasets, Illustration
+from dics_paper.regression import Regression
 from dics_paper.report.document import Document, Figure, Table
 from dics_paper.running.runner import Results, Rules, Runner
 from dics_paper.running.tasks import Run, Task
@@ -44,6 +45,7 @@ TABLES: tuple[Experiment, ...] = (
     *(Comparison(family) for family in ("tree", "forest", "boosting")),
     DepthGain(),
     SplitScaling(),
+    *(Regression(family) for family in ("tree", "forest", "boosting")),
 )
 FIGURES: tuple[Experiment, ...] = (Illustration(), Sensitivity())
 

@@ -6,7 +6,16 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from dics_paper.data import LABELS, Data, real, reduced, synthetic
+from dics_paper.data import (
+    LABELS,
+    NUMBER_FILES,
+    Data,
+    numbers,
+    numbers_in_file,
+    real,
+    reduced,
+    synthetic,
+)
 
 CLASSES = (3, 5, 10)
 SMALL, WIDE, LARGE = (10_000, 1_000), (5_000, 7_000), (20_000, 5_000)
@@ -25,6 +34,7 @@ class Scale:
     split_sizes: tuple[int, ...]
     split_features: int
     split_runs: int
+    number_sizes: tuple[tuple[int, int], ...]  # (rows, features) of regression
     classes: tuple[int, ...] = CLASSES
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by family
 
@@ -39,6 +49,12 @@ class Scale:
     def real_data(self) -> list[Data]:
         """Return the real sets of a table."""
         return [self.real(name) for name in LABELS]
+
+    def number_data(self) -> list[Data]:
+        """Return the sets of numbers as targets: generated, and real ones in files."""
+        generated = [numbers(rows, features) for rows, features in self.number_sizes]
+        files = [numbers_in_file(name) for name in NUMBER_FILES]
+        return generated + ([] if self.real_rows else files)
 
     def real(self, name: str) -> Data:
         """Return one real set."""
@@ -58,6 +74,7 @@ SCALES = {
             split_sizes=(200, 400),
             split_features=20,
             split_runs=3,
+            number_sizes=((400, 20),),
             classes=(3,),
             settings={"forest": {"n_estimators": 10}, "boosting": {"n_estimators": 5}},
         ),
@@ -72,6 +89,7 @@ SCALES = {
             split_sizes=(1_000, 2_000, 5_000, 10_000, 20_000),
             split_features=100,
             split_runs=40,
+            number_sizes=((10_000, 20), (10_000, 1_000)),
         ),
         Scale(
             "paper",
@@ -83,6 +101,7 @@ SCALES = {
             split_sizes=(1_000, 2_000, 5_000, 10_000, 20_000),
             split_features=100,
             split_runs=40,
+            number_sizes=((10_000, 20), (10_000, 1_000)),
         ),
     )
 }
