@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
 from dics._candidates_base import BaseCandidates, TrainingData
+from dics._constraints import MONOTONIC, monotonic_directions
 from dics._settings import make_settings
 from dics._threads import effective_n_threads
 from dics._validation import (
@@ -43,6 +44,7 @@ class TreesEstimator(BaseEstimator, ABC):
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "candidates": [BaseCandidates, None],
+        "monotonic_cst": MONOTONIC,
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -72,13 +74,20 @@ class TreesEstimator(BaseEstimator, ABC):
         """Check what `fit` was given; a warm start adds to an earlier fit."""
         X = check_matrix(self, X, reset=not is_warm_start)
         targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
-        return TrainingData.of(
+        data = TrainingData.of(
             X,
             targets,
             self._check_weights(sample_weight, targets),
             self._seed if is_warm_start else draw_seed(self.random_state),
             self._n_threads(),
         )
+        self._directions(data)
+        return data
+
+    def _directions(self, data: TrainingData) -> list[int]:
+        """Check the monotonic constraints; empty if there are none."""
+        n_outputs = 1 if data.values is None else data.values.shape[1]
+        return monotonic_directions(self, data, n_outputs)
 
     def _check_rows(self, X: Any) -> Array:
         """Check that the model is fitted and X is of its kind."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -27,11 +28,12 @@ from dics._boosting_rows import (
     weight_unit,
 )
 from dics._candidates_base import TrainingData
+from dics._constraints import interaction_groups, monotonic_directions
 from dics._progress import Progress
-from dics._rounds import Rounds
+from dics._rounds import Callback, RoundReport, Rounds
 from dics._settings import make_settings
 from dics._validation import Array, FloatArray, unchanged_on_error
-from dics.candidates import fit_candidates
+from dics.candidates import CentroidCandidates, fit_candidates
 from dics.dictionary import encode
 from dics.trees import Trees
 
@@ -73,12 +75,53 @@ class Boosting(TreesEstimator):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "scoring": [str, callable, None],
+        "interaction_cst": [
+            StrOptions({"pairwise", "no_interactions"}),
+            "array-like",
+            list,
+            tuple,
+            None,
+        ],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
 
     plan_: BoostingPlan
     _start: npt.NDArray[np.float32]  # scores before the first round
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Make the paper's own setting: small trees from GOSS and 100 candidates.
+
+        The paper has classes only; for a regressor, groups of rows with like targets
+        take their place.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters to set in addition, or instead.
+
+        Returns
+        -------
+        model : FastCGBMClassifier or FastCGBMRegressor
+
+        Examples
+        --------
+        >>> from dics import FastCGBMClassifier
+        >>> model = FastCGBMClassifier.paper(n_estimators=100, random_state=0)
+        >>> model.sampling, model.leaf_values, model.max_depth, model.max_candidates
+        ('goss', 'sample', 3, 100)
+        """
+        setting = {
+            "candidates": CentroidCandidates.paper(),
+            "max_candidates": 100,
+            "max_depth": 3,
+            "max_leaf_nodes": None,
+            "sampling": "goss",
+            "leaf_values": "sample",
+            "min_samples_leaf": 1,
+        }
+        return cls(**{**setting, **parameters})
 
     # --- hooks for what is predicted ----------------------------------------
 
@@ -127,6 +170,7 @@ class Boosting(TreesEstimator):
         *,
         X_val: Any = None,
         y_val: Any = None,
+        callbacks: Sequence[Callback] | None = None,
     ) -> Self:
         """Grow the trees.
 
@@ -145,22 +189,35 @@ class Boosting(TreesEstimator):
             Validation rows for early stopping. They weigh as `class_weight` says.
         y_val : array-like of shape (n_validation,), default=None
             Their labels or targets.
+        callbacks : sequence of callables, default=None
+            Called after each round, each with a `RoundReport`: the number of the round,
+            the losses, the score and the model. One that returns True ends the fit,
+            and the rounds done are kept; what one raises ends it without a trace.
 
         Returns
         -------
         self : object
         """
         with unchanged_on_error(self):
-            self._fit(X, y, sample_weight, X_val, y_val)
+            self._fit(X, y, sample_weight, X_val, y_val, check_callbacks(callbacks))
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> None:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any,
+        y_val: Any,
+        callbacks: list[Callback],
+    ) -> None:
         is_warm_start = self.warm_start and hasattr(self, "trees_")
         n_done = len(self.trees_) if is_warm_start else 0
         self._check_options(n_done, X_val, y_val)
         data = self._check_training_data(
             X, y, sample_weight, is_warm_start=is_warm_start
         )
+        interaction_groups(self)
         given = self._check_validation(X_val, y_val, data)
         if is_warm_start and self.n_estimators == n_done:
             warnings.warn(
@@ -179,7 +236,7 @@ class Boosting(TreesEstimator):
             self.n_iter_ = 0
             self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
         else:
-            self._boost(data, parts, given)
+            self._boost(data, parts, given, callbacks)
 
     def _check_options(self, n_done: int, X_val: Any, y_val: Any) -> None:
         """Check what is asked for, before any work."""
@@ -205,6 +262,9 @@ class Boosting(TreesEstimator):
                 f"sampling={self.sampling!r} with top_rate=0 and other_rate=0 draws "
                 "no rows."
             )
+
+    def _directions(self, data: TrainingData) -> list[int]:
+        return monotonic_directions(self, data, self._n_outputs(data))
 
     def _stops_early(self, data: TrainingData, given: Any) -> bool:
         if self._is_constant(data):
@@ -243,7 +303,11 @@ class Boosting(TreesEstimator):
         self.trees_ = Trees.none(self._n_outputs(data))
 
     def _boost(
-        self, data: TrainingData, parts: Parts, given: Validation | None
+        self,
+        data: TrainingData,
+        parts: Parts,
+        given: Validation | None,
+        callbacks: list[Callback],
     ) -> None:
         rows = self._encode(data)
         training = rows.take(parts.training)
@@ -268,12 +332,26 @@ class Boosting(TreesEstimator):
             patience=self.n_iter_no_change if stops_early else None,
             tol=self.tol,
             progress=progress,
+            report_to=self._reporter(callbacks, n_rounds) if callbacks else None,
         )
         with progress:
             progress.announce(str(self.plan_))
             new, used = self._run_rounds(data, training, validation, rounds)
             progress.stopped_at = len(rounds.train) - 1
         self._keep(new, used, rounds)
+
+    def _reporter(
+        self, callbacks: list[Callback], n_rounds: int
+    ) -> Callable[[int, float, float, float], bool]:
+        """Return what tells all callbacks about a round, and whether one says stop."""
+
+        def report(done: int, train: float, held: float, score: float) -> bool:
+            validation = None if math.isnan(held) else held
+            told = RoundReport(done, n_rounds, train, validation, score, self)
+            answers = [bool(callback(told)) for callback in callbacks]  # ask all
+            return any(answers)
+
+        return report
 
     @abstractmethod
     def _run_rounds(
@@ -339,6 +417,8 @@ class Boosting(TreesEstimator):
             leaves_of_sample=self.leaf_values == "sample",
             l2=self.l2_regularization * unit,
             min_gain=self.min_split_gain * unit,
+            monotonic=self._directions(data),
+            interactions=interaction_groups(self),
             seed=data.seed,
             first_round=n_done,
             n_rounds=self.n_estimators - n_done,
@@ -448,6 +528,19 @@ class Boosting(TreesEstimator):
             features, minlength=self.n_features_in_
         )
         return counts
+
+
+def check_callbacks(callbacks: Any) -> list[Callback]:
+    """Check what `fit` was given as callbacks."""
+    if callbacks is None:
+        return []
+    if callable(callbacks):
+        raise TypeError("callbacks must be a sequence; write callbacks=[...].")
+    checked = list(callbacks)
+    for callback in checked:
+        if not callable(callback):
+            raise TypeError(f"callbacks must be callable, got {callback!r}.")
+    return checked
 
 
 def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> FloatArray:

@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from dics._candidates_base import TrainingData
 from dics._progress import Progress
 from dics._settings import make_settings
 from dics._validation import MAX_COUNT, FloatArray
-from dics.candidates import fit_candidates
+from dics.candidates import CentroidCandidates, fit_candidates
 from dics.dictionary import encode, select
 from dics.tree import CGTree
 from dics.trees import Trees
@@ -65,6 +65,38 @@ class CGForest(ImpurityTreesEstimator):
         "verbose": ["verbose"],
     }
     _tree_class: ClassVar[type[CGTree]]
+    _paper_setting: ClassVar[dict[str, Any]] = {
+        "feature_sampling": "tree",
+        "max_candidates": 100,
+        "max_depth": 8,
+        "min_samples_split": 3,
+    }
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Make the paper's own setting: features drawn for each tree, hard votes.
+
+        The paper has forests of classes only; for a regressor, groups of rows with like
+        targets take the place of the classes, and there are no votes.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters to set in addition, or instead.
+
+        Returns
+        -------
+        forest : CGForestClassifier or CGForestRegressor
+
+        Examples
+        --------
+        >>> from dics import CGForestClassifier
+        >>> forest = CGForestClassifier.paper(n_estimators=50, random_state=0)
+        >>> forest.feature_sampling, forest.voting, forest.max_candidates
+        ('tree', 'hard', 100)
+        """
+        own = {**cls._paper_setting, "candidates": CentroidCandidates.paper()}
+        return cls(**{**own, **parameters})
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         is_warm_start = self.warm_start and hasattr(self, "trees_")
@@ -132,6 +164,7 @@ class CGForest(ImpurityTreesEstimator):
         return n_draws
 
     def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
+        data = self._core_data(data)
         dictionary = self.candidates_._dictionary
         n_features = data.X.shape[1]
         max_features = as_feature_count(self.max_features, n_features)
@@ -161,8 +194,11 @@ class CGForest(ImpurityTreesEstimator):
         progress = Progress(
             type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
         )
+        grow = (
+            _core.grow_forest if data.values is None else _core.grow_regression_forest
+        )
         with progress:
-            arrays = self._grow_in_core(
+            arrays = grow(
                 codes,
                 code_width=width,
                 **rows_for_core(data, dictionary, are_drawn=n_draws > 0),
@@ -183,11 +219,15 @@ class CGForest(ImpurityTreesEstimator):
             settings.monotonic = [settings.monotonic[f] for f in order]
         return settings
 
-    _grow_in_core: ClassVar[Callable[..., dict[str, Any]]]
+    def _core_data(self, data: TrainingData) -> TrainingData:
+        """Return what the core is to grow trees from."""
+        return data
 
     def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
         return self._grow_settings(
-            data, max_candidates=min(self.max_candidates or 0, NO_LIMIT)
+            data,
+            max_candidates=min(self.max_candidates or 0, NO_LIMIT),
+            monotonic=self._directions(data),
         )
 
     def _balances_each_tree(self) -> bool:
@@ -277,6 +317,7 @@ class CGForest(ImpurityTreesEstimator):
             min_impurity_decrease=self.min_impurity_decrease,
             candidates=self.candidates,
             renew_thresholds=False,
+            monotonic_cst=self.monotonic_cst,
             n_jobs=self.n_jobs,
         )
         tree.trees_ = self.trees_[t]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,36 @@ def check_watched(X: Any, scores: npt.NDArray[np.float32]) -> None:
         )
 
 
+class RoundReport(NamedTuple):
+    """What a callback of boosting is told after a round.
+
+    Attributes
+    ----------
+    round : int
+        Rounds that this fit has done, from 1 on.
+    n_rounds : int
+        Rounds that it is to do.
+    train_loss : float
+        Mean loss of the training rows.
+    validation_loss : float or None
+        Mean loss of the validation rows, if there are any.
+    score : float
+        What early stopping looks at; the negative loss if nothing else is asked for.
+    model : estimator
+        The model that is being fitted. It can't predict yet.
+    """
+
+    round: int
+    n_rounds: int
+    train_loss: float
+    validation_loss: float | None
+    score: float
+    model: Any
+
+
+Callback = Callable[[RoundReport], Any]
+
+
 class Rounds:
     """Called by the core after each round; says when to stop.
 
@@ -88,6 +118,8 @@ class Rounds:
     tol : float
         By how much a score must be better than the best before it.
     progress : Progress
+    report_to : callable or None
+        Called with the number of a round, the losses and the score; true stops.
     """
 
     def __init__(
@@ -98,12 +130,14 @@ class Rounds:
         patience: int | None,
         tol: float,
         progress: Progress,
+        report_to: Callable[[int, float, float, float], bool] | None = None,
     ) -> None:
         self.score = score
         self.watch_validation = watch_validation
         self.patience = patience
         self.tol = tol
         self.progress = progress
+        self.report_to = report_to
         self.train: list[float] = []
         self.validation: list[float] = []
         self.best_round = 0
@@ -122,9 +156,12 @@ class Rounds:
         if watched[-1] > watched[self.best_round] + self.tol:
             self.best_round = done
         self.progress.update(done, self._describe(train_loss, validation_loss))
+        stops = False
+        if self.report_to is not None and done > 0:
+            stops = self.report_to(done, train_loss, validation_loss, watched[-1])
         # A plain bool: the core takes no other, and the patience may be NumPy's.
         waited = done - self.best_round
-        return self.patience is not None and bool(waited >= self.patience)
+        return stops or (self.patience is not None and bool(waited >= self.patience))
 
     def _describe(self, train_loss: float, validation_loss: float) -> str:
         text = f"loss {train_loss:.4f}"

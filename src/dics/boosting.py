@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from dics._validation import (
     check_targets,
     combine_weights,
 )
-from dics.candidates import BaseCandidates, CentroidCandidates
+from dics.candidates import BaseCandidates
 from dics.trees import Trees
 
 
@@ -103,6 +103,14 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         or one of your own, cloned before use; None means
         ``CentroidCandidates()``, with fewer thresholds for more than 32 classes. Its
         `n_jobs` gives way to this one's, and so does a `random_state` of None.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        With which features predictions must rise (1) or fall (-1), all else being
+        equal; 0 for no constraint. A dict has names of features as its keys. Of two
+        classes: the probability of the second.
+    interaction_cst : "pairwise", "no_interactions" or sequence, default=None
+        Which features may stand on one path of a tree: those of a group, such as
+        ``[{0, 1}, ["age", "income"]]``. Features in no group form one of their own.
+        "pairwise" lets any two meet, "no_interactions" none. None: all may meet.
     warm_start : bool, default=False
         Keep the rounds of the last fit and only add those that `n_estimators` asks for
         in addition. On the same data, the result is that of one fit. The plan of the
@@ -196,6 +204,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         scoring: str | Callable[..., float] | None = "loss",
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -222,41 +232,12 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         self.scoring = scoring
         self.class_weight = class_weight
         self.candidates = candidates
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    @classmethod
-    def paper(cls, **parameters: Any) -> Self:
-        """Make the paper's own setting: small trees from GOSS and 100 candidates.
-
-        Parameters
-        ----------
-        **parameters : dict
-            Parameters to set in addition, or instead.
-
-        Returns
-        -------
-        model : FastCGBMClassifier
-
-        Examples
-        --------
-        >>> from dics import FastCGBMClassifier
-        >>> model = FastCGBMClassifier.paper(n_estimators=100, random_state=0)
-        >>> model.sampling, model.leaf_values, model.max_depth, model.max_candidates
-        ('goss', 'sample', 3, 100)
-        """
-        setting = {
-            "candidates": CentroidCandidates.paper(),
-            "max_candidates": 100,
-            "max_depth": 3,
-            "max_leaf_nodes": None,
-            "sampling": "goss",
-            "leaf_values": "sample",
-            "min_samples_leaf": 1,
-        }
-        return cls(**{**setting, **parameters})
 
     # --- fit ----------------------------------------------------------------
 

@@ -101,6 +101,14 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         or one of your own, cloned before use; None means
         ``CentroidCandidates()``, with fewer thresholds for more than 31 outputs. Its
         `n_jobs` gives way to this one's, and so does a `random_state` of None.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        With which features predictions must rise (1) or fall (-1), all else being
+        equal; 0 for no constraint. A dict has names of features as its keys. For a
+        single target, and a single quantile.
+    interaction_cst : "pairwise", "no_interactions" or sequence, default=None
+        Which features may stand on one path of a tree: those of a group, such as
+        ``[{0, 1}, ["age", "income"]]``. Features in no group form one of their own.
+        "pairwise" lets any two meet, "no_interactions" none. None: all may meet.
     warm_start : bool, default=False
         Keep the rounds of the last fit and only add those that `n_estimators` asks for
         in addition. On the same data, the result is that of one fit. The plan of the
@@ -229,6 +237,8 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         tol: float = 1e-7,
         scoring: str | Callable[..., float] | None = "loss",
         candidates: BaseCandidates | None = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -256,6 +266,8 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         self.tol = tol
         self.scoring = scoring
         self.candidates = candidates
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

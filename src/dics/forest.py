@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from dics import _core
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
+from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
 from dics._forest_base import CGForest
 from dics._leaf_rows import LeafRows, check_quantiles
 from dics._validation import FloatArray
-from dics.candidates import BaseCandidates, CentroidCandidates
+from dics.candidates import BaseCandidates
 from dics.tree import (
     REGRESSION_CRITERIA,
     CGTreeClassifier,
@@ -83,6 +84,9 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
         or one of your own, cloned before use; None means
         ``CentroidCandidates()``. Its `n_jobs` gives way to the forest's, and so does a
         `random_state` of None.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Of two classes: with which features the probability of the second must rise (1)
+        or fall (-1); see `CGTreeClassifier`.
     warm_start : bool, default=False
         Keep the trees of the last fit and only grow those that `n_estimators` asks for
         in addition. The result is that of one fit.
@@ -140,7 +144,10 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
         "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
     }
     _tree_class = CGTreeClassifier
-    _grow_in_core = staticmethod(_core.grow_forest)
+    _paper_setting: ClassVar[dict[str, Any]] = {
+        **CGForest._paper_setting,
+        "voting": "hard",
+    }
 
     def __init__(
         self,
@@ -161,6 +168,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
+        monotonic_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -182,45 +190,39 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
         self.min_impurity_decrease = min_impurity_decrease
         self.class_weight = class_weight
         self.candidates = candidates
+        self.monotonic_cst = monotonic_cst
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @classmethod
-    def paper(cls, **parameters: Any) -> Self:
-        """Make the paper's own setting: features drawn for each tree, hard votes.
-
-        Parameters
-        ----------
-        **parameters : dict
-            Parameters to set in addition, or instead.
-
-        Returns
-        -------
-        forest : CGForestClassifier
-
-        Examples
-        --------
-        >>> from dics import CGForestClassifier
-        >>> forest = CGForestClassifier.paper(n_estimators=50, random_state=0)
-        >>> forest.feature_sampling, forest.voting, forest.max_candidates
-        ('tree', 'hard', 100)
-        """
-        setting = {
-            "candidates": CentroidCandidates.paper(),
-            "feature_sampling": "tree",
-            "max_candidates": 100,
-            "max_depth": 8,
-            "min_samples_split": 3,
-            "voting": "hard",
-        }
-        return cls(**{**setting, **parameters})
-
     def _class_weight(self) -> Any:
         if self.class_weight == "balanced_subsample":
             return None if self.bootstrap else "balanced"
         return self.class_weight
+
+    def _directions(self, data: TrainingData) -> list[int]:
+        directions = super()._directions(data)
+        if directions and self.class_weight == "balanced_subsample":
+            raise ValueError(
+                "class_weight='balanced_subsample' can't be had with monotonic_cst; "
+                "use 'balanced'."
+            )
+        return directions
+
+    def _core_data(self, data: TrainingData) -> TrainingData:
+        return as_numbers(data) if self._directions(data) else data
+
+    def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
+        settings = super()._tree_settings(data)
+        if data.values is not None:
+            set_criterion_of_numbers(settings, self.criterion)
+        return settings
+
+    def _take_trees(self, arrays: dict[str, Any]) -> Trees:
+        if arrays["leaf_values"].dtype == np.float64:  # of numbers, see `_core_data`
+            return as_classes(arrays, self.criterion)
+        return super()._take_trees(arrays)
 
     def _balances_each_tree(self) -> bool:
         return bool(self.bootstrap and self.class_weight == "balanced_subsample")
@@ -340,14 +342,12 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CGForest._parameter_constraints,
         "criterion": [StrOptions(REGRESSION_CRITERIA)],
-        "monotonic_cst": ["array-like", dict, None],
     }
     _tree_class = CGTreeRegressor
     # For quantiles.
     _leaf_rows: LeafRows
     _y: FloatArray
     _weights: FloatArray | None
-    _grow_in_core = staticmethod(_core.grow_regression_forest)
 
     def __init__(
         self,
@@ -395,7 +395,6 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
     def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
         settings = super()._tree_settings(data)
         settings.keeps_leaf_rows = True
-        settings.monotonic = self._monotonic()
         return settings
 
     def _take_trees(self, arrays: dict[str, Any]) -> Trees:

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
 from dics._base import ImpurityTreesEstimator, rows_for_core
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
+from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
 from dics._regressor import TreesRegressorMixin
 from dics._validation import FloatArray
 from dics.candidates import (
@@ -40,6 +41,37 @@ class CGTree(ImpurityTreesEstimator):
         "renew_thresholds": [StrOptions({"auto"}), "boolean"],
     }
 
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """Make the paper's own setting: its dictionary, and 100 candidates a node.
+
+        The paper has trees of classes only; for a regressor, groups of rows with like
+        targets take the place of the classes.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters to set in addition, or instead.
+
+        Returns
+        -------
+        tree : CGTreeClassifier or CGTreeRegressor
+
+        Examples
+        --------
+        >>> from dics import CGTreeClassifier
+        >>> tree = CGTreeClassifier.paper(random_state=0)
+        >>> tree.max_candidates, tree.max_depth, tree.min_samples_split
+        (100, 8, 3)
+        """
+        setting = {
+            "candidates": CentroidCandidates.paper(),
+            "max_candidates": 100,
+            "max_depth": 8,
+            "min_samples_split": 3,
+        }
+        return cls(**{**setting, **parameters})
+
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._check_training_data(X, y, sample_weight)
         self.candidates_ = fit_candidates(self, data)
@@ -60,6 +92,33 @@ class CGTree(ImpurityTreesEstimator):
     @abstractmethod
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
         """Grow the tree from a dictionary."""
+
+    def _number_settings(
+        self, data: TrainingData, dictionary: Dictionary
+    ) -> _core.GrowSettings:
+        """Return how a tree of numbers is to be grown."""
+        k = self.max_candidates
+        whole = k is None or k >= len(dictionary.values)
+        return self._grow_settings(
+            data,
+            max_candidates=0 if whole else k,
+            monotonic=self._directions(data),
+            **self._renewal(dictionary, data.X.shape[1], whole=whole),
+        )
+
+    @staticmethod
+    def _grow_numbers(
+        data: TrainingData, dictionary: Dictionary, settings: _core.GrowSettings
+    ) -> dict[str, Any]:
+        width = _core.code_width(data.X.shape[1])
+        arrays: dict[str, Any] = _core.grow_regression_tree(
+            data.X,
+            encode(data.X, dictionary, width, data.n_threads),
+            code_width=width,
+            **rows_for_core(data, dictionary),
+            settings=settings,
+        )
+        return arrays
 
     def apply(self, X: Any) -> npt.NDArray[np.int64]:
         """Find the leaf of each row.
@@ -153,7 +212,11 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
     reuse_splits : bool, default=True
         False takes line 8 of the paper's Algorithm 2 literally: a split that was used
         leaves the dictionary for the rest of the tree, which grows depth first. Slower,
-        since every candidate is counted from X.
+        since every candidate is counted from X. Not with `monotonic_cst`.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Of two classes: with which features the probability of the second must rise (1)
+        or fall (-1), all else being equal; 0 for no constraint. A dict has names of
+        features as its keys.
     random_state : int, RandomState instance or None, default=None
         Seed of the clustering, of the candidates drawn, and of ties between features.
     n_jobs : int or None, default=None
@@ -207,6 +270,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         candidates: BaseCandidates | None = None,
         renew_thresholds: bool | str = "auto",
         reuse_splits: bool = True,
+        monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -221,38 +285,16 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         self.candidates = candidates
         self.renew_thresholds = renew_thresholds
         self.reuse_splits = reuse_splits
+        self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @classmethod
-    def paper(cls, **parameters: Any) -> Self:
-        """Make the paper's own setting: its dictionary, and 100 candidates a node.
-
-        Parameters
-        ----------
-        **parameters : dict
-            Parameters to set in addition, or instead.
-
-        Returns
-        -------
-        tree : CGTreeClassifier
-
-        Examples
-        --------
-        >>> from dics import CGTreeClassifier
-        >>> tree = CGTreeClassifier.paper(random_state=0)
-        >>> tree.max_candidates, tree.max_depth, tree.min_samples_split
-        (100, 8, 3)
-        """
-        setting = {
-            "candidates": CentroidCandidates.paper(),
-            "max_candidates": 100,
-            "max_depth": 8,
-            "min_samples_split": 3,
-        }
-        return cls(**{**setting, **parameters})
-
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
+        if self._directions(data):
+            settings = self._number_settings(data, dictionary)
+            set_criterion_of_numbers(settings, self.criterion)
+            arrays = self._grow_numbers(as_numbers(data), dictionary, settings)
+            return as_classes(arrays, self.criterion)
         k = self.max_candidates
         n_features = data.X.shape[1]
         whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
@@ -277,6 +319,12 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
             settings=settings,
         )
         return Trees.from_core(arrays, self.criterion)
+
+    def _directions(self, data: TrainingData) -> list[int]:
+        directions = super()._directions(data)
+        if directions and not self.reuse_splits:
+            raise ValueError("monotonic_cst needs reuse_splits=True.")
+        return directions
 
     def _class_probabilities(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
@@ -303,22 +351,11 @@ class ImpurityRegressorMixin(TreesRegressorMixin):
     def _needs_positive_targets(self) -> bool:
         return bool(self.criterion == "poisson")
 
-    def _monotonic(self) -> list[int]:
-        """Check the constraints; empty if there are none."""
-        if self.monotonic_cst is None:
-            return []
-        directions = _check_monotonic_cst(self, self.monotonic_cst)
-        return [int(direction) for direction in directions] if any(directions) else []
-
     def _check_target_values(self, values: FloatArray) -> None:
         if self.monotonic_cst is not None and self.criterion == "absolute_error":
             raise ValueError(
                 "monotonic_cst can't be had with criterion='absolute_error'; use "
                 "'squared_error' or 'poisson'."
-            )
-        if self.monotonic_cst is not None and values.shape[1] > 1:
-            raise ValueError(
-                f"monotonic_cst needs a single target, y has {values.shape[1]}."
             )
         if self.criterion == "poisson" and not (
             (values >= 0).all() and (values.sum(axis=0) > 0).all()
@@ -413,7 +450,6 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CGTree._parameter_constraints,
         "criterion": [StrOptions(REGRESSION_CRITERIA)],
-        "monotonic_cst": ["array-like", dict, None],
     }
 
     def __init__(
@@ -446,22 +482,6 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         self.n_jobs = n_jobs
 
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
-        n_features = data.X.shape[1]
-        k = self.max_candidates
-        whole = k is None or k >= len(dictionary.values)
-        width = _core.code_width(n_features)
-        codes = encode(data.X, dictionary, width, data.n_threads)
-        settings = self._grow_settings(
-            data,
-            max_candidates=0 if whole else k,
-            monotonic=self._monotonic(),
-            **self._renewal(dictionary, n_features, whole=whole),
-        )
-        arrays = _core.grow_regression_tree(
-            data.X,
-            codes,
-            code_width=width,
-            **rows_for_core(data, dictionary),
-            settings=settings,
-        )
+        settings = self._number_settings(data, dictionary)
+        arrays = self._grow_numbers(data, dictionary, settings)
         return Trees.from_core(arrays, self.criterion)

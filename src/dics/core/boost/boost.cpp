@@ -9,6 +9,7 @@
 #include "boost/leaf_values.hpp"
 #include "boost/quantizer.hpp"
 #include "boost/round_splits.hpp"
+#include "boost/step_order.hpp"
 #include "fixed_point.hpp"
 #include "grow/flatten.hpp"
 #include "grow/grower.hpp"
@@ -64,15 +65,18 @@ class Booster {
           validation_weights_(validation),
           row_drawer_(settings.rows, training.codes.n_rows),
           split_drawer_(dictionary, training.codes, settings, used, team),
-          target_(outputs_),
+          target_(outputs_, settings.monotonic),
           quantizer_(objective, target_, training.weights, team),
           histograms_(target_, training.codes, dictionary, rows_,
-                      settings.limits.min_samples_leaf, team.size()),
+                      settings.limits.min_samples_leaf,
+                      Interactions(settings.interactions, dictionary.n_features),
+                      team.size()),
           search_(histograms_, team),
           grower_(target_, search_, rows_, dictionary, settings.limits, nullptr, team),
           leaf_finder_(team),
           leaf_values_(objective, training, team),
           residuals_(objective, training, team),
+          step_order_(settings.monotonic),
           parameters_(objective.parameters()) {
         const auto n = static_cast<std::size_t>(training.codes.n_rows);
         gradients_.resize(n * static_cast<std::size_t>(outputs_.stride));
@@ -232,6 +236,7 @@ class Booster {
         } else {
             leaf_values_.find_steps(settings_.learning_rate, settings_.l2, steps_);
         }
+        step_order_.keep(flat_, leaf_values_, steps_);
     }
 
     const float* hessians() const {
@@ -298,6 +303,7 @@ class Booster {
     LeafFinder leaf_finder_;
     LeafValues leaf_values_;
     LeafResiduals residuals_;
+    StepOrder step_order_;
     std::vector<float> parameters_;  // of the loss
 
     // Of one round.

@@ -20,9 +20,11 @@ struct BoostSettings {
     std::int64_t max_features = 0;    // drawn for each round
     std::int64_t max_candidates = 0;  // drawn for each round from those; 0: all
     RowDraw rows;
-    bool leaves_of_sample = false;  // leaf values from the drawn rows alone
-    double l2 = 0;                  // lambda
-    double min_gain = 0;            // gamma
+    bool leaves_of_sample = false;       // leaf values from the drawn rows alone
+    double l2 = 0;                       // lambda
+    double min_gain = 0;                 // gamma
+    std::vector<std::int8_t> monotonic;  // see Gradients
+    std::vector<std::vector<std::int32_t>> interactions;  // see Interactions
     std::uint64_t seed = 0;
     std::int64_t first_round = 0;
     std::int64_t n_rounds = 0;

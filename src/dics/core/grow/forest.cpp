@@ -204,7 +204,7 @@ ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
     const MomentSample sample(
         columns, settings.n_draws,
         counts_rows(settings.tree, settings.n_draws > 0 || columns.weights),
-        settings.tree.criterion != Criterion::poisson);
+        is_centred(settings.tree.criterion));
     auto grow_tree = [&](std::int64_t number, Team& alone) {
         std::vector<std::uint32_t> counts;
         if (settings.n_draws > 0) {

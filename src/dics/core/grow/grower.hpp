@@ -267,6 +267,8 @@ class Grower {
                           target_.set_bounds(split, left.totals, right.totals);
                       })
             target_.set_bounds(split, left.totals, right.totals);
+        if constexpr (requires { search_.interactions_below(node); })
+            left.interactions = right.interactions = search_.interactions_below(node);
         // No NaN seen here: later ones go with the larger child.
         if (!split.saw_missing)
             split.missing_left = target_.left_is_larger(left.totals, right.totals);

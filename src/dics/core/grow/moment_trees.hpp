@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ class MomentFlattener {
                     Criterion criterion, bool keeps_rows)
         : sample_(sample),
           r_(rows),
+          is_binomial_(criterion == Criterion::binomial),
           is_poisson_(criterion == Criterion::poisson),
           is_absolute_(criterion == Criterion::absolute_error),
           keeps_rows_(keeps_rows) {}
@@ -69,7 +71,7 @@ class MomentFlattener {
         for (std::size_t c = 0; c < a.means.size(); ++c) {
             const double step = b.means[c] - a.means[c];
             both.means[c] += step * share;
-            if (is_poisson_) {
+            if (is_poisson_ || is_binomial_) {
                 both.sum += deviation(a.means[c], both.means[c]) * a.weight +
                             deviation(b.means[c], both.means[c]) * b.weight;
             } else {
@@ -140,15 +142,22 @@ class MomentFlattener {
     double deviation(double y, double mean) const {
         if (is_absolute_)
             return std::fabs(y - mean);
+        if (is_binomial_)
+            return (information(y, mean) + information(1 - y, 1 - mean)) /
+                   std::numbers::ln2;
         if (!is_poisson_)
             return (y - mean) * (y - mean);
         const double far = y > 0 && mean > 0 ? y * std::log1p((y - mean) / mean) : 0.0;
         return far - (y - mean);
     }
 
+    static double information(double share, double mean) {
+        return share > 0 && mean > 0 ? share * std::log(share / mean) : 0.0;
+    }
+
     const MomentSample& sample_;
     const MomentRows& r_;
-    bool is_poisson_, is_absolute_, keeps_rows_;
+    bool is_binomial_, is_poisson_, is_absolute_, keeps_rows_;
     Spread leaf_;
     std::int32_t n_leaves_ = 0;
     TreeArrays tree_;
@@ -189,6 +198,8 @@ struct MomentTrees {
 template <class WithKind>
 auto choose_moment_trees(Criterion criterion, WithKind with_kind) {
     switch (criterion) {
+        case Criterion::binomial:
+            return with_kind(MomentTrees<BinomialDeviance>{});
         case Criterion::poisson:
             return with_kind(MomentTrees<PoissonDeviance>{});
         case Criterion::absolute_error:
@@ -196,6 +207,11 @@ auto choose_moment_trees(Criterion criterion, WithKind with_kind) {
         default:
             return with_kind(MomentTrees<SquaredError>{});
     }
+}
+
+// Targets that must not be negative aren't, so that their criterion can tell.
+inline bool is_centred(Criterion criterion) {
+    return criterion != Criterion::poisson && criterion != Criterion::binomial;
 }
 
 // Must rows be counted beside their weights?

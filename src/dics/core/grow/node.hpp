@@ -24,6 +24,7 @@ struct NodePlace {
     std::int64_t begin = 0, end = 0;  // its rows here
     std::int64_t depth = 0;
     std::uint64_t key = 0;  // of its random draws: a function of the path from the root
+    int interactions = 0;   // see Interactions
     // Histogram search only: buffers of the pool, -1 for none.
     int hist = -1;  // this node's own
     bool hist_ready = false;

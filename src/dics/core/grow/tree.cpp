@@ -77,7 +77,7 @@ TreeArrays grow_regression(const AnyMatrix& X, const Codes& codes,
                            const Dictionary& dictionary, const TargetColumns& columns,
                            const GrowSettings& settings, Team& team) {
     const MomentSample sample(columns, 0, counts_rows(settings, columns.weights),
-                              settings.criterion != Criterion::poisson);
+                              is_centred(settings.criterion));
     return choose_moment_trees(settings.criterion, [&]<class Kind>(Kind) {
         return grow_moments<Kind>(X, codes, dictionary, sample, columns.weights,
                                   settings, team);

@@ -200,10 +200,14 @@ float split_score(const GainArgs& a, const std::int32_t* left) {
     return lane_sum(sums);
 }
 
+// Within bounds a score may be negative; no score is below this.
+constexpr float kNoScore = -3.4e38f;
+
 // Keeps the best cut; thresholds that part the rows in the same place widen it.
 class Best {
   public:
-    Best(const GainArgs& a) : min_rows_(a.min_rows) {}
+    Best(const GainArgs& a)
+        : min_rows_(a.min_rows), best_(a.is_bounded ? kNoScore : -1) {}
 
     bool allowed(std::int32_t n_left, std::int32_t n_rows) const {
         return n_left >= min_rows_ && n_rows - n_left >= min_rows_;
@@ -225,7 +229,7 @@ class Best {
 
   private:
     std::int32_t min_rows_;
-    float best_ = -1;
+    float best_;
     Cut cut_;
 };
 
@@ -282,7 +286,21 @@ Cut best_vector_cut(const GainArgs& a) {
     return best.cut(saw_missing);
 }
 
+// The value of a side within bounds, and how much it lowers the loss.
+struct BoundedSide {
+    Floats value, score;
+
+    BoundedSide(const GainArgs& a, Floats g, Floats h) {
+        const Floats weight = h + a.l2;
+        value = weight > Floats{} ? -g / weight : Floats{};
+        value = value < a.lower ? Floats{} + a.lower : value;
+        value = value > a.upper ? Floats{} + a.upper : value;
+        score = -value * (2.0f * g + weight * value);
+    }
+};
+
 // One output: eight thresholds at a time.
+template <bool kBounded>
 Cut best_single_cut(const GainArgs& a) {
     const std::int32_t* missing = a.hist + (a.n_thresholds + 1) * 4;
     const std::int32_t n_rows = a.total[2];
@@ -306,9 +324,19 @@ Cut best_single_cut(const GainArgs& a) {
     }
     for (int k = a.n_candidates + 1; k < size; ++k)
         g_sums[k] = h_sums[k] = n_sums[k] = 0;
+    // Below every other where the sides are in the wrong order.
     auto score_at = [&](Ints g, Ints h) {
-        return score_of(as_floats(g), as_floats(h), a.l2) +
-               score_of(as_floats(a.total[0] - g), as_floats(a.total[1] - h), a.l2);
+        if constexpr (kBounded) {
+            const BoundedSide left(a, as_floats(g), as_floats(h));
+            const BoundedSide right(a, as_floats(a.total[0] - g),
+                                    as_floats(a.total[1] - h));
+            const Floats rise =
+                (right.value - left.value) * static_cast<float>(a.direction);
+            return rise < Floats{} ? Floats{} + kNoScore : left.score + right.score;
+        } else {
+            return score_of(as_floats(g), as_floats(h), a.l2) +
+                   score_of(as_floats(a.total[0] - g), as_floats(a.total[1] - h), a.l2);
+        }
     };
     if (saw_missing && best.allowed(missing[2], n_rows))
         best.offer(score_at(Ints{} + missing[0], Ints{} + missing[1])[0], -1, true);
@@ -348,7 +376,9 @@ Cut best_single_cut(const GainArgs& a) {
 }
 
 Cut best_cut(const GainArgs& a) {
-    Cut cut = a.n_outputs == 1 ? best_single_cut(a) : best_vector_cut(a);
+    Cut cut = a.n_outputs > 1 ? best_vector_cut(a)
+              : a.is_bounded  ? best_single_cut<true>(a)
+                              : best_single_cut<false>(a);
     if (!a.candidates) {
         const int rows_at = 2 * a.n_outputs;
         widen(cut, a.n_thresholds,

@@ -119,6 +119,11 @@ struct GainArgs {
     int n_outputs, cells;
     float l2;  // in the units of the histogram
     std::int32_t min_rows;
+    // With bounds (of one output): those of the values of the sides, and whether they
+    // must rise (1) or fall (-1) from left to right.
+    bool is_bounded;
+    float lower, upper;
+    int direction;
     // 3 * (kMaxThresholds + 1 + kLanes) or 2 * (cells + kLanes) floats, what is more.
     float* scratch;
 };

@@ -9,6 +9,7 @@
 #include "grow/node.hpp"
 #include "kernels/boost_kernels.hpp"
 #include "search/candidate_draw.hpp"
+#include "search/interactions.hpp"
 #include "target/gradients.hpp"
 
 namespace dics {
@@ -50,12 +51,14 @@ class GradientHistograms {
     // `codes` are of all rows, column by column.
     GradientHistograms(const Target& target, const Codes& codes,
                        const Dictionary& dictionary, const GradientRows& rows,
-                       std::int64_t min_samples_leaf, int n_threads)
+                       std::int64_t min_samples_leaf, Interactions interactions,
+                       int n_threads)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
           r_(rows),
           min_samples_leaf_(min_samples_leaf),
+          interactions_(std::move(interactions)),
           n_threads_(n_threads) {}
 
     void start_round(const RoundSplits& splits, const RoundCodes& codes) {
@@ -138,10 +141,16 @@ class GradientHistograms {
         args.min_rows = static_cast<std::int32_t>(
             std::min<std::int64_t>(min_samples_leaf_, node.totals.n_rows));
         args.scratch = scratch.data();
+        args.is_bounded = target_.is_constrained();
+        args.lower = static_cast<float>(node.totals.lower);
+        args.upper = static_cast<float>(node.totals.upper);
         const std::size_t first = first_feature(block);
         Split best;
         for (std::size_t j = first; j < first_feature(block + 1); ++j) {
             const std::int32_t f = splits_->features[j];
+            if (!interactions_.allow(node.interactions, f))
+                continue;
+            args.direction = target_.direction(f);
             args.hist = hists + (starts_[j] - starts_[first]);
             args.n_thresholds = dictionary_.count(f);
             args.n_candidates = args.n_thresholds;
@@ -174,6 +183,9 @@ class GradientHistograms {
     }
 
     CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+    int interactions_below(const Open& node) {
+        return interactions_.below(node.interactions, node.split.feature);
+    }
 
   private:
     static constexpr std::int64_t kPoolBytes = std::int64_t{128} << 20;
@@ -191,6 +203,7 @@ class GradientHistograms {
     Dictionary dictionary_;
     const GradientRows& r_;
     std::int64_t min_samples_leaf_;
+    Interactions interactions_;
     int n_threads_;
     const RoundSplits* splits_ = nullptr;
     RoundCodes round_codes_{};

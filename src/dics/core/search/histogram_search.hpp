@@ -110,6 +110,13 @@ class HistogramSearch {
 
     auto side(const Split& split) const { return histograms_.side(split); }
 
+    // What the children of a node may look at, see Interactions.
+    int interactions_below(const Open& node)
+        requires requires(Histograms& h) { h.interactions_below(node); }
+    {
+        return histograms_.interactions_below(node);
+    }
+
     // Reads the totals of the left side off the histograms, if they are still there.
     bool read_left_totals(const Open& node, Context& context,
                           typename Target::Totals& totals) const {

@@ -18,6 +18,7 @@ enum class Criterion : int {
     squared_error,
     poisson,
     absolute_error,
+    binomial,  // of a number that is 0 or 1
 };
 
 // Whole weights are counted in 32 bits; other weights become fixed point numbers whose

@@ -1,7 +1,10 @@
 // The target of boosting: a node adds up gradients and hessians in whole numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "grow/partition.hpp"
@@ -47,6 +50,9 @@ struct GradientRows {
 struct GradientTotals {
     std::vector<std::int32_t> cells;
     std::int64_t n_rows = 0;
+    // Where the value may lie, by monotonic constraints above the node.
+    double lower = -std::numeric_limits<double>::infinity();
+    double upper = std::numeric_limits<double>::infinity();
 };
 
 class Gradients {
@@ -54,7 +60,10 @@ class Gradients {
     using Rows = GradientRows;
     using Totals = GradientTotals;
 
-    explicit Gradients(const Outputs& outputs) : outputs_(outputs) {}
+    // `monotonic` is 1 or -1 for features with which scores must rise or fall; it may
+    // be empty. With it, there is one output.
+    Gradients(const Outputs& outputs, std::vector<std::int8_t> monotonic)
+        : outputs_(outputs), monotonic_(std::move(monotonic)) {}
 
     // What a round's numbers are worth: l2 and the least gain in their units.
     void set_units(float l2, double min_gain) {
@@ -99,6 +108,25 @@ class Gradients {
         take_out(to, from);
     }
 
+    bool is_constrained() const { return !monotonic_.empty(); }
+    int direction(std::int64_t feature) const {
+        return monotonic_.empty() ? 0 : monotonic_[static_cast<std::size_t>(feature)];
+    }
+    // Children of a split along a constrained feature stay on their side of the middle
+    // between their values; `right` still has the bounds of the node.
+    void set_bounds(const Split& split, Totals& left, Totals& right) const {
+        if (!is_constrained())
+            return;
+        left.lower = right.lower;
+        left.upper = right.upper;
+        const int direction = this->direction(split.feature);
+        if (direction == 0)
+            return;
+        const double middle = value(left) / 2 + value(right) / 2;
+        (direction > 0 ? left : right).upper = middle;
+        (direction > 0 ? right : left).lower = middle;
+    }
+
     bool is_done(const Totals&) const { return false; }
     float impurity(const Totals&) const { return 0; }
 
@@ -114,7 +142,19 @@ class Gradients {
     }
 
   private:
+    // What a leaf would add, of the only output.
+    double value(const Totals& totals) const {
+        const double h = totals.cells[1] + static_cast<double>(l2_);
+        return std::clamp(h > 0 ? -totals.cells[0] / h : 0.0, totals.lower,
+                          totals.upper);
+    }
+
     double score(const Totals& totals) const {
+        if (is_constrained()) {
+            const double v = value(totals);
+            const double h = totals.cells[1] + static_cast<double>(l2_);
+            return -v * (2.0 * totals.cells[0] + h * v);
+        }
         double sum = 0;
         for (int c = 0; c < outputs_.n; ++c) {
             const double g = totals.cells[static_cast<std::size_t>(c)];
@@ -126,6 +166,7 @@ class Gradients {
     }
 
     Outputs outputs_;
+    std::vector<std::int8_t> monotonic_;
     float l2_ = 0;
     double min_gain_ = 0;
 };

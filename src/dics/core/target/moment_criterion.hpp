@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <vector>
 
 #include "target/moments.hpp"
@@ -70,9 +71,16 @@ class SquaredError {
     std::vector<Output> outputs_;
 };
 
+// (1 + d) log(1 + d) - d: how far a mean that is 1 + d times another is from it.
+inline double excess(double d) {
+    if (std::fabs(d) < 1e-3)
+        return d * d * (0.5 - d * (1.0 / 6 - d * (1.0 / 12 - d * 0.05)));
+    return d <= -1 ? 1 : (1 + d) * std::log1p(d) - d;
+}
+
 // The decrease of half the Poisson deviance, m (L f(d_left) + R f(d_right)): m is the
-// node's mean, d how far that of a side is from it, in units of it, and
-// f(d) = (1 + d) log(1 + d) - d. Nothing cancels where the sides hardly differ. A side
+// node's mean, d how far that of a side is from it, in units of it, and f is excess().
+// Nothing cancels where the sides hardly differ. A side
 // whose targets are all 0 is no side: its mean has no logarithm.
 class PoissonDeviance {
   public:
@@ -118,15 +126,47 @@ class PoissonDeviance {
         double rest, mean, unit;
     };
 
-    static double excess(double d) {
-        if (std::fabs(d) < 1e-3)
-            return d * d * (0.5 - d * (1.0 / 6 - d * (1.0 / 12 - d * 0.05)));
-        return (1 + d) * std::log1p(d) - d;
-    }
-
     std::int64_t weight_;
     double unit_;
     std::vector<Output> outputs_;
+};
+
+// The decrease of the entropy, in bits, of a target that is 0 or 1: what Poisson's
+// criterion says of it and of its complement, which together are exact here.
+class BinomialDeviance {
+  public:
+    static constexpr bool kUsesRanks = false;
+
+    template <class Target>
+    BinomialDeviance(const Target& target, const MomentTotals& totals)
+        : weight_(totals.weight()),
+          whole_mean_(totals.sum(0) / weight_),
+          rest_(static_cast<double>(totals.sum(0) - weight_ * whole_mean_) /
+                static_cast<double>(weight_)),
+          scale_(target.unit(0) / target.weight_unit()),
+          share_(totals.mean() * scale_),
+          unit_(target.weight_unit() / std::numbers::ln2) {}
+
+    double unit() const { return unit_; }
+
+    template <bool kOneOutput>
+    double rate(const std::int64_t* left) const {
+        const auto l = static_cast<double>(left[0]);
+        const auto r = static_cast<double>(weight_ - left[0]);
+        const double d =
+            (static_cast<double>(left[1] - left[0] * whole_mean_) - l * rest_) * scale_;
+        return l * distance(d / l) + r * distance(-d / r);
+    }
+
+  private:
+    // Of a side whose share of ones differs by so much from the node's.
+    double distance(double step) const {
+        return share_ * excess(step / share_) +
+               (1 - share_) * excess(-step / (1 - share_));
+    }
+
+    std::int64_t weight_, whole_mean_;
+    double rest_, scale_, share_, unit_;
 };
 
 // The decrease of the sum of absolute deviations from the median: not from sums, see
