@@ -188,8 +188,11 @@ class Booster {
     std::vector<GrownNode> grow_nodes(const RoundSplits& splits) {
         const std::int64_t n_drawn = drawn_.size(training_.codes.n_rows);
         rows_.reset(drawn_.list(), quantizer_.values(), n_drawn);
-        if (splits.features.empty())
-            return std::vector<GrownNode>(1);
+        if (splits.features.empty()) {
+            std::vector<GrownNode> root(1);
+            root[0].end = n_drawn;
+            return root;
+        }
         histograms_.start_round(splits, split_drawer_.codes(drawn_));
         search_.reset(context_, 1);
         OpenNode<GradientTotals> root;
@@ -206,7 +209,11 @@ class Booster {
         std::int32_t depth = 0;
         flatten_nodes(
             nodes, flat_, result_.trees.missing_left,
-            [&](const GrownNode&) { return n_leaves_++; },
+            [&](const GrownNode& leaf) {
+                if (drawn_.all)
+                    mark_leaf(leaf);
+                return n_leaves_++;
+            },
             [&](const GrownNode& node) {
                 depth = std::max(depth, node.depth);
                 tests_.push_back(node.left < 0
@@ -216,7 +223,15 @@ class Booster {
                 result_.trees.gain.push_back(node.gain * gain_unit);
             });
         leaf_finder_.set_tree(flat_, tests_, n_leaves_, depth);
-        leaf_finder_.find(training_.codes, leaf_.data());
+        if (!drawn_.all)
+            leaf_finder_.find(training_.codes, leaf_.data());
+    }
+
+    // All rows were drawn, and growing the tree has brought them to their leaves.
+    void mark_leaf(const GrownNode& leaf) {
+        const std::uint32_t* rows = rows_.places.data();
+        for (std::int64_t i = leaf.begin; i < leaf.end; ++i)
+            leaf_[rows[i]] = static_cast<std::uint32_t>(n_leaves_);
     }
 
     // Leaf values, from all rows or from those drawn.

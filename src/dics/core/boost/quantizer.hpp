@@ -1,6 +1,8 @@
 // Gradients of the drawn rows as whole numbers, exact to add and subtract.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -45,8 +47,6 @@ class Quantizer {
         const Chunks chunks{n};
         sums_.assign(static_cast<std::size_t>(chunks.count()) * cells, 0);
         run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
-            for (std::int64_t i = begin; i < begin + length; ++i)
-                factors_[static_cast<std::size_t>(i)] *= unit;
             QuantizeArgs args{};
             args.gradients =
                 drawn.all ? gradients + begin * outputs_.stride : gradients;
@@ -54,15 +54,15 @@ class Quantizer {
                 hessians && drawn.all ? hessians + begin * outputs_.stride : hessians;
             args.hessian_factor = static_cast<float>(units.hessian / units.gradient);
             args.rows = drawn.all ? nullptr : drawn.rows.data() + begin;
-            args.factors = factors_.data() + begin;
+            args.factors = factors_.empty() ? nullptr : factors_.data() + begin;
+            args.factor = unit;
             args.n_rows = length;
             args.n_outputs = outputs_.n;
             args.stride = outputs_.stride;
             args.cells = outputs_.cells;
             args.out = values_.data() + begin * outputs_.cells;
+            args.totals = sums_.data() + static_cast<std::size_t>(task) * cells;
             objective_.kernels().quantize(args);
-            add_up(args.out, length, outputs_.cells,
-                   sums_.data() + static_cast<std::size_t>(task) * cells);
         });
         target_.clear(totals_);
         if (n > 0) {
@@ -95,9 +95,17 @@ class Quantizer {
 
     // Of gradients. The factors of the rows are found on the way.
     double find_scale(const float* norms, const DrawnRows& drawn, std::int64_t n) {
-        factors_.resize(static_cast<std::size_t>(n));
-        sizes_.resize(static_cast<std::size_t>(n));
         const Chunks chunks{n};
+        if (drawn.all && !weights_) {  // no row has a factor
+            factors_.clear();
+            sizes_ = norms;
+            largest_weight_ = 1;
+            largest_ = sum_.largest(largest_of(norms, n));
+            return largest_ > 0 ? fitting_scale(chunks, largest_) : 1;
+        }
+        factors_.resize(static_cast<std::size_t>(n));
+        own_sizes_.resize(static_cast<std::size_t>(n));
+        sizes_ = own_sizes_.data();
         std::vector<double> largest(static_cast<std::size_t>(chunks.count()));
         std::vector<double> heaviest(largest.size());
         run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
@@ -106,9 +114,9 @@ class Quantizer {
                 const auto at = static_cast<std::size_t>(i);
                 const std::int64_t row = drawn.all ? i : drawn.rows[at];
                 const float factor = drawn.all ? 1.0f : drawn.factors[at];
-                sizes_[at] = norms[row] * factor;
+                own_sizes_[at] = norms[row] * factor;
                 factors_[at] = weights_ ? factor * weights_[row] : factor;
-                most = std::max(most, sizes_[at]);
+                most = std::max(most, own_sizes_[at]);
                 heavy = std::max(heavy, factors_[at]);
             }
             largest[static_cast<std::size_t>(task)] = most;
@@ -131,41 +139,50 @@ class Quantizer {
     double scale_of_ones(std::int64_t n) {
         if (!(largest_weight_ > 0))
             return 1;
-        for (std::int64_t i = 0; i < n; ++i)
-            sizes_[static_cast<std::size_t>(i)] = factors_[static_cast<std::size_t>(i)];
+        if (factors_.empty())
+            return scale_within(1, static_cast<double>(sum_.n_rows(n)), n);
+        sizes_ = factors_.data();
         return fitting_scale(Chunks{n}, largest_weight_);
     }
 
     // The largest power of two for which neither a number of those in `sizes_`, at most
     // `largest`, nor their sum overflows.
     double fitting_scale(const Chunks& chunks, double largest) {
+        return scale_within(largest, sum_of_sizes(chunks, largest), chunks.n_rows);
+    }
+    double scale_within(double largest, double sum, std::int64_t n) const {
         // Halves are rounded up: one more for each row.
-        const double room = kMaxSum - static_cast<double>(sum_.n_rows(chunks.n_rows));
-        const double scale = std::min(
-            {kMaxValue / largest, room / sum_of_sizes(chunks, largest), kMaxScale});
+        const double room = kMaxSum - static_cast<double>(sum_.n_rows(n));
+        const double scale = std::min({kMaxValue / largest, room / sum, kMaxScale});
         return std::exp2(std::floor(std::log2(scale)));
+    }
+
+    static double largest_of(const float* values, std::int64_t n) {
+        float most[kLanes] = {};
+        std::int64_t i = 0;
+        for (; i + kLanes <= n; i += kLanes) {
+            for (int j = 0; j < kLanes; ++j)
+                most[j] = values[i + j] > most[j] ? values[i + j] : most[j];
+        }
+        for (; i < n; ++i)
+            most[0] = std::max(most[0], values[i]);
+        return static_cast<double>(*std::max_element(most, most + kLanes));
     }
 
     double sum_of_sizes(const Chunks& chunks, double largest) {
         const FixedPoint fixed(largest, sum_.n_rows(chunks.n_rows));
         std::vector<std::int64_t> parts(static_cast<std::size_t>(chunks.count()));
         run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
-            std::int64_t sum = 0;
+            // Rounded as FixedPoint does it, but several at a time.
+            std::uint64_t sum = 0;
             for (std::int64_t i = begin; i < begin + length; ++i)
-                sum +=
-                    fixed.of(static_cast<double>(sizes_[static_cast<std::size_t>(i)]));
-            parts[static_cast<std::size_t>(task)] = sum;
+                sum += std::bit_cast<std::uint64_t>(
+                    static_cast<double>(sizes_[i]) * fixed.scale + kFixer);
+            parts[static_cast<std::size_t>(task)] = static_cast<std::int64_t>(
+                sum - static_cast<std::uint64_t>(length) * kFixerBits);
         });
         sum_.parts(parts.data(), parts.size(), 1);
         return fixed.value(parts[0]);
-    }
-
-    static void add_up(const std::int16_t* values, std::int64_t n, int cells,
-                       std::int32_t* total) {
-        for (std::int64_t i = 0; i < n; ++i, values += cells) {
-            for (int c = 0; c < cells; ++c)
-                total[c] += values[c];
-        }
     }
 
     const Objective& objective_;
@@ -174,7 +191,10 @@ class Quantizer {
     const float* weights_;  // of all rows; null: ones
     Team& team_;
     Sum sum_;
-    std::vector<float> factors_, sizes_;  // of the drawn rows
+    std::vector<float> factors_;  // of the drawn rows; empty for ones
+    // What must not overflow in sum, of each of them.
+    const float* sizes_ = nullptr;
+    std::vector<float> own_sizes_;
     std::vector<std::int16_t> values_;
     std::vector<std::int32_t> sums_;  // of each task
     GradientTotals totals_;

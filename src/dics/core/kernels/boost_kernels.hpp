@@ -49,11 +49,13 @@ struct QuantizeArgs {
     const float* gradients;
     const float* hessians;      // null: see GradientArgs
     const std::uint32_t* rows;  // drawn
-    const float* factors;       // of each drawn row
+    const float* factors;       // of each drawn row; null: ones
+    float factor;               // of all rows, in addition
     float hessian_factor;       // of all hessians, in addition
     std::int64_t n_rows;
     int n_outputs, stride, cells;
-    std::int16_t* out;  // [drawn row][cells]
+    std::int16_t* out;     // [drawn row][cells]
+    std::int32_t* totals;  // [cells]: what is written is added to them
 };
 
 // Adding it to a number below 2^51 leaves the nearest whole number in the low bits.

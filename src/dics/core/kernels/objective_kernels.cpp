@@ -1,6 +1,7 @@
 // The kernels of each objective. Compiled once per instruction set with DICS_ISA =
 // baseline or avx2; see kernels.hpp.
 #include <bit>
+#include <cstring>
 
 #include "kernels/vectors.hpp"
 #include "objective/log_loss_kernels.hpp"
@@ -9,19 +10,46 @@
 namespace dics::DICS_ISA {
 namespace {
 
+// Eight rows of one output at a time.
 template <class Hessian>
 void quantize_single(const QuantizeArgs& a) {
-    for (std::int64_t i = 0; i < a.n_rows; ++i) {
-        const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
-        const float g = a.gradients[row];
-        const Floats pair = {g, Hessian::of(g, a.hessians, row) * a.hessian_factor};
-        const Ints q = rounded(pair * a.factors[i]);
-        std::int16_t* out = a.out + i * 4;
-        out[0] = static_cast<std::int16_t>(q[0]);
-        out[1] = static_cast<std::int16_t>(q[1]);
-        out[2] = 1;
-        out[3] = 0;
+    Ints g_sums = {}, h_sums = {};
+    for (std::int64_t first = 0; first < a.n_rows; first += kLanes) {
+        const auto n =
+            static_cast<int>(a.n_rows - first < kLanes ? a.n_rows - first : kLanes);
+        Floats g = {}, h = {}, factor = Floats{} + a.factor;
+        if (!a.rows && n == kLanes) {
+            g = load(a.gradients + first);
+            h = Hessian::of(g, a.hessians, first);
+            if (a.factors)
+                factor *= load(a.factors + first);
+        } else {
+            for (int j = 0; j < n; ++j) {
+                const std::int64_t row =
+                    a.rows ? std::int64_t{a.rows[first + j]} : first + j;
+                g[j] = a.gradients[row];
+                h[j] = Hessian::of(g[j], a.hessians, row);
+                factor[j] *= a.factors ? a.factors[first + j] : 1.0f;
+            }
+        }
+        const Ints g_whole = rounded(g * factor);
+        const Ints h_whole = rounded(h * a.hessian_factor * factor);
+        g_sums += g_whole;
+        h_sums += h_whole;
+        // Four shorts a row: g, h, 1 and 0.
+        const Ints low = (g_whole & 0xFFFF) | (h_whole << 16);
+        const Ints ones = Ints{} + 1;
+        alignas(32) std::int32_t words[2 * kLanes];
+        store(words, __builtin_shufflevector(low, ones, 0, 8, 1, 9, 2, 10, 3, 11));
+        store(words + kLanes,
+              __builtin_shufflevector(low, ones, 4, 12, 5, 13, 6, 14, 7, 15));
+        std::memcpy(a.out + first * 4, words, static_cast<std::size_t>(n) * 8);
     }
+    for (int j = 0; j < kLanes; ++j) {
+        a.totals[0] += g_sums[j];
+        a.totals[1] += h_sums[j];
+    }
+    a.totals[2] += static_cast<std::int32_t>(a.n_rows);
 }
 
 template <class Hessian>
@@ -31,7 +59,7 @@ void quantize(const QuantizeArgs& a) {
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
         const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
         const float* gradients = a.gradients + row * a.stride;
-        const float factor = a.factors[i];
+        const float factor = a.factors ? a.factors[i] * a.factor : a.factor;
         std::int16_t* out = a.out + i * a.cells;
         // Gradients are 0 in the padding, so what is written beyond the last of them is
         // 0 or written again; the last register of hessians goes by single numbers,
@@ -54,6 +82,8 @@ void quantize(const QuantizeArgs& a) {
         }
         for (int c = 2 * a.n_outputs; c < a.cells; ++c)
             out[c] = c == 2 * a.n_outputs;
+        for (int c = 0; c < a.cells; c += kLanes)
+            store(a.totals + c, load(a.totals + c) + widened(out + c));
     }
 }
 

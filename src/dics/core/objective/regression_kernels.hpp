@@ -23,45 +23,59 @@ struct StoredHessian {
     static float of(float, const float* stored, std::int64_t at) { return stored[at]; }
 };
 
-// A loss at score s, with target y and the parameter of the output.
+// A loss at score s, with target y and the parameter of the output. Of single numbers,
+// or of vectors of them.
 struct SquaredLoss {
     static constexpr bool kStoresHessian = false;
-    static float loss(float s, float y, float) { return 0.5f * (s - y) * (s - y); }
-    static float gradient(float s, float y, float) { return s - y; }
-    static float hessian(float, float, float) { return 1; }
+    template <class V>
+    static V loss(V s, V y, V) {
+        return 0.5f * (s - y) * (s - y);
+    }
+    template <class V>
+    static V gradient(V s, V y, V) {
+        return s - y;
+    }
 };
 
 struct AbsoluteLoss {
     static constexpr bool kStoresHessian = false;
-    static float loss(float s, float y, float) { return std::fabs(s - y); }
-    static float gradient(float s, float y, float) {
-        return static_cast<float>((s > y) - (s < y));
+    template <class V>
+    static V loss(V s, V y, V) {
+        return s > y ? s - y : y - s;
     }
-    static float hessian(float, float, float) { return 1; }
+    template <class V>
+    static V gradient(V s, V y, V) {
+        const V zero = {}, one = zero + 1.0f;
+        return (s > y ? one : zero) - (s < y ? one : zero);
+    }
 };
 
 // Square up to `delta` and straight beyond, as large as the squared loss near 0.
 struct HuberLoss {
     static constexpr bool kStoresHessian = false;
-    static float loss(float s, float y, float delta) {
-        const float size = std::fabs(s - y);
+    template <class V>
+    static V loss(V s, V y, V delta) {
+        const V size = s > y ? s - y : y - s;
         return size <= delta ? 0.5f * size * size : delta * (size - 0.5f * delta);
     }
-    static float gradient(float s, float y, float delta) {
-        return std::clamp(s - y, -delta, delta);
+    template <class V>
+    static V gradient(V s, V y, V delta) {
+        const V step = s - y;
+        const V low = step < -delta ? -delta : step;
+        return low > delta ? delta : low;
     }
-    static float hessian(float, float, float) { return 1; }
 };
 
 struct QuantileLoss {
     static constexpr bool kStoresHessian = false;
-    static float loss(float s, float y, float level) {
-        return s > y ? (1 - level) * (s - y) : level * (y - s);
+    template <class V>
+    static V loss(V s, V y, V level) {
+        return s > y ? (1.0f - level) * (s - y) : level * (y - s);
     }
-    static float gradient(float s, float y, float level) {
-        return s > y ? 1 - level : -level;
+    template <class V>
+    static V gradient(V s, V y, V level) {
+        return s > y ? 1.0f - level : -level;
     }
-    static float hessian(float, float, float) { return 1; }
 };
 
 // Scores are logarithms of means.
@@ -91,8 +105,54 @@ inline void add_step(const GradientArgs& a, std::int64_t i) {
         scores[c] += step[c];
 }
 
+// One output: eight rows at a time.
+template <class Loss>
+double single_gradients(const GradientArgs& a) {
+    const Floats parameter = Floats{} + a.parameters[0];
+    Doubles total = {};
+    std::int64_t i = 0;
+    for (; i + kLanes <= a.n_rows; i += kLanes) {
+        Floats s = load(a.scores + i);
+        if (a.steps) {
+            Floats step;
+            for (int j = 0; j < kLanes; ++j)
+                step[j] = a.steps[a.leaf[i + j]];
+            s += step;
+            store(a.scores + i, s);
+        }
+        const Floats y = load(a.target + i);
+        const Floats weight = a.weight ? load(a.weight + i) : Floats{} + 1.0f;
+        total += __builtin_convertvector(weight, Doubles) *
+                 __builtin_convertvector(Loss::loss(s, y, parameter), Doubles);
+        if (!a.gradients)
+            continue;
+        const Floats g = Loss::gradient(s, y, parameter);
+        store(a.gradients + i, g);
+        store(a.norms + i, weight * absolute(g));
+    }
+    double sum = 0;
+    for (int j = 0; j < kLanes; ++j)
+        sum += total[j];
+    for (; i < a.n_rows; ++i) {
+        a.scores[i] += a.steps ? a.steps[a.leaf[i]] : 0.0f;
+        const float weight = a.weight ? a.weight[i] : 1.0f;
+        sum +=
+            static_cast<double>(weight) *
+            static_cast<double>(Loss::loss(a.scores[i], a.target[i], a.parameters[0]));
+        if (!a.gradients)
+            continue;
+        a.gradients[i] = Loss::gradient(a.scores[i], a.target[i], a.parameters[0]);
+        a.norms[i] = weight * std::fabs(a.gradients[i]);
+    }
+    return sum;
+}
+
 template <class Loss>
 double regression_gradients(const GradientArgs& a) {
+    if constexpr (!Loss::kStoresHessian) {
+        if (a.n_outputs == 1)
+            return single_gradients<Loss>(a);
+    }
     double total = 0;
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
         add_step(a, i);
