@@ -188,7 +188,7 @@ def test_a_failed_fit_keeps_the_plan():
 
 
 def test_a_plan_is_one_line():
-    plan = BoostingPlan(18_000, 54, 7, 7, 0.15, 40, "mvs", True, 254)
+    plan = BoostingPlan(18_000, 54, 7, 7, 0.15, 40, False, "mvs", True, 254)
     assert str(plan) == (
         "18000 training rows, 54 features, 7 classes; learning rate 0.15, "
         "40 features a round, row sampling mvs, up to 254 thresholds a feature, "

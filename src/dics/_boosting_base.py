@@ -412,6 +412,8 @@ class Boosting(TreesEstimator):
             learning_rate=self.plan_.learning_rate,
             limits=limits,
             max_features=self.plan_.max_features,
+            prefers_gains=self.plan_.prefers_gains,
+            feature_gains=self._feature_gains().tolist(),
             max_candidates=min(self.max_candidates or 0, NO_LIMIT),
             rows=rows,
             leaves_of_sample=self.leaf_values == "sample",
@@ -423,6 +425,13 @@ class Boosting(TreesEstimator):
             first_round=n_done,
             n_rounds=self.n_estimators - n_done,
         )
+
+    def _feature_gains(self) -> FloatArray:
+        """Return what each feature has gained in the trees that are there."""
+        inner = self.trees_.inner
+        gains: FloatArray = np.zeros(self.n_features_in_)
+        np.add.at(gains, self.trees_.feature[inner], self.trees_.gain[inner])
+        return gains
 
     def _encode(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""

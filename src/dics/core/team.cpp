@@ -6,14 +6,24 @@ namespace dics {
 namespace {
 
 // A worker spins this long for the next piece of work before it sleeps: nodes follow
-// one another within microseconds, and waking a sleeper costs about 50 us.
-constexpr std::int64_t kSpinNs = 100'000;
+// one another within microseconds, and waking a sleeper costs about 50 us. A round of
+// boosting on 15,000 x 8 values takes 0.60 ms so, 0.72 ms with 0.1 ms here (2026-11).
+constexpr std::int64_t kSpinNs = 500'000;
+constexpr int kSpinsPerLook = 64;  // at the clock
+constexpr int kSpinsBeforeYield = 1000;
 constexpr std::int64_t kPollNs = 50'000'000;
 
 std::int64_t now_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
+}
+
+// Lets the rest of the core go on while this thread spins.
+void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
 }
 
 }  // namespace
@@ -46,8 +56,10 @@ void Team::work(int thread) {
     std::uint64_t seen = 0;
     while (true) {
         const std::int64_t patience = now_ns() + kSpinNs;
-        while (epoch_.load(std::memory_order_acquire) == seen && now_ns() < patience) {
-        }
+        int spins = 0;
+        while (epoch_.load(std::memory_order_acquire) == seen &&
+               (++spins % kSpinsPerLook != 0 || now_ns() < patience))
+            pause();
         {
             std::unique_lock lock(mutex_);
             wake_.wait(lock, [&] { return epoch_.load() != seen; });
@@ -118,7 +130,11 @@ void Team::run(std::int64_t n_tasks, bool parallel,
     }
     wake_.notify_all();
     take_tasks(0);
-    while (busy_.load(std::memory_order_acquire) != 0) {
+    for (int spins = 0; busy_.load(std::memory_order_acquire) != 0; ++spins) {
+        if (spins < kSpinsBeforeYield) {
+            pause();
+            continue;
+        }
         // The others may be long at it, a tree of a forest each. What the caller throws
         // has to wait for them: they use `body` and what it refers to.
         try {

@@ -71,6 +71,8 @@ void bind_settings(nb::module_& m) {
         .def_rw("learning_rate", &BoostSettings::learning_rate)
         .def_rw("limits", &BoostSettings::limits)
         .def_rw("max_features", &BoostSettings::max_features)
+        .def_rw("prefers_gains", &BoostSettings::prefers_gains)
+        .def_rw("feature_gains", &BoostSettings::feature_gains)
         .def_rw("max_candidates", &BoostSettings::max_candidates)
         .def_rw("rows", &BoostSettings::rows)
         .def_rw("leaves_of_sample", &BoostSettings::leaves_of_sample)

@@ -182,6 +182,7 @@ class Booster {
                           settings_.min_gain / gain_unit);
         const std::vector<GrownNode> nodes = grow_nodes(splits);
         split_drawer_.use(nodes[0]);
+        split_drawer_.add_gains(nodes, gain_unit);
         flatten(nodes, gain_unit);
     }
 

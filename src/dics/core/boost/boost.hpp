@@ -17,7 +17,11 @@ struct BoostSettings {
     double learning_rate = 0.1;
     // Without reuse_splits, the first split of a round is gone for good.
     NodeLimits limits;
-    std::int64_t max_features = 0;    // drawn for each round
+    std::int64_t max_features = 0;  // drawn for each round
+    // Draw half of them by what they have gained so far, of each feature in
+    // `feature_gains`, and the others evenly; all if none has gained yet.
+    bool prefers_gains = false;
+    std::vector<double> feature_gains;
     std::int64_t max_candidates = 0;  // drawn for each round from those; 0: all
     RowDraw rows;
     bool leaves_of_sample = false;       // leaf values from the drawn rows alone

@@ -8,7 +8,7 @@ namespace dics {
 
 inline constexpr std::int64_t kTaskRows = 1024;
 // Numbers (rows times outputs) below which no thread is woken.
-inline constexpr std::int64_t kParallelNumbers = 1 << 14;
+inline constexpr std::int64_t kParallelNumbers = 1 << 12;
 
 struct Chunks {
     std::int64_t n_rows, size = kTaskRows;

@@ -25,7 +25,9 @@ class SplitDrawer {
           settings_(settings),
           used_(used),
           team_(team),
-          removed_(static_cast<std::size_t>(dictionary.size())) {
+          removed_(static_cast<std::size_t>(dictionary.size())),
+          gains_(settings.feature_gains) {
+        gains_.resize(static_cast<std::size_t>(dictionary.n_features));
         for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
             if (dictionary.count(f) > 0)
                 useful_.push_back(static_cast<std::int32_t>(f));
@@ -39,6 +41,8 @@ class SplitDrawer {
         splits_.features.clear();
         if (settings_.max_features >= n_useful) {
             splits_.features = useful_;
+        } else if (settings_.prefers_gains) {
+            draw_by_gains(key);
         } else {
             for (const std::int64_t i : sample_without_replacement(
                      combine(key, 2), n_useful, settings_.max_features))
@@ -63,6 +67,14 @@ class SplitDrawer {
         return {row_codes_.data(), static_cast<std::int64_t>(splits_.size()), all};
     }
 
+    // What the features of a new tree have gained.
+    void add_gains(const std::vector<GrownNode>& nodes, double gain_unit) {
+        for (const GrownNode& node : nodes) {
+            if (node.left >= 0)
+                gains_[static_cast<std::size_t>(node.feature)] += node.gain * gain_unit;
+        }
+    }
+
     // Line 15 of Algorithm 4 taken literally: the first split of a round is gone.
     void use(const GrownNode& root) {
         // That NaN alone goes left is no split of the dictionary.
@@ -76,6 +88,30 @@ class SplitDrawer {
   private:
     static constexpr std::int64_t kParallelRows = 1 << 12;
     static constexpr std::int64_t kGatherRows = 256;
+
+    // Where few of many features tell something, an even draw seldom has them all.
+    void draw_by_gains(std::uint64_t key) {
+        auto gain = [&](std::int32_t f) { return gains_[static_cast<std::size_t>(f)]; };
+        std::vector<std::int32_t> order = useful_;
+        const auto known = std::stable_partition(
+            order.begin(), order.end(), [&](std::int32_t f) { return gain(f) > 0; });
+        std::stable_sort(order.begin(), known, [&](std::int32_t a, std::int32_t b) {
+            return gain(a) > gain(b);
+        });
+        const std::int64_t n_best =
+            std::min<std::int64_t>(settings_.max_features / 2, known - order.begin());
+        if (n_best == 0) {
+            splits_.features = useful_;
+            return;
+        }
+        splits_.features.assign(order.begin(), order.begin() + n_best);
+        std::sort(order.begin() + n_best, order.end());
+        const auto n_others = static_cast<std::int64_t>(order.size()) - n_best;
+        for (const std::int64_t i : sample_without_replacement(
+                 combine(key, 2), n_others, settings_.max_features - n_best))
+            splits_.features.push_back(order[static_cast<std::size_t>(n_best + i)]);
+        std::sort(splits_.features.begin(), splits_.features.end());
+    }
 
     // k of the thresholds of the drawn features; features without any drop out.
     void draw_candidates(std::uint64_t key) {
@@ -135,6 +171,7 @@ class SplitDrawer {
     Team& team_;
     std::vector<std::int32_t> useful_;  // features that have thresholds
     std::vector<bool> removed_;         // of the dictionary
+    std::vector<double> gains_;         // of each feature
     RoundSplits splits_;
     std::vector<std::int64_t> offered_;
     std::vector<std::uint8_t> row_codes_;

@@ -375,9 +375,43 @@ Cut best_single_cut(const GainArgs& a) {
     return best.cut(saw_missing);
 }
 
+// The same for few thresholds (yes or no has one), one after the other.
+constexpr int kFewThresholds = 4;
+
+Cut best_of_few(const GainArgs& a) {
+    const std::int32_t* missing = a.hist + (a.n_thresholds + 1) * 4;
+    const std::int32_t n_rows = a.total[2];
+    const bool saw_missing = missing[2] != 0;
+    Best best(a);
+    auto side_score = [&](std::int32_t g, std::int32_t h) {
+        const float denominator = static_cast<float>(h) + a.l2;
+        const auto sum = static_cast<float>(g);
+        return denominator > 0 ? sum * sum / denominator : 0.0f;
+    };
+    auto offer = [&](const FourInts& left, int t, bool missing_left) {
+        if (best.allowed(left[2], n_rows))
+            best.offer(side_score(left[0], left[1]) +
+                           side_score(a.total[0] - left[0], a.total[1] - left[1]),
+                       t, missing_left);
+    };
+    const auto of_missing = *reinterpret_cast<const FourInts*>(missing);
+    if (saw_missing)
+        offer(of_missing, -1, true);
+    for (int side = 0; side < 1 + saw_missing; ++side) {
+        FourInts left = side ? of_missing : FourInts{};
+        for (int t = 0; t < a.n_thresholds; ++t) {
+            left += *reinterpret_cast<const FourInts*>(a.hist + t * 4);
+            offer(left, t, side == 1);
+        }
+    }
+    return best.cut(saw_missing);
+}
+
 Cut best_cut(const GainArgs& a) {
+    const bool few = !a.candidates && a.n_thresholds <= kFewThresholds;
     Cut cut = a.n_outputs > 1 ? best_vector_cut(a)
               : a.is_bounded  ? best_single_cut<true>(a)
+              : few           ? best_of_few(a)
                               : best_single_cut<false>(a);
     if (!a.candidates) {
         const int rows_at = 2 * a.n_outputs;

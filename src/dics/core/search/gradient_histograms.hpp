@@ -190,7 +190,7 @@ class GradientHistograms {
   private:
     static constexpr std::int64_t kPoolBytes = std::int64_t{128} << 20;
     // Additions below which no thread is woken.
-    static constexpr std::int64_t kParallelCells = 1 << 17;
+    static constexpr std::int64_t kParallelCells = 1 << 14;
 
     int cells() const { return target_.outputs().cells; }
     std::size_t first_feature(std::int64_t block) const {
