@@ -274,7 +274,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
     max_candidates : int or None, default=None
         Number of candidates drawn at each node, from those of the features it looks at.
         None looks at all of them.
-    max_features : int, float, "sqrt", "log2" or None, default=1.0
+    max_features : int, float, "sqrt", "log2" or None, default=0.5
         Features a tree or node looks at; a float is a share, None means all.
     feature_sampling : {"node", "tree"}, default="node"
         Draw features anew at each node, or once for each tree.
@@ -356,7 +356,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
         criterion: str = "squared_error",
         max_depth: int | None = None,
         max_candidates: int | None = None,
-        max_features: Any = 1.0,
+        max_features: Any = 0.5,
         feature_sampling: str = "node",
         bootstrap: bool = True,
         max_samples: int | float | None = None,

@@ -53,6 +53,17 @@ inline float weighed_quantile(Weighed* begin, Weighed* end, double level) {
     return end[-1].value;
 }
 
+// The same of values that weigh one each.
+inline float plain_quantile(float* begin, float* end, double level) {
+    if (begin == end)
+        return 0;
+    const auto n = static_cast<double>(end - begin);
+    const auto rank = std::max<std::ptrdiff_t>(
+        0, static_cast<std::ptrdiff_t>(std::ceil(n * level)) - 1);
+    std::nth_element(begin, begin + rank, end);
+    return begin[rank];
+}
+
 class LeafResiduals {
   public:
     LeafResiduals(const Objective& objective, const BoostRows& rows, Team& team)
@@ -81,13 +92,10 @@ class LeafResiduals {
 
     // The quantile of all rows' distances from their targets, for each output.
     void find_distances(double level, std::vector<float>& distances) {
-        for (int c = 0; c < outputs_.n; ++c) {
-            std::vector<Weighed> found;
-            for (std::int64_t i = 0; i < rows_.codes.n_rows; ++i)
-                found.push_back({std::fabs(residual(i, c)), weight(i)});
-            distances[static_cast<std::size_t>(c)] =
-                weighed_quantile(found.data(), found.data() + found.size(), level);
-        }
+        for (int c = 0; c < outputs_.n; ++c)
+            distances[static_cast<std::size_t>(c)] = quantile_of(
+                0, rows_.codes.n_rows, level, [](std::int64_t i) { return i; },
+                [&](std::int64_t row) { return std::fabs(residual(row, c)); });
     }
 
   private:
@@ -114,16 +122,34 @@ class LeafResiduals {
     float weight(std::int64_t i) const { return rows_.weights ? rows_.weights[i] : 1; }
 
     double step_of(std::size_t l, int c, float parameter) const {
-        std::vector<Weighed> found;
-        for (std::int64_t at = starts_[l]; at < starts_[l + 1]; ++at) {
-            const std::int64_t row = order_[static_cast<std::size_t>(at)];
-            found.push_back({residual(row, c), weight(row)});
-        }
-        const double middle = static_cast<double>(weighed_quantile(
-            found.data(), found.data() + found.size(), objective_.residual_level(c)));
+        const double middle = static_cast<double>(quantile_of(
+            starts_[l], starts_[l + 1], objective_.residual_level(c),
+            [&](std::int64_t at) {
+                return std::int64_t{order_[static_cast<std::size_t>(at)]};
+            },
+            [&](std::int64_t row) { return residual(row, c); }));
         if (objective_.distance_level() == 0)
             return middle;
         return middle + mean_within(l, c, middle, static_cast<double>(parameter));
+    }
+
+    // Of rows row_at(first..last-1).
+    template <class RowAt, class ValueOf>
+    float quantile_of(std::int64_t first, std::int64_t last, double level, RowAt row_at,
+                      ValueOf value_of) const {
+        const auto n = static_cast<std::size_t>(last - first);
+        if (!rows_.weights) {
+            std::vector<float> values(n);
+            for (std::size_t i = 0; i < n; ++i)
+                values[i] = value_of(row_at(first + static_cast<std::int64_t>(i)));
+            return plain_quantile(values.data(), values.data() + n, level);
+        }
+        std::vector<Weighed> values(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::int64_t row = row_at(first + static_cast<std::int64_t>(i));
+            values[i] = {value_of(row), weight(row)};
+        }
+        return weighed_quantile(values.data(), values.data() + n, level);
     }
 
     // Huber: the mean of what lies beside the median, cut off at the parameter.

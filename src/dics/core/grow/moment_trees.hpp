@@ -25,27 +25,32 @@ class MomentFlattener {
           is_binomial_(criterion == Criterion::binomial),
           is_poisson_(criterion == Criterion::poisson),
           is_absolute_(criterion == Criterion::absolute_error),
-          keeps_rows_(keeps_rows) {}
+          keeps_rows_(keeps_rows),
+          n_outputs_(static_cast<std::size_t>(rows.n_outputs)) {}
 
     // Node weights are given in units of the mean weight of `n_rows` rows.
     TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
-        std::vector<Spread> spreads;
+        tree_.nodes.reserve(grown.size());
+        spreads_.resize(grown.size());
+        means_.resize(grown.size() * n_outputs_);
+        std::size_t n_nodes = 0;
         flatten_nodes(
             grown, tree_.nodes, tree_.missing_left,
             [&](const GrownNode& leaf) { return add_leaf(leaf); },
             [&](const GrownNode& node) {
-                spreads.push_back(node.feature < 0 ? leaf_ : Spread{});
-                if (is_absolute_ && node.feature >= 0)
-                    spreads.back() = spread_of(node);
+                if (is_absolute_ || node.feature < 0)
+                    measure(node, n_nodes);
+                if (node.feature < 0)
+                    tree_.leaf_means.insert(tree_.leaf_means.end(), means_of(n_nodes),
+                                            means_of(n_nodes + 1));
+                ++n_nodes;
             });
-        for (std::size_t i = spreads.size(); i-- > 0;) {
-            if (tree_.nodes[i].feature < 0 || is_absolute_)
-                continue;
-            const auto left = static_cast<std::size_t>(tree_.nodes[i].left);
-            spreads[i] = joined(spreads[left], spreads[left + 1]);
+        for (std::size_t i = n_nodes; i-- > 0;) {
+            if (tree_.nodes[i].feature >= 0 && !is_absolute_)
+                join(static_cast<std::size_t>(tree_.nodes[i].left), i);
         }
-        const double unit = spreads[0].weight / n_rows;
-        for (const Spread& spread : spreads) {
+        const double unit = spreads_[0].weight / n_rows;
+        for (const Spread& spread : spreads_) {
             tree_.weight.push_back(static_cast<float>(spread.weight / unit));
             tree_.impurity.push_back(static_cast<float>(
                 std::max(0.0, spread.sum) / spread.weight / sample_.n_outputs));
@@ -56,59 +61,60 @@ class MomentFlattener {
     }
 
   private:
-    // Of the rows of a node: weight, the mean of each output, and the sum of squares
-    // about it, or (Poisson) of half the deviance from it, over all outputs.
+    // Of the rows of a node: weight, and the sum of squares about the means of the
+    // outputs, or (Poisson) of half the deviance from them, over all outputs.
     struct Spread {
         double weight = 0, sum = 0;
-        std::vector<double> means;
     };
 
-    // What lies between the two is added to what lies within each of them: nothing
-    // cancels, however far from 0 the targets are.
-    Spread joined(const Spread& a, const Spread& b) const {
-        Spread both{a.weight + b.weight, a.sum + b.sum, a.means};
+    double* means_of(std::size_t node) { return means_.data() + node * n_outputs_; }
+
+    // What lies between the two children is added to what lies within each of them:
+    // nothing cancels, however far from 0 the targets are.
+    void join(std::size_t left, std::size_t node) {
+        const Spread &a = spreads_[left], &b = spreads_[left + 1];
+        const double *a_means = means_of(left), *b_means = means_of(left + 1);
+        Spread both{a.weight + b.weight, a.sum + b.sum};
         const double share = b.weight / both.weight;
-        for (std::size_t c = 0; c < a.means.size(); ++c) {
-            const double step = b.means[c] - a.means[c];
-            both.means[c] += step * share;
+        for (std::size_t c = 0; c < n_outputs_; ++c) {
+            const double step = b_means[c] - a_means[c];
+            const double mean = a_means[c] + step * share;
             if (is_poisson_ || is_binomial_) {
-                both.sum += deviation(a.means[c], both.means[c]) * a.weight +
-                            deviation(b.means[c], both.means[c]) * b.weight;
+                both.sum += deviation(a_means[c], mean) * a.weight +
+                            deviation(b_means[c], mean) * b.weight;
             } else {
                 both.sum += step * step * a.weight * share;
             }
+            means_of(node)[c] = mean;
         }
-        return both;
+        spreads_[node] = both;
     }
 
     std::int32_t add_leaf(const GrownNode& node) {
         if (keeps_rows_)
             keep_rows(node);
-        leaf_ = spread_of(node);
-        tree_.leaf_means.insert(tree_.leaf_means.end(), leaf_.means.begin(),
-                                leaf_.means.end());
         return n_leaves_++;
     }
 
-    Spread spread_of(const GrownNode& node) const {
-        std::vector<std::int64_t> cells(static_cast<std::size_t>(r_.n_outputs) + 1);
+    // From the rows of a node, number `at` in the layout.
+    void measure(const GrownNode& node, std::size_t at) {
+        cells_.assign(n_outputs_ + 1, 0);
         for (std::int64_t i = node.begin; i < node.end; ++i) {
-            for (std::size_t c = 0; c < cells.size(); ++c)
-                cells[c] += r_.of(i)[c];
+            for (std::size_t c = 0; c < cells_.size(); ++c)
+                cells_[c] += r_.of(i)[c];
         }
-        Spread spread;
-        spread.weight = static_cast<double>(cells[0]) * sample_.weight_unit;
-        for (std::size_t c = 0; c + 1 < cells.size(); ++c) {
-            const double mean = is_absolute_ ? median(node, c, cells[0])
+        Spread& spread = spreads_[at];
+        spread.weight = static_cast<double>(cells_[0]) * sample_.weight_unit;
+        for (std::size_t c = 0; c < n_outputs_; ++c) {
+            const double mean = is_absolute_ ? median(node, c, cells_[0])
                                              : sample_.centres[c] +
-                                                   static_cast<double>(cells[c + 1]) *
+                                                   static_cast<double>(cells_[c + 1]) *
                                                        sample_.units[c] / spread.weight;
-            spread.means.push_back(mean);
+            means_of(at)[c] = mean;
             for (std::int64_t i = node.begin; i < node.end; ++i)
                 spread.sum += static_cast<double>(r_.of(i)[0]) * sample_.weight_unit *
                               deviation(r_.target(i)[c], mean);
         }
-        return spread;
     }
 
     // In the middle between two where they have half of the weight each.
@@ -158,7 +164,10 @@ class MomentFlattener {
     const MomentSample& sample_;
     const MomentRows& r_;
     bool is_binomial_, is_poisson_, is_absolute_, keeps_rows_;
-    Spread leaf_;
+    std::size_t n_outputs_;
+    std::vector<Spread> spreads_;  // of each node
+    std::vector<double> means_;    // [node][output]
+    std::vector<std::int64_t> cells_;
     std::int32_t n_leaves_ = 0;
     TreeArrays tree_;
 };

@@ -26,13 +26,15 @@ class SquaredError {
         : weight_(totals.weight()),
           unit_(static_cast<double>(weight_) / target.weight_unit() /
                 target.n_outputs()) {
-        const auto w = static_cast<double>(weight_);
-        for (int c = 0; c < target.n_outputs(); ++c) {
+        auto output = [&](int c) {
             const std::int64_t mean = totals.sum(c) / weight_;
-            outputs_.push_back({mean,
-                                static_cast<double>(totals.sum(c) - weight_ * mean) / w,
-                                target.unit(c)});
-        }
+            const auto rest = static_cast<double>(totals.sum(c) - weight_ * mean);
+            return Output{mean, rest / static_cast<double>(weight_), target.unit(c)};
+        };
+        first_ = output(0);
+        // No memory is asked for where there is one: trees have many small nodes.
+        for (int c = 0; target.n_outputs() > 1 && c < target.n_outputs(); ++c)
+            outputs_.push_back(output(c));
     }
 
     double unit() const { return unit_; }
@@ -41,8 +43,8 @@ class SquaredError {
     [[gnu::always_inline]] double rate(const std::int64_t* left) const {
         const auto l = static_cast<double>(left[0]);
         const auto r = static_cast<double>(weight_ - left[0]);
-        if constexpr (kOneOutput) {
-            const double d = distance(outputs_[0], left[0], left[1], l);
+        if (kOneOutput || outputs_.empty()) {
+            const double d = distance(first_, left[0], left[1], l);
             return d * d / (l * r);
         }
         double sum = 0;
@@ -68,7 +70,8 @@ class SquaredError {
 
     std::int64_t weight_;
     double unit_;
-    std::vector<Output> outputs_;
+    Output first_;
+    std::vector<Output> outputs_;  // of several
 };
 
 // (1 + d) log(1 + d) - d: how far a mean that is 1 + d times another is from it.
