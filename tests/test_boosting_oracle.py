@@ -198,6 +198,20 @@ SAMPLINGS = {
 }
 
 
+@pytest.mark.parametrize("more", [{}, {"max_features": 14}, {"max_candidates": 60}])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("n_classes", [2, 3, 6, 14, 40])
+def test_mostly_zeros(n_classes, sampling, n_jobs, more):
+    """Only what isn't zero is added up; two features have few zeros, one has NaN."""
+    X, y, dictionary = make_set(n_classes, n=400, p=26, seed=2)
+    rng = np.random.default_rng(0)
+    zero = rng.random(X.shape) < np.where(np.arange(26) < 2, 0.2, 0.9)
+    X[zero] = 0
+    X[rng.random(len(X)) < 0.85, 7] = np.nan
+    check(X, y, dictionary, n_jobs=n_jobs, n_rounds=3, **SAMPLINGS[sampling], **more)
+
+
 @pytest.mark.parametrize("leaf_values", ["all", "sample"])
 @pytest.mark.parametrize("weights", [None, "zeros"])
 @pytest.mark.parametrize("sampling", SAMPLINGS)

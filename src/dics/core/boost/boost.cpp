@@ -64,10 +64,11 @@ class Booster {
           weights_(training),
           validation_weights_(validation),
           row_drawer_(settings.rows, training.codes.n_rows),
-          split_drawer_(dictionary, training.codes, settings, used, team),
+          sparse_(training.codes, dictionary, team),
+          split_drawer_(dictionary, training.codes, sparse_, settings, used, team),
           target_(outputs_, settings.monotonic),
           quantizer_(objective, target_, training.weights, team),
-          histograms_(target_, training.codes, dictionary, rows_,
+          histograms_(target_, training.codes, dictionary, rows_, sparse_,
                       settings.limits.min_samples_leaf,
                       Interactions(settings.interactions, dictionary.n_features),
                       team.size()),
@@ -308,6 +309,7 @@ class Booster {
 
     // The steps of a round, in their order.
     RowDrawer row_drawer_;
+    SparseCodes sparse_;
     SplitDrawer split_drawer_;
     Gradients target_;
     Quantizer quantizer_;

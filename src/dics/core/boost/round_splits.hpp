@@ -18,10 +18,11 @@ class SplitDrawer {
   public:
     // Splits that are gone are taken from `used` and added to it.
     SplitDrawer(const Dictionary& dictionary, const Codes& codes,
-                const BoostSettings& settings, std::vector<std::int64_t>& used,
-                Team& team)
+                const SparseCodes& sparse, const BoostSettings& settings,
+                std::vector<std::int64_t>& used, Team& team)
         : dictionary_(dictionary),
           codes_(codes),
+          sparse_(sparse),
           settings_(settings),
           used_(used),
           team_(team),
@@ -51,6 +52,11 @@ class SplitDrawer {
         splits_.drawn = settings_.max_candidates > 0 || !settings_.limits.reuse_splits;
         if (splits_.drawn)
             draw_candidates(key);
+        splits_.dense.clear();
+        for (const std::int32_t f : splits_.features) {
+            if (!sparse_.has(f))
+                splits_.dense.push_back(f);
+        }
         return splits_;
     }
 
@@ -61,10 +67,11 @@ class SplitDrawer {
             !splits_.drawn;
         if (!all) {
             gather(drawn.list(), drawn.size(codes_.n_rows));
-        } else if (row_codes_.empty()) {
+        } else if (row_codes_.empty() && !splits_.dense.empty()) {
             gather(nullptr, codes_.n_rows);
         }
-        return {row_codes_.data(), static_cast<std::int64_t>(splits_.size()), all};
+        return {row_codes_.data(), static_cast<std::int64_t>(splits_.dense.size()),
+                all};
     }
 
     // What the features of a new tree have gained.
@@ -131,7 +138,7 @@ class SplitDrawer {
     }
 
     void gather(const std::uint32_t* rows, std::int64_t n_rows) {
-        const std::size_t n_features = splits_.size();
+        const std::size_t n_features = splits_.dense.size();
         row_codes_.resize(static_cast<std::size_t>(n_rows) * n_features);
         const Chunks chunks{n_rows, kGatherRows};
         team_.run(chunks.count(), n_rows >= kParallelRows, [&](std::int64_t task, int) {
@@ -151,8 +158,8 @@ class SplitDrawer {
         const std::uint8_t* column[F];
         for (int j = 0; j < F; ++j)
             column[j] =
-                codes_.column(splits_.features[feature + static_cast<std::size_t>(j)]);
-        const std::size_t stride = splits_.size();
+                codes_.column(splits_.dense[feature + static_cast<std::size_t>(j)]);
+        const std::size_t stride = splits_.dense.size();
         std::uint8_t* to =
             row_codes_.data() + static_cast<std::size_t>(begin) * stride + feature;
         for (std::int64_t i = begin; i < begin + n; ++i, to += stride) {
@@ -166,6 +173,7 @@ class SplitDrawer {
 
     Dictionary dictionary_;
     Codes codes_;  // of all rows, column by column
+    const SparseCodes& sparse_;
     const BoostSettings& settings_;
     std::vector<std::int64_t>& used_;
     Team& team_;

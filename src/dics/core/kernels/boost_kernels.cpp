@@ -173,6 +173,70 @@ void fill(const FillArgs& a) {
     }
 }
 
+// Of cells in R registers; R = 0: one of four cells.
+template <int R>
+void fill_entries(const SparseFillArgs& a) {
+    constexpr int cells = R == 0 ? 4 : R * kLanes;
+    for (std::int64_t i = 0; i < a.n_rows; ++i) {
+        const std::int64_t place = a.places[i];
+        const std::int64_t row = a.rows ? std::int64_t{a.rows[place]} : place;
+        const std::uint32_t* entry = a.entries + a.starts[row];
+        const std::uint32_t* end = a.entries + a.starts[row + 1];
+        const std::int16_t* value = a.values + place * cells;
+        if constexpr (R == 0) {
+            const FourInts v = __builtin_convertvector(
+                *reinterpret_cast<const FourShorts*>(value), FourInts);
+            *reinterpret_cast<FourInts*>(a.total) += v;
+            for (; entry < end; ++entry)
+                *reinterpret_cast<FourInts*>(a.hist + a.offsets[*entry >> 8] +
+                                             (*entry & 255) * 4) += v;
+        } else {
+            Ints v[R];
+            for (int r = 0; r < R; ++r) {
+                v[r] = widened(value + r * kLanes);
+                store(a.total + r * kLanes, load(a.total + r * kLanes) + v[r]);
+            }
+            for (; entry < end; ++entry) {
+                std::int32_t* bin =
+                    a.hist + a.offsets[*entry >> 8] + (*entry & 255) * cells;
+                for (int r = 0; r < R; ++r)
+                    store(bin + r * kLanes, load(bin + r * kLanes) + v[r]);
+            }
+        }
+    }
+}
+
+void fill_many_cells(const SparseFillArgs& a) {
+    for (std::int64_t i = 0; i < a.n_rows; ++i) {
+        const std::int64_t place = a.places[i];
+        const std::int64_t row = a.rows ? std::int64_t{a.rows[place]} : place;
+        const std::int16_t* value = a.values + place * a.cells;
+        for (int c = 0; c < a.cells; c += kLanes)
+            store(a.total + c, load(a.total + c) + widened(value + c));
+        for (std::uint32_t at = a.starts[row]; at < a.starts[row + 1]; ++at) {
+            std::int32_t* bin = a.hist + a.offsets[a.entries[at] >> 8] +
+                                std::int64_t{a.entries[at] & 255} * a.cells;
+            for (int c = 0; c < a.cells; c += kLanes)
+                store(bin + c, load(bin + c) + widened(value + c));
+        }
+    }
+}
+
+void fill_sparse(const SparseFillArgs& a) {
+    switch (a.cells == 4 ? 0 : a.cells / kLanes) {
+        case 0:
+            return fill_entries<0>(a);
+        case 1:
+            return fill_entries<1>(a);
+        case 2:
+            return fill_entries<2>(a);
+        case 3:
+            return fill_entries<3>(a);
+        default:
+            return fill_many_cells(a);
+    }
+}
+
 // --- gains --------------------------------------------------------------------------
 
 inline Floats as_floats(Ints v) { return __builtin_convertvector(v, Floats); }
@@ -424,6 +488,6 @@ Cut best_cut(const GainArgs& a) {
 }  // namespace
 
 extern const BoostKernels boost_table;
-const BoostKernels boost_table = {&find_leaves, &fill, &best_cut};
+const BoostKernels boost_table = {&find_leaves, &fill, &fill_sparse, &best_cut};
 
 }  // namespace dics::DICS_ISA

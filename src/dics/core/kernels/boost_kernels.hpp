@@ -111,6 +111,20 @@ struct FillArgs {
     int cells;
 };
 
+// Histograms of features of which only some codes of a row are listed.
+struct SparseFillArgs {
+    const std::uint32_t* starts;   // of each row's entries
+    const std::uint32_t* entries;  // feature << 8 | code
+    const std::int64_t* offsets;   // of each feature's histogram; see `hist`
+    const std::uint32_t* rows;     // for each place; null: the place itself
+    const std::uint32_t* places;   // of the node's rows among those drawn
+    const std::int16_t* values;    // [place][cells]
+    std::int64_t n_rows;
+    int cells;
+    std::int32_t* hist;   // where a feature isn't looked at, its offset is of a dump
+    std::int32_t* total;  // [cells]: of all rows
+};
+
 // The best cut of one feature by its histogram.
 struct GainArgs {
     const std::int32_t* hist;   // [n_thresholds + 2][cells]; the last bin is NaN's
@@ -154,6 +168,7 @@ struct FindLeavesArgs {
 struct BoostKernels {
     void (*find_leaves)(const FindLeavesArgs&);
     void (*fill)(const FillArgs&);
+    void (*fill_sparse)(const SparseFillArgs&);
     Cut (*best_cut)(const GainArgs&);
 };
 

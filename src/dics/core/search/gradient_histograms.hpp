@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
+#include "boost/sparse_codes.hpp"
 #include "data/matrix.hpp"
 #include "grow/node.hpp"
 #include "kernels/boost_kernels.hpp"
@@ -17,16 +19,17 @@ namespace dics {
 // Features (and, if some are drawn, candidates) a round looks at.
 struct RoundSplits {
     std::vector<std::int32_t> features;  // rising
+    std::vector<std::int32_t> dense;     // those whose codes are all there
     bool drawn = false;                  // only the candidates are allowed
     CandidateList candidates;
 
     std::size_t size() const { return features.size(); }
 };
 
-// The codes of a round's features, row by row: a node's rows lie scattered, and one
-// visit of a row serves all features. Column by column each code of a small node is a
-// fetch of its own (MNIST, 60 rounds of 100 features, two threads: 1.28 s so, 1.10 s by
-// rows, though they are gathered in each round; 2026-11).
+// The codes of a round's dense features, row by row: a node's rows lie scattered, and
+// one visit of a row serves all features. Column by column each code of a small node is
+// a fetch of its own (MNIST, 60 rounds of 100 features, two threads: 1.28 s so, 1.10 s
+// by rows, though they are gathered in each round; 2026-11).
 struct RoundCodes {
     const std::uint8_t* data;
     std::int64_t stride;
@@ -51,12 +54,13 @@ class GradientHistograms {
     // `codes` are of all rows, column by column.
     GradientHistograms(const Target& target, const Codes& codes,
                        const Dictionary& dictionary, const GradientRows& rows,
-                       std::int64_t min_samples_leaf, Interactions interactions,
-                       int n_threads)
+                       const SparseCodes& sparse, std::int64_t min_samples_leaf,
+                       Interactions interactions, int n_threads)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
           r_(rows),
+          sparse_(sparse),
           min_samples_leaf_(min_samples_leaf),
           interactions_(std::move(interactions)),
           n_threads_(n_threads) {}
@@ -64,23 +68,40 @@ class GradientHistograms {
     void start_round(const RoundSplits& splits, const RoundCodes& codes) {
         splits_ = &splits;
         round_codes_ = codes;
-        starts_.clear();
-        std::int64_t size = 0;
-        for (const std::int32_t f : splits.features) {
-            starts_.push_back(size);
-            size += std::int64_t{dictionary_.count(f) + 2} * cells();
-        }
-        starts_.push_back(size);
+        layout_ = splits.dense;
+        first_features_.clear();
         // Sums are exact, so the blocks may depend on the number of threads: two for
         // each, in groups of four features, which is what the kernel likes.
         const auto n_tasks = static_cast<std::size_t>(2 * n_threads_);
-        const std::size_t even = (splits.size() + n_tasks - 1) / n_tasks;
-        block_features_ = std::clamp<std::size_t>((even + 3) / 4 * 4, 4, kFillFeatures);
+        const std::size_t even = (splits.dense.size() + n_tasks - 1) / n_tasks;
+        const auto block_features =
+            std::clamp<std::size_t>((even + 3) / 4 * 4, 4, kFillFeatures);
+        for (std::size_t j = 0; j < splits.dense.size(); j += block_features)
+            first_features_.push_back(j);
+        n_dense_blocks_ = static_cast<std::int64_t>(first_features_.size());
+        offsets_.resize(sparse_.parts().size());
+        for (const auto& part : sparse_.parts()) {
+            first_features_.push_back(layout_.size());
+            std::set_intersection(part.features.begin(), part.features.end(),
+                                  splits.features.begin(), splits.features.end(),
+                                  std::back_inserter(layout_));
+        }
+        first_features_.push_back(layout_.size());
+        starts_.clear();
+        places_.assign(static_cast<std::size_t>(dictionary_.n_features), 0);
+        std::int64_t size = 0;
+        for (std::size_t j = 0; j < layout_.size(); ++j) {
+            places_[static_cast<std::size_t>(layout_[j])] = j;
+            starts_.push_back(size);
+            size += std::int64_t{dictionary_.count(layout_[j]) + 2} * cells();
+        }
+        starts_.push_back(size);
+        for (std::size_t p = 0; p < offsets_.size(); ++p)
+            place_sparse(p);
     }
 
     std::int64_t n_blocks() const {
-        return static_cast<std::int64_t>((splits_->size() + block_features_ - 1) /
-                                         block_features_);
+        return static_cast<std::int64_t>(first_features_.size()) - 1;
     }
     std::int64_t block_start(std::int64_t block) const {
         return starts_[first_feature(block)];
@@ -103,6 +124,8 @@ class GradientHistograms {
 
     void fill(std::int64_t block, std::int64_t begin, std::int64_t end, const Counted&,
               std::int32_t* hists) const {
+        if (block >= n_dense_blocks_)
+            return fill_sparse(block, begin, end, hists);
         const std::size_t first = first_feature(block);
         const std::size_t last = first_feature(block + 1);
         std::memset(hists, 0,
@@ -147,7 +170,7 @@ class GradientHistograms {
         const std::size_t first = first_feature(block);
         Split best;
         for (std::size_t j = first; j < first_feature(block + 1); ++j) {
-            const std::int32_t f = splits_->features[j];
+            const std::int32_t f = layout_[j];
             if (!interactions_.allow(node.interactions, f))
                 continue;
             args.direction = target_.direction(f);
@@ -169,10 +192,8 @@ class GradientHistograms {
     // `hists` are those of the node that is split.
     void read_left_totals(const Split& split, const std::int32_t* hists,
                           GradientTotals& totals) const {
-        const auto place = std::lower_bound(splits_->features.begin(),
-                                            splits_->features.end(), split.feature) -
-                           splits_->features.begin();
-        const std::int32_t* hist = hists + starts_[static_cast<std::size_t>(place)];
+        const std::size_t place = places_[static_cast<std::size_t>(split.feature)];
+        const std::int32_t* hist = hists + starts_[place];
         target_.clear(totals);
         for (int bin = 0; bin <= split.index; ++bin)
             target_.add(hist + bin * cells(), totals);
@@ -194,21 +215,88 @@ class GradientHistograms {
 
     int cells() const { return target_.outputs().cells; }
     std::size_t first_feature(std::int64_t block) const {
-        return std::min(static_cast<std::size_t>(block) * block_features_,
-                        splits_->size());
+        return first_features_[static_cast<std::size_t>(block)];
+    }
+
+    // Where the entries of a part's features are added, from the start of their block;
+    // those that the round doesn't look at go to a dump of their own behind it.
+    void place_sparse(std::size_t p) {
+        const auto& part = sparse_.parts()[p];
+        const std::int64_t block = n_dense_blocks_ + static_cast<std::int64_t>(p);
+        const std::int64_t start = block_start(block);
+        const std::size_t first = first_feature(block), last = first_feature(block + 1);
+        offsets_[p].assign(part.features.size(), block_start(block + 1) - start);
+        std::size_t j = first;
+        for (std::size_t k = 0; k < part.features.size() && j < last; ++k) {
+            if (layout_[j] == part.features[k])
+                offsets_[p][k] = starts_[j++] - start;
+        }
+    }
+
+    // The commonest bin of a feature is what the others leave of the rows' total.
+    void fill_sparse(std::int64_t block, std::int64_t begin, std::int64_t end,
+                     std::int32_t* hists) const {
+        const auto p = static_cast<std::size_t>(block - n_dense_blocks_);
+        const std::int64_t size = block_start(block + 1) - block_start(block);
+        const bool has_dump = first_feature(block + 1) - first_feature(block) <
+                              sparse_.parts()[p].features.size();
+        std::vector<std::int32_t> space;
+        std::int32_t* to = hists;
+        if (has_dump) {
+            space.resize(static_cast<std::size_t>(size + std::int64_t{256} * cells()));
+            to = space.data();
+        } else {
+            std::memset(hists, 0,
+                        sizeof(std::int32_t) * static_cast<std::size_t>(size));
+        }
+        std::vector<std::int32_t> total(static_cast<std::size_t>(cells()));
+        SparseFillArgs args{};
+        args.starts = sparse_.parts()[p].starts.data();
+        args.entries = sparse_.parts()[p].entries.data();
+        args.offsets = offsets_[p].data();
+        args.rows = r_.rows;
+        args.places = r_.places.data() + begin;
+        args.values = r_.values;
+        args.n_rows = end - begin;
+        args.cells = cells();
+        args.hist = to;
+        args.total = total.data();
+        boost_kernels().fill_sparse(args);
+        if (has_dump)
+            std::copy_n(to, size, hists);
+        for (std::size_t j = first_feature(block); j < first_feature(block + 1); ++j)
+            complete(j, total, hists + (starts_[j] - block_start(block)));
+    }
+
+    void complete(std::size_t j, const std::vector<std::int32_t>& total,
+                  std::int32_t* hist) const {
+        const int n_bins = dictionary_.count(layout_[j]) + 2;
+        std::int32_t* common = hist + sparse_.commonest(layout_[j]) * cells();
+        for (int c = 0; c < cells(); ++c) {
+            std::int32_t others = 0;
+            for (int bin = 0; bin < n_bins; ++bin)
+                others += hist[bin * cells() + c];
+            common[c] = total[static_cast<std::size_t>(c)] - others;
+        }
     }
 
     const Target& target_;
     Codes codes_;
     Dictionary dictionary_;
     const GradientRows& r_;
+    const SparseCodes& sparse_;
     std::int64_t min_samples_leaf_;
     Interactions interactions_;
     int n_threads_;
     const RoundSplits* splits_ = nullptr;
     RoundCodes round_codes_{};
-    std::vector<std::int64_t> starts_;  // of each feature's histogram
-    std::size_t block_features_ = 4;
+    // Dense features, then the sparse ones of each part; where blocks of them begin.
+    std::vector<std::int32_t> layout_;
+    std::vector<std::size_t> first_features_;
+    std::int64_t n_dense_blocks_ = 0;
+    std::vector<std::int64_t> starts_;                // of each feature's histogram
+    std::vector<std::size_t> places_;                 // of each feature in the layout
+    std::vector<std::vector<std::int64_t>> offsets_;  // of each part's features
 };
 
 }  // namespace dics
