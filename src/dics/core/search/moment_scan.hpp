@@ -136,6 +136,35 @@ class MomentScan {
         });
     }
 
+    // Of few rows with one output, none of which is missing: `keys` are code << 8 |
+    // row, sorted, and `cells` those of the rows.
+    Cut scan_sorted(const std::uint32_t* keys, int n, const std::int64_t* cells) const {
+        Cut best;
+        std::int64_t left[2] = {};
+        for (int i = 1; i < n; ++i) {
+            const std::int64_t* row = cells + (keys[i - 1] & 255) * 2;
+            left[0] += row[0];
+            left[1] += row[1];
+            const int code = static_cast<int>(keys[i] >> 8);
+            const int previous = static_cast<int>(keys[i - 1] >> 8);
+            if (code == previous || !limits_.allow(left, totals_, 1))
+                continue;
+            const double rate = criterion_.template rate<true>(left);
+            if (rate > best.score && rate >= 0)
+                best = Cut{rate, previous, code - 1, false, false};
+        }
+        best.score *= best.found() ? criterion_.unit() : 1;
+        return best;
+    }
+
+    // Can rows be scanned in their order, as above?
+    bool sorts(std::int64_t n_rows) const {
+        return n_rows <= kSortedRows && n_cells_ == 2 && n_outputs_ == 1 &&
+               !is_constrained_;
+    }
+
+    static constexpr std::int64_t kSortedRows = 8;
+
   private:
     template <class EachBin>
     Cut search(const std::int64_t* sums, const CodeReading& reading, int direction,
