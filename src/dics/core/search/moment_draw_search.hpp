@@ -61,6 +61,8 @@ class MomentDrawSearch {
             const Cut cut = max_candidates_ > 0
                                 ? best_candidate(static_cast<std::int64_t>(j))
                                 : scan_rows(f, {dictionary_.count(f)});
+            if (best.found() && cut.score < best.score)
+                continue;  // ties are decided below
             const Split split = split_by_gap(
                 cut, f, node.key,
                 max_candidates_ > 0 ? 0 : gap_between(cut, f, dictionary_, nullptr));

@@ -132,6 +132,8 @@ class MomentHistograms {
                                 ? scratch.scan.of_sums(hists + b.places[j], all, f)
                                 : scratch.scan.of_rows(codes_.column(f), codes_.width,
                                                        all, prepared.cells.data(), f);
+            if (best.found() && cut.score < best.score)
+                continue;  // ties are decided below
             const Split split =
                 split_by_gap(cut, f, node.key,
                              draws() ? 0 : gap_between(cut, f, dictionary_, origin_));
