@@ -8,7 +8,7 @@ import pytest
 from checks import digest, same_bytes
 from sklearn.base import clone
 
-from dics import FastCGBMClassifier, QuantileCandidates
+from dics import FastCGBMClassifier, FastCGBMRegressor, QuantileCandidates
 from dics._boosting_plan import BoostingPlan, make_plan
 
 
@@ -198,3 +198,49 @@ def test_a_plan_is_one_line():
     assert "54 features, 1 output; learning rate" in str(numbers)
     given = dataclasses.replace(plan, max_thresholds=None, sampling=None)
     assert "row sampling none, thresholds from the given candidates" in str(given)
+
+
+def test_numbers_prefer_features_that_gained():
+    """Of many features of many rows, half are drawn by what they have gained."""
+    plan = plan_of_numbers(n_rows=20_000, n_features=2000)
+    assert plan.prefers_gains
+    assert plan.max_features == 176
+    assert plan.max_thresholds == 16384 // 176
+    assert "176 features a round (half of them by their gains)" in str(plan)
+    few = plan_of_numbers(n_rows=20_000, n_features=300)
+    assert (few.prefers_gains, few.max_features) == (False, 300)
+    given = plan_of_numbers(n_rows=20_000, n_features=2000, max_features=100)
+    assert (given.prefers_gains, given.max_features) == (False, 100)
+
+
+def plan_of_numbers(*, n_rows, n_features, **parameters):
+    return make_plan(
+        FastCGBMRegressor(**parameters).get_params(),
+        n_rows=n_rows,
+        n_features=n_features,
+        n_classes=0,
+        n_outputs=1,
+        early_stopping=False,
+    )
+
+
+@pytest.mark.core
+def test_features_that_gained_are_found_again():
+    """Three of 1,500 features matter: after the first round they are always drawn."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(14_000, 1500)).astype(np.float32)
+    y = X[:, 100] * 2 + np.sin(3 * X[:, 700]) + X[:, 1400] ** 2
+    model = FastCGBMRegressor(n_estimators=8, random_state=0).fit(X, y)
+    assert model.plan_.prefers_gains
+    roots = model.trees_.feature[model.trees_.node_starts[:-1]]
+    assert set(roots) <= {100, 700, 1400}
+    again = FastCGBMRegressor(n_estimators=3, random_state=0, warm_start=True)
+    again.fit(X, y).set_params(n_estimators=8).fit(X, y)
+    same_bytes(again, model)
+    other = FastCGBMRegressor(n_estimators=8, random_state=0, n_jobs=1).fit(X, y)
+    same_bytes(other, model)
+
+
+@pytest.mark.parametrize(("n_rows", "rate"), [(9_999, 0.1), (10_000, 0.15)])
+def test_rate_of_numbers(n_rows, rate):
+    assert plan_of_numbers(n_rows=n_rows, n_features=5).learning_rate == rate

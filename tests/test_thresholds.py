@@ -292,3 +292,37 @@ def test_codes_in_any_layout(shape):
     wide = np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)
     for same in (X, np.asfortranarray(X), wide[::2, ::3], X[::-1, ::-1][::-1, ::-1]):
         np.testing.assert_array_equal(found.transform(same), expected)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+@pytest.mark.parametrize("n", [3, 300, 3000])
+def test_values_are_sorted_right(n, dtype):
+    """Few distinct values have all midpoints, which shows their order."""
+    rng = np.random.default_rng(n)
+    if dtype == "u1":
+        values = rng.integers(0, 200, n).astype(dtype)
+    else:
+        some = [-np.inf, -1e30, -2.5, -0.0, 0.0, 1e-40, 3.0, 1e30, np.inf, np.nan]
+        values = rng.choice(np.concatenate([some, rng.normal(size=90)]), n)
+        values = values.astype(dtype)
+    found = QuantileCandidates().fit(values[:, None]).thresholds_[0]
+    distinct = np.unique(values[~np.isnan(values)].astype(float))
+    low, high = distinct[:-1], distinct[1:]
+    assert len(found) == len(low)
+    assert ((found > low) & (found <= high)).all()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n_thresholds", [1, 15, 64, 65, 72, 128, 129, 200, 253, 254])
+def test_codes_count_the_thresholds_reached(n_thresholds, dtype):
+    rng = np.random.default_rng(n_thresholds)
+    thresholds = np.sort(rng.normal(size=n_thresholds).astype("f4"))
+    thresholds = np.unique(thresholds)
+    values = np.concatenate([rng.normal(size=700), thresholds, [np.inf, -np.inf]])
+    X = values.astype(dtype)[:, None]
+    codes = GivenCandidates([thresholds]).fit(X).transform(X)[:, 0]
+    expected = np.searchsorted(thresholds.astype(float), X[:, 0], side="right")
+    np.testing.assert_array_equal(codes, expected)
+    X[::7] = np.nan
+    codes = GivenCandidates([thresholds]).fit(X).transform(X)[:, 0]
+    assert (codes[::7] == len(thresholds) + 1).all()
