@@ -241,6 +241,6 @@ def test_features_that_gained_are_found_again():
     same_bytes(other, model)
 
 
-@pytest.mark.parametrize(("n_rows", "rate"), [(9_999, 0.1), (10_000, 0.15)])
+@pytest.mark.parametrize(("n_rows", "rate"), [(9_999, 0.1), (10_000, 0.12)])
 def test_rate_of_numbers(n_rows, rate):
     assert plan_of_numbers(n_rows=n_rows, n_features=5).learning_rate == rate

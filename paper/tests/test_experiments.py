@@ -14,6 +14,7 @@ from dics_paper.data import numbered, of_benchmark, real, reduced, synthetic
 from dics_paper.depth_gain import DepthGain
 from dics_paper.models import BY_NAME, check_installed, of_family
 from dics_paper.options import Options, check_datasets, check_models
+from dics_paper.regression import Regression
 from dics_paper.running.runner import Results
 from dics_paper.running.tasks import Result, Run
 from dics_paper.scales import SCALES
@@ -307,6 +308,30 @@ def test_a_stopped_exhaustive_tree_is_reported(monkeypatch):
     results = results_of(DepthGain(), options, lambda _: Result("over limit", 60.0))
     (table,) = DepthGain().parts(options, results)
     assert "over limit" in table.notes[0]
+
+
+def test_regression_is_marked_as_ours(monkeypatch, tmp_path):
+    monkeypatch.delenv("DICS_DATA_DIR", raising=False)
+    options = Options(SCALES["smoke"], 1)
+    for family in ("tree", "forest", "boosting"):
+        experiment = Regression(family)
+        table, *_ = experiment.parts(options, results_of(experiment, options, grown))
+        assert table.title.startswith("Beyond the paper: regression")
+        assert "this table is ours" in table.notes[0]
+        assert [column.label for column in table.columns][4] == "Test R2"
+        assert not any(cell.paper for row in table.rows for cell in row)
+    medium = Options(SCALES["medium"], 1, data_dir=tmp_path)
+    assert {d.n_features for d in medium.number_data()} == {20, 1000}
+    folder = tmp_path / "bike_sharing"
+    folder.mkdir()
+    X, y = np.arange(80.0).reshape(40, 2), np.arange(40.0)
+    np.savez(folder / "bike_sharing.npz", X=X, y=y)
+    (found,) = [d for d in medium.number_data() if d.name == "bike_sharing"]
+    split = found.load(0, tmp_path)
+    assert split.n_classes == 0
+    assert split.X_train.shape == (30, 2)
+    tree = BY_NAME["cgrt"].make().fit(split.X_train, split.y_train)
+    assert 0.8 < split.accuracy(tree) == tree.score(split.X_test, split.y_test)
 
 
 def test_choices_reach_every_experiment(monkeypatch):

@@ -46,7 +46,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     n_estimators : int, default=100
         Number of rounds, each of which adds one tree.
     learning_rate : float or "auto", default="auto"
-        Factor of what each tree adds. "auto" is 0.15, below 10,000 training rows 0.1.
+        Factor of what each tree adds. "auto" is 0.12, below 10,000 training rows 0.1.
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit.
     max_leaf_nodes : int or None, default=31
@@ -57,9 +57,11 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         features. None looks at all of them.
     max_features : "auto", int, float or None, default="auto"
         Number of features drawn for each round; a float is a share of them, None means
-        all. "auto" is 4 times their square root, at least 100, and as many as keep the
-        product of features, rows drawn and outputs below 20 million; below 10,000
-        training rows half of them, if they are up to 64 and half is more than 8.
+        all. "auto" is all that keep the product of features, rows drawn and outputs
+        below 20 million, or 4 times their square root, at least 100; below 10,000
+        training rows half of them, if they are up to 64 and half is more than 8. Where
+        that isn't all of them, from 10,000 rows on, the first round looks at all, and
+        half of those of later rounds are the ones that gained most so far.
     sampling : {"auto", "goss", "mvs"} or None, default="auto"
         Rows that the splits of a round are chosen by. "goss" takes those with the
         longest gradients and some of the others, which then weigh more.

@@ -58,6 +58,7 @@ class Quantizer {
             args.factor = unit;
             args.n_rows = length;
             args.n_outputs = outputs_.n;
+            args.n_hessians = outputs_.n_hessians;
             args.stride = outputs_.stride;
             args.cells = outputs_.cells;
             args.out = values_.data() + begin * outputs_.cells;

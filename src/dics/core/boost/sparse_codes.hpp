@@ -20,13 +20,17 @@ class SparseCodes {
     // One part of the features, for one thread.
     struct Part {
         std::vector<std::int32_t> features;  // rising
-        std::vector<std::uint32_t> starts;   // of each row's entries, [n_rows + 1]
+        std::vector<std::uint64_t> starts;   // of each row's entries, [n_rows + 1]
         // Number of the feature in this part << 8 | code.
         std::vector<std::uint32_t> entries;
     };
 
-    SparseCodes(const Codes& codes, const Dictionary& dictionary, Team& team)
+    // `max_features` are looked at in a round: of few, most entries would be in vain.
+    SparseCodes(const Codes& codes, const Dictionary& dictionary,
+                std::int64_t max_features, Team& team)
         : commonest_(static_cast<std::size_t>(dictionary.n_features), kNone) {
+        if (2 * max_features < dictionary.n_features)
+            return;
         std::vector<std::int32_t> features;
         for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
             if (dictionary.count(f) > 0 && codes.n_rows >= kLeastRows)
@@ -101,7 +105,7 @@ class SparseCodes {
             for (std::int64_t i = 0; i < n; ++i) {
                 auto& entries = rows[static_cast<std::size_t>(i)];
                 part.entries.insert(part.entries.end(), entries.begin(), entries.end());
-                part.starts.push_back(static_cast<std::uint32_t>(part.entries.size()));
+                part.starts.push_back(part.entries.size());
                 entries.clear();
             }
         }

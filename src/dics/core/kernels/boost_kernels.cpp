@@ -213,7 +213,7 @@ void fill_many_cells(const SparseFillArgs& a) {
         const std::int16_t* value = a.values + place * a.cells;
         for (int c = 0; c < a.cells; c += kLanes)
             store(a.total + c, load(a.total + c) + widened(value + c));
-        for (std::uint32_t at = a.starts[row]; at < a.starts[row + 1]; ++at) {
+        for (std::uint64_t at = a.starts[row]; at < a.starts[row + 1]; ++at) {
             std::int32_t* bin = a.hist + a.offsets[a.entries[at] >> 8] +
                                 std::int64_t{a.entries[at] & 255} * a.cells;
             for (int c = 0; c < a.cells; c += kLanes)
@@ -264,6 +264,25 @@ float split_score(const GainArgs& a, const std::int32_t* left) {
     return lane_sum(sums);
 }
 
+// The same where all outputs have one hessian.
+float shared_score(const GainArgs& a, const std::int32_t* left) {
+    const Ints iota = {0, 1, 2, 3, 4, 5, 6, 7};
+    Floats left_squares = {}, right_squares = {};
+    for (int c = 0; c < a.n_outputs; c += kLanes) {
+        const Ints inside = iota + c < a.n_outputs ? Ints{} - 1 : Ints{};
+        const Ints g = load(left + c) & inside;
+        const Floats l = as_floats(g);
+        const Floats r = as_floats((load(a.total + c) & inside) - g);
+        left_squares += l * l;
+        right_squares += r * r;
+    }
+    const std::int32_t h = left[a.n_outputs];
+    const float l = static_cast<float>(h) + a.l2;
+    const float r = static_cast<float>(a.total[a.n_outputs] - h) + a.l2;
+    return (l > 0 ? lane_sum(left_squares) / l : 0) +
+           (r > 0 ? lane_sum(right_squares) / r : 0);
+}
+
 // Within bounds a score may be negative; no score is below this.
 constexpr float kNoScore = -3.4e38f;
 
@@ -308,8 +327,11 @@ void widen(Cut& cut, int n_thresholds, Counts counts) {
 }
 
 Cut best_vector_cut(const GainArgs& a) {
-    const int rows_at = 2 * a.n_outputs;
+    const int rows_at = a.n_outputs + a.n_hessians;
     const std::int32_t* missing = a.hist + (a.n_thresholds + 1) * a.cells;
+    auto score_of_left = [&](const std::int32_t* sums) {
+        return a.n_hessians == 1 ? shared_score(a, sums) : split_score(a, sums);
+    };
     const std::int32_t n_rows = a.total[rows_at];
     const bool saw_missing = missing[rows_at] != 0;
     Best best(a);
@@ -321,7 +343,7 @@ Cut best_vector_cut(const GainArgs& a) {
         // Only NaN goes left.
         std::memcpy(with_missing, missing,
                     sizeof(std::int32_t) * static_cast<std::size_t>(a.cells));
-        best.offer(split_score(a, with_missing), -1, true);
+        best.offer(score_of_left(with_missing), -1, true);
     }
     int bin = 0;
     std::int32_t seen = -1;  // rows on the left at the last threshold looked at
@@ -339,12 +361,12 @@ Cut best_vector_cut(const GainArgs& a) {
             continue;
         seen = n_left;
         if (best.allowed(n_left, n_rows))
-            best.offer(split_score(a, left), t, false);
+            best.offer(score_of_left(left), t, false);
         if (saw_missing && n_left > 0 &&
             best.allowed(n_left + missing[rows_at], n_rows)) {
             for (int c = 0; c < a.cells; c += kLanes)
                 store(with_missing + c, load(left + c) + load(missing + c));
-            best.offer(split_score(a, with_missing), t, true);
+            best.offer(score_of_left(with_missing), t, true);
         }
     }
     return best.cut(saw_missing);
@@ -478,7 +500,7 @@ Cut best_cut(const GainArgs& a) {
               : few           ? best_of_few(a)
                               : best_single_cut<false>(a);
     if (!a.candidates) {
-        const int rows_at = 2 * a.n_outputs;
+        const int rows_at = a.n_outputs + a.n_hessians;
         widen(cut, a.n_thresholds,
               [&](int bin) { return a.hist[bin * a.cells + rows_at]; });
     }

@@ -17,13 +17,18 @@ inline constexpr int kLanes = 8;
 
 struct Outputs {
     int n;
-    int stride;  // floats from one row of scores to the next
-    int cells;   // 32-bit counters of a histogram's bin: n gradients, n hessians, rows
+    int n_hessians;  // one for all outputs where they are the same
+    int stride;      // floats from one row of scores to the next
+    int cells;       // 32-bit counters of a histogram's bin: gradients, hessians, rows
 
-    explicit Outputs(int n_outputs)
+    explicit Outputs(int n_outputs, bool shares_hessian = false)
         : n(n_outputs),
+          n_hessians(shares_hessian ? 1 : n),
           stride(n == 1 ? 1 : (n + kLanes - 1) / kLanes * kLanes),
-          cells(n == 1 ? 4 : (2 * n + 1 + kLanes - 1) / kLanes * kLanes) {}
+          cells(n == 1 ? 4 : (n + n_hessians + 1 + kLanes - 1) / kLanes * kLanes) {}
+
+    int hessian_at(int output) const { return n + (n_hessians == 1 ? 0 : output); }
+    int rows_at() const { return n + n_hessians; }
 };
 
 // scores += steps of the row's leaf; then the gradients of the loss there.
@@ -53,7 +58,7 @@ struct QuantizeArgs {
     float factor;               // of all rows, in addition
     float hessian_factor;       // of all hessians, in addition
     std::int64_t n_rows;
-    int n_outputs, stride, cells;
+    int n_outputs, n_hessians, stride, cells;
     std::int16_t* out;     // [drawn row][cells]
     std::int32_t* totals;  // [cells]: what is written is added to them
 };
@@ -113,7 +118,7 @@ struct FillArgs {
 
 // Histograms of features of which only some codes of a row are listed.
 struct SparseFillArgs {
-    const std::uint32_t* starts;   // of each row's entries
+    const std::uint64_t* starts;   // of each row's entries
     const std::uint32_t* entries;  // feature << 8 | code
     const std::int64_t* offsets;   // of each feature's histogram; see `hist`
     const std::uint32_t* rows;     // for each place; null: the place itself
@@ -132,7 +137,7 @@ struct GainArgs {
     int n_thresholds;
     const std::int32_t* candidates;  // rising; null: all thresholds
     int n_candidates;
-    int n_outputs, cells;
+    int n_outputs, n_hessians, cells;
     float l2;  // in the units of the histogram
     std::int32_t min_rows;
     // With bounds (of one output): those of the values of the sides, and whether they

@@ -52,6 +52,24 @@ void quantize_single(const QuantizeArgs& a) {
     a.totals[2] += static_cast<std::int32_t>(a.n_rows);
 }
 
+inline void add_to_totals(const QuantizeArgs& a, const std::int16_t* out) {
+    for (int c = 0; c < a.cells; c += kLanes)
+        store(a.totals + c, load(a.totals + c) + widened(out + c));
+}
+
+// The hessian of all outputs, and one row; gradients are there, and 0 in the padding.
+template <class Hessian>
+void write_shared(const QuantizeArgs& a, std::int64_t row, float factor,
+                  std::int16_t* out) {
+    const Floats h = {Hessian::of(0.0f, a.hessians, row)};
+    out[a.n_outputs] =
+        static_cast<std::int16_t>(rounded(h * a.hessian_factor * factor)[0]);
+    out[a.n_outputs + 1] = 1;
+    for (int c = a.n_outputs + 2; c < a.cells; ++c)
+        out[c] = 0;
+    add_to_totals(a, out);
+}
+
 template <class Hessian>
 void quantize(const QuantizeArgs& a) {
     if (a.n_outputs == 1)
@@ -68,6 +86,10 @@ void quantize(const QuantizeArgs& a) {
             *reinterpret_cast<Shorts*>(out + c) =
                 __builtin_convertvector(rounded(load(gradients + c) * factor), Shorts);
         }
+        if (a.n_hessians == 1) {
+            write_shared<Hessian>(a, row, factor, out);
+            continue;
+        }
         for (int c = 0; c < a.stride; c += kLanes) {
             const Floats h =
                 Hessian::of(load(gradients + c), a.hessians, row * a.stride + c);
@@ -82,8 +104,7 @@ void quantize(const QuantizeArgs& a) {
         }
         for (int c = 2 * a.n_outputs; c < a.cells; ++c)
             out[c] = c == 2 * a.n_outputs;
-        for (int c = 0; c < a.cells; c += kLanes)
-            store(a.totals + c, load(a.totals + c) + widened(out + c));
+        add_to_totals(a, out);
     }
 }
 

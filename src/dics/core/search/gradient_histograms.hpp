@@ -159,6 +159,7 @@ class GradientHistograms {
         GainArgs args{};
         args.total = node.totals.cells.data();
         args.n_outputs = target_.outputs().n;
+        args.n_hessians = target_.outputs().n_hessians;
         args.cells = cells();
         args.l2 = target_.l2();
         args.min_rows = static_cast<std::int32_t>(

@@ -92,7 +92,7 @@ class Gradients {
             totals.cells[static_cast<std::size_t>(c)] += cells[c];
     }
     void finish(Totals& totals) const {
-        totals.n_rows = totals.cells[static_cast<std::size_t>(2 * outputs_.n)];
+        totals.n_rows = totals.cells[static_cast<std::size_t>(outputs_.rows_at())];
     }
 
     void take_out(const Totals& part, Totals& all) const {
@@ -158,8 +158,9 @@ class Gradients {
         double sum = 0;
         for (int c = 0; c < outputs_.n; ++c) {
             const double g = totals.cells[static_cast<std::size_t>(c)];
-            const double h = totals.cells[static_cast<std::size_t>(c + outputs_.n)] +
-                             static_cast<double>(l2_);
+            const double h =
+                totals.cells[static_cast<std::size_t>(outputs_.hessian_at(c))] +
+                static_cast<double>(l2_);
             sum += h > 0 ? g * g / h : 0.0;
         }
         return sum;
