@@ -25,8 +25,8 @@ FEW_ROWS = 10_000
 # 0.546, 0.564, 0.582 (0.541), adult's age 0.481, 0.484, 0.484, 0.481 (0.485); of few
 # rows cpu_act 0.9824, 0.9827, 0.9821, 0.9804 (0.9801), mercedes 0.563, 0.550, 0.536,
 # 0.519 (0.549). Far tails want less: blog_feedback has 0.438, 0.429, 0.412 with 0.1,
-# 0.12 and 0.15, california_housing 0.836, 0.840, 0.842. 63 leaves are as good after half the rounds, which take as long as two
-# thirds of those (2026-11).
+# 0.12 and 0.15, california_housing 0.836, 0.840, 0.842. 63 leaves are as good after
+# half the rounds, which take two thirds of the time (2026-11).
 AUTO_RATE_OF_NUMBERS = 0.12
 AUTO_RATE_OF_FEW_NUMBERS = 0.1
 # Rows from which "auto" draws some of them for each round, and rows times outputs:
