@@ -230,20 +230,15 @@ def fit(make: Make, part: Part) -> Any:
     return make().fit(part.X, part.y, sample_weight=part.weight)
 
 
-def run(
-    name: str, titles: Sequence[str], steps: Steps, *, times: bool
-) -> list[dict[str, Any]]:
-    """Measure the contests on a set."""
+def run(name: str, title: str, steps: Steps, *, times: bool) -> list[dict[str, Any]]:
+    """Measure a contest on a set."""
     splits = load_splits(name)
-    rows = []
-    for title in titles:
-        contest = CONTESTS[title]
-        row: dict[str, Any] = {"data": name, "contest": title, "models": {}}
-        for model, make in {"ours": contest.ours, **contest.peers}.items():
-            steps.begin(f"{name}: {title}: {model}")
-            row["models"][model] = compare(make, splits, contest.score, times=times)
-        rows.append(row)
-    return rows
+    contest = CONTESTS[title]
+    models = {}
+    for model, make in {"ours": contest.ours, **contest.peers}.items():
+        steps.begin(f"{name}: {title}: {model}")
+        models[model] = compare(make, splits, contest.score, times=times)
+    return [{"data": name, "contest": title, "models": models}]
 
 
 def compare(
@@ -277,7 +272,6 @@ def verdict(value: float, target: float | None) -> str:
 
 def show(title: str, rows: Sequence[dict[str, Any]], *, times: bool) -> None:
     """Print the table of a contest, and what it was to show."""
-    rows = [row for row in rows if row["contest"] == title]
     if not rows:
         return
     contest = CONTESTS[title]
@@ -372,7 +366,7 @@ def main(
             results = run_sets(
                 names,
                 1 + len(contest.peers),
-                lambda name, steps, title=title: run(name, [title], steps, times=times),
+                lambda name, steps, title=title: run(name, title, steps, times=times),
             )
             rows += results.rows
             show(title, results.rows, times=times)
