@@ -271,13 +271,13 @@ class GradientHistograms {
 
     void complete(std::size_t j, const std::vector<std::int32_t>& total,
                   std::int32_t* hist) const {
-        const int n_bins = dictionary_.count(layout_[j]) + 2;
-        std::int32_t* common = hist + sparse_.commonest(layout_[j]) * cells();
-        for (int c = 0; c < cells(); ++c) {
-            std::int32_t others = 0;
-            for (int bin = 0; bin < n_bins; ++bin)
-                others += hist[bin * cells() + c];
-            common[c] = total[static_cast<std::size_t>(c)] - others;
+        const int common = sparse_.commonest(layout_[j]);
+        std::int32_t* left = hist + common * cells();
+        std::copy(total.begin(), total.end(), left);
+        for (int bin = 0; bin < dictionary_.count(layout_[j]) + 2; ++bin) {
+            const std::int32_t* other = hist + bin * cells();
+            for (int c = 0; bin != common && c < cells(); ++c)
+                left[c] -= other[c];
         }
     }
 
