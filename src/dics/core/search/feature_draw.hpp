@@ -109,31 +109,81 @@ class FeatureDraw {
     std::uint64_t* known_ = nullptr;
 };
 
-// Draws until `max_features` features were found that vary within the node. `draw` has
-// begun the node; codes are row-major.
-inline void draw_varying(const Codes& codes, const std::vector<std::uint32_t>& rows,
-                         const NodePlace& node, std::int64_t max_features,
-                         FeatureDraw& draw, std::vector<std::int32_t>& features) {
-    auto is_constant = [&](std::int64_t f) {
-        auto code = [&](std::int64_t i) {
-            const std::int64_t row = rows[static_cast<std::size_t>(i)];
-            return codes.data[row * codes.width + f];
-        };
-        const std::uint8_t first = code(node.begin);
-        for (std::int64_t i = node.begin + 1; i < node.end; ++i) {
-            if (code(i) != first)
-                return false;
+// Which features vary within a node; codes are row-major.
+class VaryingFeatures {
+  public:
+    void start_node(const Codes& codes, const std::vector<std::uint32_t>& rows,
+                    const NodePlace& node) {
+        codes_ = codes;
+        rows_ = rows.data() + node.begin;
+        n_rows_ = node.size();
+        n_first_ = std::min<std::int64_t>(n_rows_, n_rows_ <= kFewRows ? 2 : 8);
+        lines_.resize(static_cast<std::size_t>((codes.width + kLine - 1) / kLine));
+        for (Line& line : lines_)
+            line.is_compared = false;
+    }
+
+    // The first rows tell of most features. Those of which they don't are mostly one
+    // value, and so are others beside them: all rows are then compared by whole lines
+    // of features (mercedes, half of 376 features drawn: 10 % of a forest's time).
+    bool has(std::int64_t f) {
+        const std::uint8_t first = code(0, f);
+        for (std::int64_t i = 1; i < n_first_; ++i) {
+            if (code(i, f) != first)
+                return true;
         }
-        return true;
+        if (n_first_ == n_rows_)
+            return false;
+        Line& line = lines_[static_cast<std::size_t>(f / kLine)];
+        if (!line.is_compared)
+            compare(f / kLine * kLine, line);
+        return line.differences[f % kLine] != 0;
+    }
+
+  private:
+    static constexpr std::int64_t kFewRows = 16, kLine = 64;
+
+    struct Line {
+        bool is_compared;
+        std::uint8_t differences[kLine];
     };
+
+    std::uint8_t code(std::int64_t i, std::int64_t f) const {
+        return codes_.data[std::int64_t{rows_[i]} * codes_.width + f];
+    }
+
+    void compare(std::int64_t begin, Line& line) const {
+        const std::uint8_t* codes = codes_.data + begin;
+        const std::uint8_t* first = codes + std::int64_t{rows_[0]} * codes_.width;
+        const std::int64_t n = std::min<std::int64_t>(kLine, codes_.width - begin);
+        std::uint8_t differences[kLine] = {};
+        for (std::int64_t i = 1; i < n_rows_; ++i) {
+            const std::uint8_t* row = codes + std::int64_t{rows_[i]} * codes_.width;
+            for (std::int64_t j = 0; j < n; ++j)
+                differences[j] |= row[j] ^ first[j];
+        }
+        std::copy_n(differences, kLine, line.differences);
+        line.is_compared = true;
+    }
+
+    Codes codes_{};
+    const std::uint32_t* rows_ = nullptr;
+    std::int64_t n_rows_ = 0, n_first_ = 0;
+    std::vector<Line> lines_;
+};
+
+// Draws until `max_features` features were found that vary within the node. `draw` and
+// `varying` have begun the node.
+inline void draw_varying(std::int64_t max_features, VaryingFeatures& varying,
+                         FeatureDraw& draw, std::vector<std::int32_t>& features) {
     features.clear();
     std::int32_t feature;
     while (static_cast<std::int64_t>(features.size()) < max_features &&
            draw.next(feature)) {
-        if (is_constant(feature))
-            draw.mark_constant(feature);
-        else
+        if (varying.has(feature))
             features.push_back(feature);
+        else
+            draw.mark_constant(feature);
     }
     draw.end();
 }

@@ -157,7 +157,8 @@ class FeatureDrawSearch {
         draw_.begin(node_->key, node_->depth);
         if (node_->size() <= kFetchedRows)
             fetch_codes();
-        draw_varying(codes_, r_.rows, *node_, max_features_, draw_, features_);
+        varying_.start_node(codes_, r_.rows, *node_);
+        draw_varying(max_features_, varying_, draw_, features_);
     }
 
     // Asks for the codes of a small node's rows all at once: they come from anywhere in
@@ -235,6 +236,7 @@ class FeatureDrawSearch {
     const Open* node_ = nullptr;
     const ClassTotals<Count>* totals_ = nullptr;
     PresentClasses<Count> present_;
+    VaryingFeatures varying_;
     std::vector<std::int32_t> features_;
     CandidateList candidates_;
     CandidateCodes candidate_codes_;

@@ -10,6 +10,7 @@
 
 #include "grow/cut.hpp"
 #include "grow/node.hpp"
+#include "search/bin_pairs.hpp"
 #include "search/candidate_codes.hpp"
 #include "target/moments.hpp"
 
@@ -110,9 +111,9 @@ class MedianScan {
     // `allows(left cells)` says whether a cut may be made.
     template <class Target, class Allows>
     Cut scan(const Target& target, const MomentRows& r, const NodePlace& node,
-             const std::uint8_t* column, int width, const CodeReading& reading,
-             Allows allows) {
-        sort_by_code(column, width, reading, r, node);
+             const CodeColumn& column, Allows allows) {
+        const CodeReading& reading = column.reading;
+        sort_by_code(column, r, node);
         Cut best;
         const auto n = static_cast<std::size_t>(node.size());
         std::size_t n_present = n;
@@ -129,13 +130,12 @@ class MedianScan {
     int code(std::size_t i) const { return static_cast<int>(sorted_[i] >> 32); }
     std::size_t row(std::size_t i) const { return sorted_[i] & 0xFFFFFFFF; }
 
-    void sort_by_code(const std::uint8_t* column, int width, const CodeReading& reading,
-                      const MomentRows& r, const NodePlace& node) {
+    void sort_by_code(const CodeColumn& column, const MomentRows& r,
+                      const NodePlace& node) {
         sorted_.clear();
         for (std::int64_t i = 0; i < node.size(); ++i) {
             const std::int64_t row = r.rows[static_cast<std::size_t>(node.begin + i)];
-            const std::uint8_t code = column[row * width];
-            const std::uint64_t read = reading.table ? reading.table[code] : code;
+            const std::uint64_t read = column.of(row);
             sorted_.push_back(read << 32 | static_cast<std::uint64_t>(i));
         }
         std::sort(sorted_.begin(), sorted_.end());

@@ -46,12 +46,11 @@ class MomentDrawSearch {
   private:
     // Draws until `max_features` features were found that vary within the node.
     Split best_split(const Open& node) {
-        cells_.clear();
-        for (std::int64_t i = node.begin; i < node.end; ++i)
-            cells_.insert(cells_.end(), r_.of(i), r_.of(i) + r_.n_cells);
+        r_.copy_cells(node.begin, node.end, cells_);
         scan_.start_node(target_, r_, node, limits_);
         draw_.begin(node.key, node.depth);
-        draw_varying(codes_, r_.rows, node, max_features_, draw_, features_);
+        varying_.start_node(codes_, r_.rows, node);
+        draw_varying(max_features_, varying_, draw_, features_);
         if (max_candidates_ > 0)
             draw_of_features(dictionary_, max_candidates_, node.key, features_,
                              candidates_);
@@ -84,7 +83,8 @@ class MomentDrawSearch {
     }
 
     Cut scan_rows(std::int64_t f, const CodeReading& reading) {
-        return scan_.of_rows(codes_.data + f, codes_.width, reading, cells_.data(), f);
+        return scan_.of_rows({codes_.data + f, codes_.width, reading}, cells_.data(),
+                             f);
     }
 
     const Target& target_;
@@ -98,6 +98,7 @@ class MomentDrawSearch {
 
     // Of the node being searched.
     std::vector<std::int64_t> cells_;
+    VaryingFeatures varying_;
     std::vector<std::int32_t> features_;
     CandidateList candidates_;
     CandidateCodes candidate_codes_;

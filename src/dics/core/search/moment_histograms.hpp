@@ -90,10 +90,7 @@ class MomentHistograms {
             prepared.candidates.draw(dictionary_, nullptr, max_candidates_, node.key);
         if (!prepared.is_small)
             return;
-        prepared.cells.clear();
-        for (std::int64_t i = node.begin; i < node.end; ++i)
-            prepared.cells.insert(prepared.cells.end(), r_.of(i),
-                                  r_.of(i) + r_.n_cells);
+        r_.copy_cells(node.begin, node.end, prepared.cells);
     }
 
     // All features of the block in one walk over the rows.
@@ -127,11 +124,11 @@ class MomentHistograms {
             if (dictionary_.count(f) == 0)
                 continue;
             const CodeReading all{dictionary_.count(f)};
-            const Cut cut = draws() ? best_candidate(f, prepared, scratch)
-                            : hists
-                                ? scratch.scan.of_sums(hists + b.places[j], all, f)
-                                : scratch.scan.of_rows(codes_.column(f), codes_.width,
-                                                       all, prepared.cells.data(), f);
+            const Cut cut =
+                draws() ? best_candidate(f, prepared, scratch)
+                : hists ? scratch.scan.of_sums(hists + b.places[j], all, f)
+                        : scratch.scan.of_rows({codes_.column(f), codes_.width, all},
+                                               prepared.cells.data(), f);
             if (best.found() && cut.score < best.score)
                 continue;  // ties are decided below
             const Split split =
@@ -166,8 +163,6 @@ class MomentHistograms {
     // Weight and target are added at once.
     void fill_pairs(const Block& b, std::int64_t begin, std::int64_t end,
                     std::int64_t* hists) const {
-        using Pair [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] =
-            std::int64_t;
         const std::uint8_t* block = codes_.block(b.first / codes_.width);
         const std::int64_t* places = b.places.data();
         const std::size_t n_features = b.places.size();
@@ -179,11 +174,11 @@ class MomentHistograms {
                 __builtin_prefetch(r_.cells + next * 2);
             }
             const std::uint8_t* codes = block + std::int64_t{rows[i]} * codes_.width;
-            const Pair cells =
-                *reinterpret_cast<const Pair*>(r_.cells + std::int64_t{rows[i]} * 2);
+            const CellPair cells = *reinterpret_cast<const CellPair*>(
+                r_.cells + std::int64_t{rows[i]} * 2);
             for (std::size_t j = 0; j < n_features; ++j) {
-                auto* sum = reinterpret_cast<Pair*>(hists + places[j] +
-                                                    std::int64_t{codes[j]} * 2);
+                auto* sum = reinterpret_cast<CellPair*>(hists + places[j] +
+                                                        std::int64_t{codes[j]} * 2);
                 *sum += cells;
             }
         }
@@ -215,7 +210,7 @@ class MomentHistograms {
         const CodeReading reading =
             scratch.candidates.read(candidates, dictionary_.count(f));
         return scratch.candidates.in_dictionary(scratch.scan.of_rows(
-            codes_.column(f), codes_.width, reading, prepared.cells.data(), f));
+            {codes_.column(f), codes_.width, reading}, prepared.cells.data(), f));
     }
 
     const Target& target_;

@@ -10,6 +10,7 @@
 #include "data/matrix.hpp"
 #include "grow/cut.hpp"
 #include "grow/node.hpp"
+#include "search/bin_pairs.hpp"
 #include "search/candidate_codes.hpp"
 #include "target/moment_criterion.hpp"
 
@@ -25,17 +26,16 @@ class BinSums {
         sums_.resize(static_cast<std::size_t>((kMaxThresholds + 2) * n_cells));
     }
 
-    [[gnu::always_inline]] void add(std::uint8_t code, const std::int64_t* cells) {
-        occupied_[code >> 6] |= std::uint64_t{1} << (code & 63);
-        std::int64_t* sum = sums_.data() + code * n_cells_;
-        for (int c = 0; c < n_cells_; ++c)
-            sum[c] += cells[c];
-    }
-    [[gnu::always_inline]] void add_pair(std::uint8_t code, const std::int64_t* cells) {
-        occupied_[code >> 6] |= std::uint64_t{1} << (code & 63);
-        std::int64_t* sum = sums_.data() + code * 2;
-        sum[0] += cells[0];
-        sum[1] += cells[1];
+    // `cells` are those of the node's rows.
+    void add_rows(const CodeColumn& column, const std::uint32_t* rows,
+                  std::int64_t n_rows, const std::int64_t* cells) {
+        for (std::int64_t i = 0; i < n_rows; ++i) {
+            const std::uint8_t code = column.of(rows[i]);
+            occupied_[code >> 6] |= std::uint64_t{1} << (code & 63);
+            std::int64_t* sum = sums_.data() + code * n_cells_;
+            for (int c = 0; c < n_cells_; ++c)
+                sum[c] += cells[i * n_cells_ + c];
+        }
     }
 
     const std::int64_t* sums() const { return sums_.data(); }
@@ -62,27 +62,6 @@ class BinSums {
     std::array<std::uint64_t, 4> occupied_{};
 };
 
-// Adds the rows of a node to the bins of a feature. `cells` are those of its rows.
-inline void add_rows(const std::uint8_t* column, int width, const CodeReading& reading,
-                     const MomentRows& r, const NodePlace& node,
-                     const std::int64_t* cells, BinSums& bins) {
-    auto add = [&](auto add_one) {
-        const std::uint32_t* rows = r.rows.data() + node.begin;
-        for (std::int64_t i = 0; i < node.size(); ++i) {
-            const std::uint8_t code = column[std::int64_t{rows[i]} * width];
-            add_one(reading.table ? reading.table[code] : code, cells + i * r.n_cells);
-        }
-    };
-    if (r.n_cells == 2)
-        add([&](std::uint8_t code, const std::int64_t* of_row) {
-            bins.add_pair(code, of_row);
-        });
-    else
-        add([&](std::uint8_t code, const std::int64_t* of_row) {
-            bins.add(code, of_row);
-        });
-}
-
 // What each side of a split must have.
 struct SideLimits {
     std::int64_t min_leaf, min_weight;
@@ -90,16 +69,16 @@ struct SideLimits {
     // `left` are the cells of the left side.
     [[gnu::always_inline]] bool allow(const std::int64_t* left,
                                       const MomentTotals& totals, int n_outputs) const {
-        const std::int64_t weight = left[0];
+        // Without a cell of their own, rows are what they weigh.
+        const bool counted = static_cast<int>(totals.cells.size()) > n_outputs + 1;
+        return allow(left[0], counted ? left[n_outputs + 1] : left[0], totals);
+    }
+    [[gnu::always_inline]] bool allow(std::int64_t weight, std::int64_t rows,
+                                      const MomentTotals& totals) const {
         const std::int64_t other = totals.weight() - weight;
         if (weight <= 0 || other <= 0 || weight < min_weight || other < min_weight)
             return false;
-        if (min_leaf <= 1)
-            return true;
-        // Without a cell of their own, rows are what they weigh.
-        const bool counted = static_cast<int>(totals.cells.size()) > n_outputs + 1;
-        const std::int64_t rows = counted ? left[n_outputs + 1] : weight;
-        return rows >= min_leaf && totals.n_rows - rows >= min_leaf;
+        return min_leaf <= 1 || (rows >= min_leaf && totals.n_rows - rows >= min_leaf);
     }
 };
 
@@ -117,7 +96,16 @@ class MomentScan {
           n_outputs_(target.n_outputs()),
           n_cells_(static_cast<int>(totals.cells.size())) {}
 
-    // `sums` are those of the bins, [bin][cell]. `direction`: see Moments.
+    // `direction`: see Moments.
+    Cut scan(const BinPairs& pairs, const CodeReading& reading, int direction) {
+        Cut best;
+        offer_pairs(pairs, reading, direction, false, best);
+        if (pairs.missing_weight != 0)
+            offer_pairs(pairs, reading, direction, true, best);
+        return finished(best, pairs.missing_weight != 0);
+    }
+
+    // `sums` are those of the bins, [bin][cell].
     Cut scan(const std::int64_t* sums, const CodeReading& reading,
              int direction) const {
         return search(sums, reading, direction, [&](auto visit) {
@@ -136,68 +124,73 @@ class MomentScan {
         });
     }
 
-    // Of few rows with one output, none of which is missing: `keys` are code << 8 |
-    // row, sorted, and `cells` those of the rows.
-    Cut scan_sorted(const std::uint32_t* keys, int n, const std::int64_t* cells) const {
-        Cut best;
-        std::int64_t left[2] = {};
-        for (int i = 1; i < n; ++i) {
-            const std::int64_t* row = cells + (keys[i - 1] & 255) * 2;
-            left[0] += row[0];
-            left[1] += row[1];
-            const int code = static_cast<int>(keys[i] >> 8);
-            const int previous = static_cast<int>(keys[i - 1] >> 8);
-            if (code == previous || !limits_.allow(left, totals_, 1))
-                continue;
-            const double rate = criterion_.template rate<true>(left);
-            if (rate > best.score && rate >= 0)
-                best = Cut{rate, previous, code - 1, false, false};
-        }
-        best.score *= best.found() ? criterion_.unit() : 1;
-        return best;
-    }
-
-    // Can rows be scanned in their order, as above?
-    bool sorts(std::int64_t n_rows) const {
-        return n_rows <= kSortedRows && n_cells_ == 2 && n_outputs_ == 1 &&
-               !is_constrained_;
-    }
-
-    static constexpr std::int64_t kSortedRows = 8;
-
   private:
-    template <class EachBin>
-    Cut search(const std::int64_t* sums, const CodeReading& reading, int direction,
-               EachBin each_bin) const {
-        Cut best;
-        const bool has_missing = sums[reading.missing_code() * n_cells_] != 0;
-        for (int missing_left = 0; missing_left <= (has_missing ? 1 : 0);
-             ++missing_left) {
-            if (n_outputs_ == 1 && n_cells_ == 2)
-                walk<2>(sums, reading, direction, missing_left != 0, each_bin, best);
-            else
-                walk<0>(sums, reading, direction, missing_left != 0, each_bin, best);
-        }
+    Cut finished(Cut best, bool has_missing) const {
         best.saw_missing = has_missing && best.found();
         best.score *= best.found() ? criterion_.unit() : 1;
         return best;
     }
 
-    // kCells: weight and one output; 0: as many as there are.
-    template <int kCells, class EachBin>
+    // Cut k has k bins on the left. The sums come first, then all ratings: they don't
+    // depend on each other.
+    void offer_pairs(const BinPairs& pairs, const CodeReading& reading, int direction,
+                     bool missing_left, Cut& best) {
+        const int n = pairs.n;
+        std::int64_t weight = missing_left ? pairs.missing_weight : 0;
+        std::int64_t sum = missing_left ? pairs.missing_sum : 0;
+        for (int k = 0; k < n; ++k) {
+            left_weights_[k] = weight;
+            left_sums_[k] = sum;
+            weight += pairs.weights[k];
+            sum += pairs.sums[k];
+        }
+        left_weights_[n] = weight;
+        left_sums_[n] = sum;
+        const bool alone =
+            missing_left && (pairs.bins[0] > 0 || reading.missing_alone());
+        const bool all = !missing_left && !reading.missing_alone() && n > 0 &&
+                         pairs.bins[n - 1] < reading.n_thresholds;
+        const int first = alone ? 0 : 1, end = all ? n + 1 : n;
+        if (end <= first)
+            return;
+        criterion_.rate_all(left_weights_ + first, left_sums_ + first, end - first,
+                            rates_ + first);
+        for (int k = first; k < end; ++k) {
+            if (!(rates_[k] > best.score && rates_[k] >= 0))
+                continue;
+            const std::int64_t left[2] = {left_weights_[k], left_sums_[k]};
+            if (limits_.allow(left[0], left[0], totals_) &&
+                (!is_constrained_ || is_ordered(left, direction)))
+                best = Cut{rates_[k], k == 0 ? -1 : pairs.bins[k - 1],
+                           k == n ? reading.n_thresholds - 1 : pairs.bins[k] - 1,
+                           missing_left, false};
+        }
+    }
+
+    template <class EachBin>
+    Cut search(const std::int64_t* sums, const CodeReading& reading, int direction,
+               EachBin each_bin) const {
+        Cut best;
+        const bool has_missing = sums[reading.missing_code() * n_cells_] != 0;
+        walk(sums, reading, direction, false, each_bin, best);
+        if (has_missing)
+            walk(sums, reading, direction, true, each_bin, best);
+        return finished(best, has_missing);
+    }
+
+    template <class EachBin>
     void walk(const std::int64_t* sums, const CodeReading& reading, int direction,
               bool missing_left, EachBin each_bin, Cut& best) const {
-        const int n_cells = kCells ? kCells : n_cells_;
         std::int64_t few[kFewCells] = {};
         std::vector<std::int64_t> many;
         std::int64_t* left = few;
-        if (n_cells > kFewCells) {
-            many.resize(static_cast<std::size_t>(n_cells));
+        if (n_cells_ > kFewCells) {
+            many.resize(static_cast<std::size_t>(n_cells_));
             left = many.data();
         }
         auto take = [&](int bin) {
-            for (int c = 0; c < n_cells; ++c)
-                left[c] += sums[bin * n_cells + c];
+            for (int c = 0; c < n_cells_; ++c)
+                left[c] += sums[bin * n_cells_ + c];
         };
         if (missing_left)
             take(reading.missing_code());
@@ -207,7 +200,7 @@ class MomentScan {
             if (!limits_.allow(left, totals_, n_outputs_) ||
                 (is_constrained_ && !is_ordered(left, direction)))
                 return;
-            const double rate = criterion_.template rate<kCells == 2>(left);
+            const double rate = criterion_.rate(left);
             if (rate > most && rate >= 0) {
                 most = rate;
                 best = Cut{rate, previous, hi, missing_left, false};
@@ -240,6 +233,9 @@ class MomentScan {
     bool is_constrained_;
     SideLimits limits_;
     int n_outputs_, n_cells_;
+    // Of the cuts of a feature.
+    std::int64_t left_weights_[BinPairs::kMost + 1], left_sums_[BinPairs::kMost + 1];
+    double rates_[BinPairs::kMost + 1];
 };
 
 }  // namespace dics

@@ -1,6 +1,7 @@
 // How good a cut of a continuous target is, from whole numbers.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -39,11 +40,27 @@ class SquaredError {
 
     double unit() const { return unit_; }
 
-    template <bool kOneOutput>
-    [[gnu::always_inline]] double rate(const std::int64_t* left) const {
+    // Of `n` cuts of one output, side by side.
+    void rate_all(const std::int64_t* weights, const std::int64_t* sums, int n,
+                  double* rates) const {
+        double products[kTogether];
+        for (int first = 0; first < n; first += kTogether) {
+            const int last = std::min(n - first, kTogether);
+            for (int k = 0; k < last; ++k) {
+                const std::int64_t weight = weights[first + k];
+                const auto l = static_cast<double>(weight);
+                products[k] = l * static_cast<double>(weight_ - weight);
+                rates[first + k] = distance(first_, weight, sums[first + k], l);
+            }
+            for (int k = 0; k < last; ++k)
+                rates[first + k] = rates[first + k] * rates[first + k] / products[k];
+        }
+    }
+
+    double rate(const std::int64_t* left) const {
         const auto l = static_cast<double>(left[0]);
         const auto r = static_cast<double>(weight_ - left[0]);
-        if (kOneOutput || outputs_.empty()) {
+        if (outputs_.empty()) {
             const double d = distance(first_, left[0], left[1], l);
             return d * d / (l * r);
         }
@@ -56,6 +73,8 @@ class SquaredError {
     }
 
   private:
+    static constexpr int kTogether = 64;
+
     struct Output {
         std::int64_t mean;
         double rest, unit;
@@ -73,6 +92,16 @@ class SquaredError {
     Output first_;
     std::vector<Output> outputs_;  // of several
 };
+
+// Of criteria whose ratings don't come side by side.
+template <class Crit>
+void rate_each(const Crit& criterion, const std::int64_t* weights,
+               const std::int64_t* sums, int n, double* rates) {
+    for (int k = 0; k < n; ++k) {
+        const std::int64_t left[2] = {weights[k], sums[k]};
+        rates[k] = criterion.rate(left);
+    }
+}
 
 // (1 + d) log(1 + d) - d: how far a mean that is 1 + d times another is from it.
 inline double excess(double d) {
@@ -102,8 +131,11 @@ class PoissonDeviance {
     }
 
     double unit() const { return unit_; }
+    void rate_all(const std::int64_t* weights, const std::int64_t* sums, int n,
+                  double* rates) const {
+        rate_each(*this, weights, sums, n, rates);
+    }
 
-    template <bool kOneOutput>
     double rate(const std::int64_t* left) const {
         const auto l = static_cast<double>(left[0]);
         const auto r = static_cast<double>(weight_ - left[0]);
@@ -151,8 +183,11 @@ class BinomialDeviance {
           unit_(target.weight_unit() / std::numbers::ln2) {}
 
     double unit() const { return unit_; }
+    void rate_all(const std::int64_t* weights, const std::int64_t* sums, int n,
+                  double* rates) const {
+        rate_each(*this, weights, sums, n, rates);
+    }
 
-    template <bool kOneOutput>
     double rate(const std::int64_t* left) const {
         const auto l = static_cast<double>(left[0]);
         const auto r = static_cast<double>(weight_ - left[0]);

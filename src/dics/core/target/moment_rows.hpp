@@ -11,6 +11,9 @@
 
 namespace dics {
 
+// Weight and target of one output, added at once; 16 bytes apart in memory.
+typedef std::int64_t CellPair __attribute__((vector_size(16), may_alias));
+
 // What the caller has: y and weights.
 struct TargetColumns {
     const double* y;  // [row][output]
@@ -171,6 +174,18 @@ struct MomentRows {
     }
     const double* target(std::int64_t i) const {
         return y + std::int64_t{rows[static_cast<std::size_t>(i)]} * n_outputs;
+    }
+
+    // Those of a node, in the order of its rows.
+    void copy_cells(std::int64_t begin, std::int64_t end,
+                    std::vector<std::int64_t>& to) const {
+        to.resize(static_cast<std::size_t>((end - begin) * n_cells));
+        std::int64_t* next = to.data();
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t* from = of(i);
+            for (int c = 0; c < n_cells; ++c)
+                *next++ = from[c];
+        }
     }
 
     // Copies what belongs to the rows together and numbers them anew; returns the
