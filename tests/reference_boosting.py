@@ -120,6 +120,14 @@ def draw_rows(sampling, norms, key, top_rate, other_rate):
     return draw(norms, combine(key, 1), top_rate, other_rate)
 
 
+def sketch(g, n_numbers, key):
+    """Sums of each row's gradients with random signs."""
+    stream = combine(key, 5)
+    bits = [combine(stream, i) >> 63 for i in range(g.shape[1] * n_numbers)]
+    signs = np.where(np.array(bits).reshape(-1, n_numbers), 1.0, -1.0)
+    return g @ signs / np.sqrt(n_numbers)
+
+
 # --- splits of a round ----------------------------------------------------------------
 
 
@@ -354,6 +362,7 @@ class Boosting:
         min_split_gain=0.0,
         min_samples_leaf=1,
         reuse_splits=True,
+        sketch_outputs=None,
     ):
         weights = np.ones(len(y)) if weights is None else np.asarray(weights, float)
         kept = weights > 0
@@ -376,6 +385,7 @@ class Boosting:
             "min_gain": min_split_gain,
         }
         self.reuse_splits = reuse_splits
+        self.sketch_outputs = sketch_outputs
         self.used = []
         start = start_scores(self.y, self.weights, self.n_classes)
         self.scores = np.tile(start, (len(self.y), 1))
@@ -399,13 +409,19 @@ class Boosting:
             drawn=drawn,
         )
         counts = (self.weights[rows] * factors)[:, None]
+        first, second, l2 = g, h, self.limits["l2"]
+        if self.sketch_outputs:
+            first = sketch(g, self.sketch_outputs, key)
+            second, l2 = np.ones_like(first), l2 * self.n_classes
         grower = make_grower(
             self.X[rows],
-            np.hstack([counts * g[rows], counts * h[rows], np.ones_like(counts)]),
+            np.hstack(
+                [counts * first[rows], counts * second[rows], np.ones_like(counts)]
+            ),
             self.dictionary,
             splits,
             middle=not drawn,
-            limits=self.limits,
+            limits={**self.limits, "l2": l2},
         )
         root = grower.grow()
         if not self.reuse_splits and root.split is not None:

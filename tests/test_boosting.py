@@ -314,6 +314,7 @@ def test_paper_setting(data):
         "max_depth": 3,
         "max_leaf_nodes": None,
         "max_candidates": 100,
+        "sketch_outputs": None,
         "sampling": "goss",
         "leaf_values": "sample",
         "min_samples_leaf": 1,

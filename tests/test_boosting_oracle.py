@@ -120,6 +120,7 @@ SETTINGS = {
     "max_leaf_nodes": 8,
     "max_candidates": None,
     "max_features": None,
+    "sketch_outputs": None,
     "sampling": None,
     "leaf_values": "all",
     "l2_regularization": 1.0,
@@ -224,6 +225,24 @@ def test_rows_of_a_round(n_classes, sampling, weights, leaf_values):
         dictionary,
         weights=weights_of(weights, len(y)),
         leaf_values=leaf_values,
+        **SAMPLINGS[sampling],
+    )
+
+
+@pytest.mark.parametrize("weights", [None, "zeros"])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("n_numbers", [2, 6, 7, 20])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_sketch_of_outputs(n_jobs, n_numbers, sampling, weights):
+    X, y, dictionary = make_set(24, missing=0.1)
+    check(
+        X,
+        y,
+        dictionary,
+        n_jobs=n_jobs,
+        weights=weights_of(weights, len(y)),
+        sketch_outputs=n_numbers,
+        leaf_values="sample",
         **SAMPLINGS[sampling],
     )
 

@@ -188,7 +188,7 @@ def test_a_failed_fit_keeps_the_plan():
 
 
 def test_a_plan_is_one_line():
-    plan = BoostingPlan(18_000, 54, 7, 7, 0.15, 40, False, "mvs", True, 254)
+    plan = BoostingPlan(18_000, 54, 7, 7, 0.15, 40, False, None, "mvs", True, 254)
     assert str(plan) == (
         "18000 training rows, 54 features, 7 classes; learning rate 0.15, "
         "40 features a round, row sampling mvs, up to 254 thresholds a feature, "
@@ -196,8 +196,33 @@ def test_a_plan_is_one_line():
     )
     numbers = dataclasses.replace(plan, n_classes=0, n_outputs=1)
     assert "54 features, 1 output; learning rate" in str(numbers)
+    sketched = dataclasses.replace(plan, sketch_outputs=6)
+    assert "splits by a sketch of 6 numbers, row sampling" in str(sketched)
     given = dataclasses.replace(plan, max_thresholds=None, sampling=None)
     assert "row sampling none, thresholds from the given candidates" in str(given)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "given", "used"),
+    [
+        (2, "auto", None),
+        (31, "auto", None),
+        (32, "auto", 6),
+        (1000, None, None),
+        (10, 3, 3),
+        (10, 10, None),
+        (2, 4, None),
+    ],
+)
+def test_sketch(n_classes, given, used):
+    plan = plan_of(n_classes=n_classes, sketch_outputs=given)
+    assert plan.sketch_outputs == used
+
+
+def test_a_sketch_as_wide_as_the_outputs_is_none():
+    X, y = make_rows()
+    wide = FastCGBMClassifier(5, sketch_outputs=3, random_state=0).fit(X, y)
+    same_bytes(wide, FastCGBMClassifier(5, random_state=0).fit(X, y))
 
 
 def test_numbers_prefer_features_that_gained():

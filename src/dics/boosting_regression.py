@@ -62,6 +62,10 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         training rows half of them, if they are up to 64 and half is more than 8. Where
         that isn't all of them, from 10,000 rows on, the first round looks at all, and
         half of those of later rounds are the ones that gained most so far.
+    sketch_outputs : "auto", int or None, default="auto"
+        Splits are searched by so many random sums of a row's gradients instead of one
+        gradient for each output (SketchBoost); the values of the leaves still come from
+        all. "auto" is 6 from 32 outputs on, None uses all.
     sampling : {"auto", "goss", "mvs"} or None, default="auto"
         Rows that the splits of a round are chosen by. "goss" takes those with the
         longest gradients and some of the others, which then weigh more.
@@ -226,6 +230,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         max_leaf_nodes: int | None = 31,
         max_candidates: int | None = None,
         max_features: str | int | float | None = "auto",
+        sketch_outputs: str | int | None = "auto",
         sampling: str | None = "auto",
         top_rate: float = 0.2,
         other_rate: float = 0.1,
@@ -255,6 +260,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         self.max_leaf_nodes = max_leaf_nodes
         self.max_candidates = max_candidates
         self.max_features = max_features
+        self.sketch_outputs = sketch_outputs
         self.sampling = sampling
         self.top_rate = top_rate
         self.other_rate = other_rate

@@ -74,6 +74,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("prefers_gains", &BoostSettings::prefers_gains)
         .def_rw("feature_gains", &BoostSettings::feature_gains)
         .def_rw("max_candidates", &BoostSettings::max_candidates)
+        .def_rw("sketch_outputs", &BoostSettings::sketch_outputs)
         .def_rw("rows", &BoostSettings::rows)
         .def_rw("leaves_of_sample", &BoostSettings::leaves_of_sample)
         .def_rw("l2", &BoostSettings::l2)

@@ -7,6 +7,7 @@
 #include "boost/leaf_finder.hpp"
 #include "boost/leaf_residuals.hpp"
 #include "boost/leaf_values.hpp"
+#include "boost/output_sketch.hpp"
 #include "boost/quantizer.hpp"
 #include "boost/round_splits.hpp"
 #include "boost/step_order.hpp"
@@ -67,8 +68,10 @@ class Booster {
           sparse_(training.codes, dictionary,
                   settings.max_candidates > 0 ? 0 : settings.max_features, team),
           split_drawer_(dictionary, training.codes, sparse_, settings, used, team),
-          target_(outputs_, settings.monotonic),
-          quantizer_(objective, target_, training.weights, team),
+          sketch_(outputs_, settings.sketch_outputs, training.weights,
+                  training.codes.n_rows, team),
+          target_(sketch_.outputs(), settings.monotonic),
+          quantizer_(sketch_.objective(objective), target_, training.weights, team),
           histograms_(target_, training.codes, dictionary, rows_, sparse_,
                       settings.limits.min_samples_leaf,
                       Interactions(settings.interactions, dictionary.n_features),
@@ -175,17 +178,28 @@ class Booster {
     void grow_tree(std::uint64_t key) {
         const RoundSplits& splits = split_drawer_.draw(key);
         row_drawer_.draw(norms_.data(), combine(key, 1), drawn_);
-        const Quantizer::Units units =
-            quantizer_.quantize(gradients_.data(), hessians(), norms_.data(), drawn_,
-                                training_.codes.n_rows);
+        const Quantizer::Units units = quantize(key);
         const double gain_unit = objective_.gain_factor() *
                                  (units.hessian / units.gradient) / units.gradient;
-        target_.set_units(static_cast<float>(settings_.l2 * units.hessian),
+        // Numbers of a sketch have hessians of one.
+        const double l2 =
+            settings_.l2 / (sketch_.is_used() ? objective_.mean_hessian() : 1);
+        target_.set_units(static_cast<float>(l2 * units.hessian),
                           settings_.min_gain / gain_unit);
         const std::vector<GrownNode> nodes = grow_nodes(splits);
         split_drawer_.use(nodes[0]);
         split_drawer_.add_gains(nodes, gain_unit);
         flatten(nodes, gain_unit);
+    }
+
+    Quantizer::Units quantize(std::uint64_t key) {
+        const std::int64_t n = training_.codes.n_rows;
+        if (!sketch_.is_used())
+            return quantizer_.quantize(gradients_.data(), hessians(), norms_.data(),
+                                       drawn_, n);
+        sketch_.make(gradients_.data(), drawn_, combine(key, 5));
+        return quantizer_.quantize(sketch_.numbers(), nullptr, sketch_.norms(), drawn_,
+                                   n);
     }
 
     std::vector<GrownNode> grow_nodes(const RoundSplits& splits) {
@@ -243,7 +257,7 @@ class Booster {
         if (settings_.leaves_of_sample && !drawn_.all) {
             leaf_values_.add_drawn(gradients_.data(), hessians(), leaf_.data(),
                                    n_leaves, drawn_, quantizer_.largest_weight(),
-                                   quantizer_.largest());
+                                   largest_drawn());
         } else {
             leaf_values_.add_all(gradients_.data(), hessians(), leaf_.data(), n_leaves,
                                  weights_.largest, largest_gradient());
@@ -268,6 +282,16 @@ class Booster {
         float largest = 0;
         for (const float norm : norms_)
             largest = std::max(largest, norm);
+        return Sum().largest(static_cast<double>(largest));
+    }
+
+    // The longest gradient of the drawn rows, times their factors and weights.
+    double largest_drawn() const {
+        if (!sketch_.is_used())
+            return quantizer_.largest();
+        float largest = 0;
+        for (std::size_t i = 0; i < drawn_.rows.size(); ++i)
+            largest = std::max(largest, norms_[drawn_.rows[i]] * drawn_.factors[i]);
         return Sum().largest(static_cast<double>(largest));
     }
 
@@ -312,6 +336,7 @@ class Booster {
     RowDrawer row_drawer_;
     SparseCodes sparse_;
     SplitDrawer split_drawer_;
+    OutputSketch sketch_;
     Gradients target_;
     Quantizer quantizer_;
     GradientRows rows_;

@@ -23,6 +23,7 @@ struct BoostSettings {
     bool prefers_gains = false;
     std::vector<double> feature_gains;
     std::int64_t max_candidates = 0;  // drawn for each round from those; 0: all
+    int sketch_outputs = 0;           // see OutputSketch
     RowDraw rows;
     bool leaves_of_sample = false;       // leaf values from the drawn rows alone
     double l2 = 0;                       // lambda

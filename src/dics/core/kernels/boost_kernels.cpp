@@ -1,6 +1,7 @@
 // Compiled once per instruction set with DICS_ISA = baseline or avx2; see kernels.hpp.
 #include "kernels/boost_kernels.hpp"
 
+#include <cmath>
 #include <cstring>
 
 #include "kernels/vectors.hpp"
@@ -48,6 +49,27 @@ void find_leaves(const FindLeavesArgs& a) {
         find_leaves_by_mask<std::uint32_t>(a);
     } else {
         find_leaves_by_mask<std::uint64_t>(a);
+    }
+}
+
+// --- sketch -------------------------------------------------------------------------
+
+// A register of sums at a time.
+void sketch(const SketchArgs& a) {
+    for (std::int64_t i = a.first; i < a.first + a.n_rows; ++i) {
+        const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
+        const float* gradients = a.gradients + row * a.stride;
+        Floats squares = {};
+        for (int r = 0; r < a.sketch_stride; r += kLanes) {
+            const float* signs = a.signs + r;
+            Floats sums = {};
+            for (int c = 0; c < a.n_outputs; ++c, signs += a.sketch_stride)
+                sums += gradients[c] * load(signs);
+            store(a.out + row * a.sketch_stride + r, sums);
+            squares += sums * sums;
+        }
+        const float weight = a.weights ? a.weights[row] : 1.0f;
+        a.norms[row] = weight * std::sqrt(lane_sum(squares));
     }
 }
 
@@ -510,6 +532,7 @@ Cut best_cut(const GainArgs& a) {
 }  // namespace
 
 extern const BoostKernels boost_table;
-const BoostKernels boost_table = {&find_leaves, &fill, &fill_sparse, &best_cut};
+const BoostKernels boost_table = {&find_leaves, &sketch, &fill, &fill_sparse,
+                                  &best_cut};
 
 }  // namespace dics::DICS_ISA

@@ -101,6 +101,18 @@ struct ObjectiveTable {
 
 const ObjectiveTable& objective_kernels();
 
+// Sums of a row's gradients with signs: see OutputSketch.
+struct SketchArgs {
+    const float* gradients;      // [row][stride]
+    const std::uint32_t* rows;   // drawn; null: all
+    const float* weights;        // of all rows; null: ones
+    const float* signs;          // [output][sketch_stride]
+    std::int64_t first, n_rows;  // of those drawn
+    int n_outputs, stride, sketch_stride;
+    float* out;    // [row][sketch_stride]
+    float* norms;  // of each row: weight times the length of its sums
+};
+
 // Histograms of up to kFillFeatures features over the rows of a node.
 inline constexpr int kFillFeatures = 32;
 
@@ -172,6 +184,7 @@ struct FindLeavesArgs {
 
 struct BoostKernels {
     void (*find_leaves)(const FindLeavesArgs&);
+    void (*sketch)(const SketchArgs&);
     void (*fill)(const FillArgs&);
     void (*fill_sparse)(const SparseFillArgs&);
     Cut (*best_cut)(const GainArgs&);

@@ -50,6 +50,7 @@ class ManyClassLogLoss : public Objective {
         return objective_kernels().many_class_log_loss;
     }
     double largest_gradient() const override { return 1; }
+    double mean_hessian() const override { return 1.0 / n_classes_; }
     double gain_factor() const override { return 0.5; }
 
     void find_step(const LeafSums& sums, double learning_rate, double l2,

@@ -37,6 +37,8 @@ class Objective {
     virtual Hessians hessians() const { return Hessians::from_gradients; }
     // No gradient or hessian of a row of weight one is larger; 0 if there is no bound.
     virtual double largest_gradient() const { return 0; }
+    // What the hessians of a row of weight one are at most, in the mean of its outputs.
+    virtual double mean_hessian() const { return 1; }
     // What a gain of sum_c G_c^2 / (H_c + l2) is worth in the loss.
     virtual double gain_factor() const { return 0.5; }
     // What a leaf adds to each output: Newton's step, limited as the loss demands.
