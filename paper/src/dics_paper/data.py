@@ -45,6 +45,10 @@ FILES = (
     "magic",
     "letter",
     "otto",
+    "santander_satisfaction",
+    "jannis_part",
+    "dry_bean",
+    "connect_4",
 )
 BUNDLED = {
     "digits": bundled.load_digits,

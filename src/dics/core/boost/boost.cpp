@@ -64,7 +64,7 @@ class Booster {
           outputs_(objective.n_outputs(), objective.hessians() == Hessians::ones),
           weights_(training),
           validation_weights_(validation),
-          row_drawer_(settings.rows, training.codes.n_rows),
+          row_drawer_(settings.rows, training.codes.n_rows, team),
           sparse_(training.codes, dictionary,
                   settings.max_candidates > 0 ? 0 : settings.max_features, team),
           split_drawer_(dictionary, training.codes, sparse_, settings, used, team),

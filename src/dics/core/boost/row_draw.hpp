@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "boost/chunks.hpp"
 #include "random.hpp"
 #include "sum.hpp"
+#include "team.hpp"
 
 namespace dics {
 
@@ -92,8 +94,8 @@ Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& contributors,
 
 class RowDrawer {
   public:
-    RowDrawer(const RowDraw& draw, std::int64_t n_rows)
-        : draw_(draw), n_rows_(n_rows), n_all_(sum_.n_rows(n_rows)) {}
+    RowDrawer(const RowDraw& draw, std::int64_t n_rows, Team& team)
+        : draw_(draw), n_rows_(n_rows), n_all_(sum_.n_rows(n_rows)), team_(team) {}
 
     // `norms` are the lengths of the rows' gradients, and 0 or more.
     void draw(const float* norms, std::uint64_t key, DrawnRows& drawn) {
@@ -185,29 +187,62 @@ class RowDrawer {
         if (n_wanted >= n_all_)
             return drawn.clear(true);
         const float limit = certain_norm(norms, n_wanted);
-        drawn.clear(false);
         if (!(limit > 0))
             return drawn.clear(true);
-        // 2^32 times the probability, compared with 32 random bits.
-        const float scale = 4294967296.0f / limit;
-        for (std::int64_t i = 0; i < n_rows_; ++i) {
-            if (norms[i] >= limit) {
-                drawn.add(i, 1.0f);
-            } else if (static_cast<float>(random_of(key, i)) < norms[i] * scale) {
-                drawn.add(i, limit / norms[i]);
-            }
-        }
+        drawn.clear(false);
+        drawn.rows.resize(static_cast<std::size_t>(n_rows_));
+        drawn.factors.resize(static_cast<std::size_t>(n_rows_));
+        const Chunks chunks{n_rows_, kDrawnTogether};
+        std::vector<std::int64_t> counts(static_cast<std::size_t>(chunks.count()));
+        team_.run(
+            chunks.count(), n_rows_ >= kParallelRows, [&](std::int64_t task, int) {
+                counts[static_cast<std::size_t>(task)] = draw_part(
+                    norms, key, limit, chunks.begin(task), chunks.length(task), drawn);
+            });
+        join_parts(chunks, counts, drawn);
         if (drawn.rows.empty())
             drawn.clear(true);
+    }
+
+    // Of rows begin..begin+n-1, to the place where they would stand if all were drawn.
+    std::int64_t draw_part(const float* norms, std::uint64_t key, float limit,
+                           std::int64_t begin, std::int64_t n, DrawnRows& drawn) const {
+        // 2^32 times the probability, compared with 32 random bits.
+        const float scale = 4294967296.0f / limit;
+        std::uint32_t* rows = drawn.rows.data() + begin;
+        float* factors = drawn.factors.data() + begin;
+        std::int64_t n_drawn = 0;
+        for (std::int64_t i = begin; i < begin + n; ++i) {
+            const float norm = norms[i];
+            const bool is_certain = norm >= limit;
+            const bool is_drawn =
+                is_certain || static_cast<float>(random_of(key, i)) < norm * scale;
+            rows[n_drawn] = static_cast<std::uint32_t>(i);
+            factors[n_drawn] = is_certain ? 1.0f : limit / norm;
+            n_drawn += is_drawn ? 1 : 0;
+        }
+        return n_drawn;
+    }
+
+    static void join_parts(const Chunks& chunks,
+                           const std::vector<std::int64_t>& counts, DrawnRows& drawn) {
+        std::int64_t n = 0;
+        for (std::int64_t part = 0; part < chunks.count(); ++part) {
+            const std::int64_t begin = chunks.begin(part);
+            const std::int64_t count = counts[static_cast<std::size_t>(part)];
+            std::copy_n(drawn.rows.begin() + begin, count, drawn.rows.begin() + n);
+            std::copy_n(drawn.factors.begin() + begin, count,
+                        drawn.factors.begin() + n);
+            n += count;
+        }
+        drawn.rows.resize(static_cast<std::size_t>(n));
+        drawn.factors.resize(static_cast<std::size_t>(n));
     }
 
     // The norm from which on rows are certain to be drawn, from the counts of norms by
     // the upper half of their bits: within 1 %.
     float certain_norm(const float* norms, double n_wanted) {
-        counts_.assign(1 << 15, 0);
-        for (std::int64_t i = 0; i < n_rows_; ++i)
-            ++counts_[std::bit_cast<std::uint32_t>(norms[i]) >> 16];
-        sum_.everywhere(counts_.data(), 1 << 15);
+        count_norms(norms);
         auto middle = [](std::size_t bin) {
             return static_cast<double>(
                 std::bit_cast<float>(static_cast<std::uint32_t>(bin << 16 | 0x8000)));
@@ -231,9 +266,28 @@ class RowDrawer {
         return 0;
     }
 
+    // By the upper half of their bits.
+    void count_norms(const float* norms) {
+        const bool parallel = n_rows_ >= kParallelRows;
+        const std::int64_t n_parts = parallel ? team_.size() : 1;
+        counts_.assign(static_cast<std::size_t>(n_parts) << 15, 0);
+        const Chunks chunks{n_rows_, (n_rows_ + n_parts - 1) / n_parts};
+        team_.run(chunks.count(), parallel, [&](std::int64_t part, int) {
+            std::uint32_t* counts = counts_.data() + (part << 15);
+            const float* end = norms + chunks.begin(part) + chunks.length(part);
+            for (const float* norm = norms + chunks.begin(part); norm < end; ++norm)
+                ++counts[std::bit_cast<std::uint32_t>(*norm) >> 16];
+        });
+        sum_.parts(counts_.data(), static_cast<std::size_t>(n_parts), 1 << 15);
+        counts_.resize(1 << 15);
+    }
+
+    static constexpr std::int64_t kParallelRows = 1 << 14, kDrawnTogether = 1 << 12;
+
     RowDraw draw_;
     Sum sum_;
     std::int64_t n_rows_, n_all_;  // rows here, and of all contributors
+    Team& team_;
     std::vector<std::uint8_t> chosen_;
     std::vector<std::uint32_t> rest_, keys_, counts_;
 };

@@ -75,8 +75,8 @@ class PairMaker {
         pairs.n = 0;
         if (r.n <= kSortedRows)
             sort(column, r, pairs);
-        else if (column.reading.n_thresholds == 1)
-            add_in_two(column, r, pairs);
+        else if (column.reading.missing_code() < kFewBins)
+            add_to_few(column, r, pairs);
         else
             add(column, r, pairs);
         pairs.part_missing(column.reading.missing_code());
@@ -84,6 +84,7 @@ class PairMaker {
 
   private:
     static constexpr std::int64_t kSortedRows = 8;
+    static constexpr int kCopies = 4, kFewBins = 8;
 
     // Half of the nodes of a deep tree have two or three rows: to sort those takes less
     // than to fill bins.
@@ -110,28 +111,27 @@ class PairMaker {
         }
     }
 
-    // Of a feature that is 0, 1 or missing: nothing is kept in memory meanwhile.
-    static void add_in_two(const CodeColumn& column, const PairRows& r,
+    // Of a feature with few bins: rows that follow one another go to copies of them, or
+    // each would wait for the sum of the one before.
+    static void add_to_few(const CodeColumn& column, const PairRows& r,
                            BinPairs& pairs) {
         const auto* cells = reinterpret_cast<const CellPair*>(r.cells);
         const CodeColumn local = column;
-        CellPair ones{}, missing{};
-        std::int64_t n_ones = 0, n_missing = 0;
-        for (std::int64_t i = 0; i < r.n; ++i) {
-            const std::int64_t code = local.of(r.rows[i]);
-            const std::int64_t is_one = code & 1, is_missing = code >> 1;
-            n_ones += is_one;
-            n_missing += is_missing;
-            ones += cells[i] & -is_one;
-            missing += cells[i] & -is_missing;
+        CellPair sums[kCopies][kFewBins] = {};
+        std::int64_t i = 0;
+        for (; i + kCopies <= r.n; i += kCopies) {
+            for (int copy = 0; copy < kCopies; ++copy)
+                sums[copy][local.of(r.rows[i + copy])] += cells[i + copy];
         }
-        if (n_ones + n_missing < r.n)
-            pairs.add(0, r.totals[0] - ones[0] - missing[0],
-                      r.totals[1] - ones[1] - missing[1]);
-        if (n_ones > 0)
-            pairs.add(1, ones[0], ones[1]);
-        if (n_missing > 0)
-            pairs.add(2, missing[0], missing[1]);
+        for (; i < r.n; ++i)
+            sums[0][local.of(r.rows[i])] += cells[i];
+        for (int bin = 0; bin <= local.reading.missing_code(); ++bin) {
+            CellPair sum = sums[0][bin];
+            for (int copy = 1; copy < kCopies; ++copy)
+                sum += sums[copy][bin];
+            if (sum[0] != 0)  // every row weighs something
+                pairs.add(bin, sum[0], sum[1]);
+        }
     }
 
     // Bins are marked by a byte each, which a loop over the rows writes and never
