@@ -363,6 +363,7 @@ class Boosting:
         min_samples_leaf=1,
         reuse_splits=True,
         sketch_outputs=None,
+        noise_shrinkage=0.0,
     ):
         weights = np.ones(len(y)) if weights is None else np.asarray(weights, float)
         kept = weights > 0
@@ -386,6 +387,7 @@ class Boosting:
         }
         self.reuse_splits = reuse_splits
         self.sketch_outputs = sketch_outputs
+        self.noise_shrinkage = noise_shrinkage
         self.used = []
         start = start_scores(self.y, self.weights, self.n_classes)
         self.scores = np.tile(start, (len(self.y), 1))
@@ -453,9 +455,20 @@ class Boosting:
         for number in range(n_leaves):
             here = leaf[rows] == number
             sums = [(weights * part[rows])[here].sum(axis=0) for part in (g, h, hits)]
-            values[number] = steps_of(*sums, self.learning_rate, self.limits["l2"])
+            rate = self.learning_rate * self.trust(*sums[:2])
+            values[number] = steps_of(*sums, rate, self.limits["l2"])
         gains = np.array([0.0 if s is None else s.gain for s in splits])
         return Tree(*shape, gains, self.n_samples(shape, leaf), values)
+
+    def trust(self, g, h):
+        """Share of a leaf's step that is made; two classes are one output."""
+        if self.noise_shrinkage == 0:
+            return 1.0
+        outputs = slice(1, None) if self.n_classes == 2 else slice(None)
+        g, h = g[outputs], h[outputs]
+        signal = (g * g / (h + self.limits["l2"])).sum()
+        noise = np.minimum(self.weights.mean(), h).sum()
+        return signal / (signal + self.noise_shrinkage * noise) if signal > 0 else 1.0
 
     def n_samples(self, shape, leaf):
         """Rows of each node: children stand behind their parents."""

@@ -120,6 +120,7 @@ BAD_BOOSTING_PARAMETERS = {
     "learning_rate": [0, -0.1, NAN, "slow", None],
     "max_leaf_nodes": [1, 0, -1, 2.5, "many"],
     "max_features": [0, -1, 0.0, 1.5, NAN, "sqrt", "all"],
+    "noise_shrinkage": ["none", -0.1, None, np.nan],
     "sketch_outputs": ["none", 0, 1, -3, 2.5, True],
     "sampling": ["none", "bagging", 1, True],
     "top_rate": [-0.1, 1.1, NAN, "some", None],

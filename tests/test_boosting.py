@@ -255,7 +255,8 @@ def test_importances(data):
 def test_the_gain_of_a_stump():
     # Two classes of 10 rows: g = 1/2, h = 1/4 in each, so G = 5, H = 2.5 on each side.
     X, y = np.arange(20.0)[:, None], np.arange(20) // 10
-    model = booster(1, max_leaf_nodes=2, candidates=GivenCandidates([[10]])).fit(X, y)
+    settings = {"max_leaf_nodes": 2, "candidates": GivenCandidates([[10]])}
+    model = booster(1, noise_shrinkage=0, **settings).fit(X, y)
     assert model.trees_.gain[0] == pytest.approx(2 * 25 / 3.5, rel=1e-3)
     np.testing.assert_allclose(
         model.trees_.leaf_values.ravel(), [-0.4 * 5 / 3.5, 0.4 * 5 / 3.5], rtol=1e-6
@@ -314,6 +315,7 @@ def test_paper_setting(data):
         "max_depth": 3,
         "max_leaf_nodes": None,
         "max_candidates": 100,
+        "noise_shrinkage": 0.0,
         "sketch_outputs": None,
         "sampling": "goss",
         "leaf_values": "sample",

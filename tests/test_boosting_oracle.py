@@ -120,6 +120,7 @@ SETTINGS = {
     "max_leaf_nodes": 8,
     "max_candidates": None,
     "max_features": None,
+    "noise_shrinkage": 0.0,
     "sketch_outputs": None,
     "sampling": None,
     "leaf_values": "all",
@@ -245,6 +246,15 @@ def test_sketch_of_outputs(n_jobs, n_numbers, sampling, weights):
         leaf_values="sample",
         **SAMPLINGS[sampling],
     )
+
+
+@pytest.mark.parametrize("weights", [None, "zeros"])
+@pytest.mark.parametrize("shrinkage", [0.5, 10.0])
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+def test_noise_shrinkage(n_classes, shrinkage, weights):
+    X, y, dictionary = make_set(n_classes)
+    weights = weights_of(weights, len(y))
+    check(X, y, dictionary, weights=weights, noise_shrinkage=shrinkage)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.1, 0.6])

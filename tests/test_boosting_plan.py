@@ -32,7 +32,13 @@ def make_rows(n=400, n_features=12, n_classes=3):
 
 @pytest.mark.parametrize(
     ("n_rows", "n_classes", "rate"),
-    [(9_999, 2, 0.02), (10_000, 2, 0.04), (9_999, 3, 0.15), (10_000, 3, 0.15)],
+    [
+        (9_999, 2, 0.1),
+        (10_000, 2, 0.15),
+        (20_000, 2, 0.2),
+        (9_999, 3, 0.15),
+        (10_000, 3, 0.15),
+    ],
 )
 def test_learning_rate(n_rows, n_classes, rate):
     assert plan_of(n_rows, n_classes=n_classes).learning_rate == rate
@@ -188,18 +194,49 @@ def test_a_failed_fit_keeps_the_plan():
 
 
 def test_a_plan_is_one_line():
-    plan = BoostingPlan(18_000, 54, 7, 7, 0.15, 40, False, None, "mvs", True, 254)
+    plan = BoostingPlan(
+        18_000, 54, 7, 7, 200, 0.15, 0.0, 40, False, None, "mvs", True, 254
+    )
     assert str(plan) == (
-        "18000 training rows, 54 features, 7 classes; learning rate 0.15, "
+        "18000 training rows, 54 features, 7 classes; 200 rounds, learning rate 0.15, "
         "40 features a round, row sampling mvs, up to 254 thresholds a feature, "
         "early stopping on"
     )
     numbers = dataclasses.replace(plan, n_classes=0, n_outputs=1)
-    assert "54 features, 1 output; learning rate" in str(numbers)
+    assert "54 features, 1 output; 200 rounds, learning rate" in str(numbers)
     sketched = dataclasses.replace(plan, sketch_outputs=6)
     assert "splits by a sketch of 6 numbers, row sampling" in str(sketched)
     given = dataclasses.replace(plan, max_thresholds=None, sampling=None)
     assert "row sampling none, thresholds from the given candidates" in str(given)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_rounds", "shrinkage"), [(1, 100, 10), (2, 100, 10), (3, 200, 0)]
+)
+def test_rounds_and_noise(n_classes, n_rounds, shrinkage):
+    plan = plan_of(n_classes=n_classes)
+    assert (plan.n_estimators, plan.noise_shrinkage) == (n_rounds, shrinkage)
+    given = plan_of(n_classes=n_classes, n_estimators=7, noise_shrinkage=2)
+    assert (given.n_estimators, given.noise_shrinkage) == (7, 2.0)
+
+
+def test_rate_without_shrinkage():
+    rates = [
+        plan_of(n, n_classes=2, noise_shrinkage=0).learning_rate
+        for n in (9_999, 10_000)
+    ]
+    assert rates == [0.02, 0.04]
+
+
+def test_warm_start_with_rounds_by_rule():
+    X, y = make_rows(n_classes=2)
+    model = FastCGBMClassifier(warm_start=True, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="does not fit new trees"):
+        model.fit(X, y)
+    assert model.n_iter_ == 100
+    assert model.set_params(n_estimators=103).fit(X, y).n_iter_ == 103
+    with pytest.raises(ValueError, match=r"n_estimators=5 must be larger or equal"):
+        model.set_params(n_estimators=5).fit(X, y)
 
 
 @pytest.mark.parametrize(

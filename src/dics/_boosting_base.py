@@ -91,6 +91,16 @@ class Boosting(TreesEstimator):
         "verbose": ["verbose"],
     }
 
+    _paper_setting: ClassVar[dict[str, Any]] = {
+        "max_candidates": 100,
+        "max_depth": 3,
+        "max_leaf_nodes": None,
+        "sketch_outputs": None,
+        "sampling": "goss",
+        "leaf_values": "sample",
+        "min_samples_leaf": 1,
+    }
+
     plan_: BoostingPlan
     _start: npt.NDArray[np.float32]  # scores before the first round
 
@@ -117,17 +127,8 @@ class Boosting(TreesEstimator):
         >>> model.sampling, model.leaf_values, model.max_depth, model.max_candidates
         ('goss', 'sample', 3, 100)
         """
-        setting = {
-            "candidates": CentroidCandidates.paper(),
-            "max_candidates": 100,
-            "max_depth": 3,
-            "max_leaf_nodes": None,
-            "sketch_outputs": None,
-            "sampling": "goss",
-            "leaf_values": "sample",
-            "min_samples_leaf": 1,
-        }
-        return cls(**{**setting, **parameters})
+        given = {"candidates": CentroidCandidates.paper(), **parameters}
+        return cls(**{**cls._paper_setting, **given})
 
     # --- hooks for what is predicted ----------------------------------------
 
@@ -225,7 +226,7 @@ class Boosting(TreesEstimator):
         )
         interaction_groups(self)
         given = self._check_validation(X_val, y_val, data)
-        if is_warm_start and self.n_estimators == n_done:
+        if is_warm_start and self._n_rounds_in_all() == n_done:
             warnings.warn(
                 "Warm-start fitting without increasing n_estimators does not fit new "
                 "trees.",
@@ -253,7 +254,7 @@ class Boosting(TreesEstimator):
             )
         if self.scoring not in LOSSES:
             self._scorer()
-        if self.n_estimators < n_done:
+        if n_done > 0 and self._n_rounds_in_all() < n_done:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"n_iter_={n_done} when warm_start==True"
@@ -268,6 +269,11 @@ class Boosting(TreesEstimator):
                 f"sampling={self.sampling!r} with top_rate=0 and other_rate=0 draws "
                 "no rows."
             )
+
+    def _n_rounds_in_all(self) -> int:
+        """Return the rounds that a warm start is to end with."""
+        asked = self.n_estimators
+        return self.plan_.n_estimators if asked == "auto" else int(asked)
 
     def _directions(self, data: TrainingData) -> list[int]:
         return monotonic_directions(self, data, self._n_outputs(data))
@@ -328,7 +334,7 @@ class Boosting(TreesEstimator):
         stops_early = self.plan_.early_stopping
         if stops_early and self.scoring not in LOSSES:
             score = self._score_of(data, parts, given, training, validation)
-        n_rounds = self.n_estimators - len(self.trees_)
+        n_rounds = self.plan_.n_estimators - len(self.trees_)
         progress = Progress(
             type(self).__name__, n_rounds, "rounds", enabled=bool(self.verbose)
         )
@@ -425,12 +431,13 @@ class Boosting(TreesEstimator):
             rows=rows,
             leaves_of_sample=self.leaf_values == "sample",
             l2=self.l2_regularization * unit,
+            noise_shrinkage=self.plan_.noise_shrinkage,
             min_gain=self.min_split_gain * unit,
             monotonic=self._directions(data),
             interactions=interaction_groups(self),
             seed=data.seed,
             first_round=n_done,
-            n_rounds=self.n_estimators - n_done,
+            n_rounds=self.plan_.n_estimators - n_done,
         )
 
     def _feature_gains(self) -> FloatArray:

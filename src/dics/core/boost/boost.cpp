@@ -266,7 +266,7 @@ class Booster {
             residuals_.find_steps(leaf_.data(), n_leaves, settings_.learning_rate,
                                   parameters_, steps_);
         } else {
-            leaf_values_.find_steps(settings_.learning_rate, settings_.l2, steps_);
+            leaf_values_.find_steps(settings_, weights_.mean(), steps_);
         }
         step_order_.keep(flat_, leaf_values_, steps_);
     }

@@ -27,6 +27,7 @@ struct BoostSettings {
     RowDraw rows;
     bool leaves_of_sample = false;       // leaf values from the drawn rows alone
     double l2 = 0;                       // lambda
+    double noise_shrinkage = 0;          // see LeafValues::find_steps
     double min_gain = 0;                 // gamma
     std::vector<std::int8_t> monotonic;  // see Gradients
     std::vector<std::vector<std::int32_t>> interactions;  // see Interactions

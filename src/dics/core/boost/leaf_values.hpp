@@ -77,14 +77,20 @@ class LeafValues {
             sums_[(i + 1) * width_ - 1] = static_cast<double>(counts[i]);
     }
 
-    // The step of each leaf, [leaf][stride].
-    void find_steps(double learning_rate, double l2, std::vector<float>& steps) const {
+    // The step of each leaf, [leaf][stride]. Where hessians are the variance of the
+    // gradients, a sum G of them that is noise has G^2 / H = 1 in the mean. A step is
+    // S / (S + s k) as long as it would be: S adds up G^2 / H over the outputs, k how
+    // many of them there are to speak of, and s is the noise shrinkage.
+    void find_steps(const BoostSettings& settings, double mean_weight,
+                    std::vector<float>& steps) const {
         const std::size_t n_leaves = sums_.size() / width_;
         steps.assign(n_leaves * stride_, 0.0f);
         for (std::size_t leaf = 0; leaf < n_leaves; ++leaf) {
             const double* sums = sums_.data() + leaf * width_;
-            objective_.find_step({sums, sums + stride_, sums + 2 * stride_},
-                                 learning_rate, l2, steps.data() + leaf * stride_);
+            objective_.find_step(
+                {sums, sums + stride_, sums + 2 * stride_},
+                settings.learning_rate * trust(sums, settings, mean_weight),
+                settings.l2, steps.data() + leaf * stride_);
         }
     }
 
@@ -100,6 +106,20 @@ class LeafValues {
     }
 
   private:
+    double trust(const double* sums, const BoostSettings& settings,
+                 double mean_weight) const {
+        if (settings.noise_shrinkage == 0)
+            return 1;
+        double signal = 0, noise = 0;
+        for (std::size_t c = 0; c < static_cast<std::size_t>(outputs_.n); ++c) {
+            const double g = sums[c], h = sums[stride_ + c];
+            if (h + settings.l2 > 0)
+                signal += g * g / (h + settings.l2);
+            noise += std::min(mean_weight, h);
+        }
+        return signal > 0 ? signal / (signal + settings.noise_shrinkage * noise) : 1;
+    }
+
     static constexpr std::int64_t kMaxTasks = 64;
     static constexpr std::size_t kSumBytes = std::size_t{32} << 20;  // of all tasks
 
