@@ -1,10 +1,10 @@
 """Boosting on ordinary tables: defaults against the defaults of three libraries.
 
-Every library has two threads, the same float32 rows and its own default settings. Times
-are medians of whole fits in one run. Then: how long ours takes to reach each peer's log-
-loss on the test rows (the first round at which it does is found from one long fit, and a
-new fit of so many rounds is timed), a round of the large set, a round over the number of
-classes, prediction, and a class of two in 10,000 rows.
+Every library has two threads, the same float32 rows and its own default settings.
+Times are medians of whole fits in one run. Then: how long ours takes to reach each
+peer's log-loss on the test rows (the first round at which it does is found from one
+long fit, and a new fit of so many rounds is timed), a round of the large set, a round
+over the number of classes, prediction, and a class of two in 10,000 rows.
 """
 
 from __future__ import annotations

@@ -120,6 +120,7 @@ def test_a_fit_follows_its_plan():
 def low_limits(monkeypatch):
     """Let the rules change at 350 training rows."""
     monkeypatch.setattr("dics._boosting_plan.FEW_ROWS", 350)
+    monkeypatch.setattr("dics._boosting_plan.SHRUNK_RATES", ((0, 0.1), (350, 0.15)))
     monkeypatch.setattr("dics._boosting_plan.SAMPLED_ROWS", 350)
     monkeypatch.setattr("dics._boosting_plan.SAMPLED_NUMBERS", 350)
 
@@ -132,10 +133,10 @@ def test_only_training_rows_count(low_limits):
         "fewer": clone(model).fit(X[:300], y[:300]).plan_,
     }
     assert plans["all"].n_rows == 400
-    assert (plans["all"].learning_rate, plans["all"].sampling) == (0.04, "mvs")
+    assert (plans["all"].learning_rate, plans["all"].sampling) == (0.15, "mvs")
     assert plans["all"].max_features == 12
     assert plans["fewer"].n_rows == 300
-    assert (plans["fewer"].learning_rate, plans["fewer"].sampling) == (0.02, None)
+    assert (plans["fewer"].learning_rate, plans["fewer"].sampling) == (0.1, None)
     assert plans["fewer"].max_features == 8
 
     weights = (np.arange(400) < 300).astype(float)
@@ -154,7 +155,7 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(low_limits):
     some = FastCGBMClassifier(5, **parameters).fit(X, y, sample_weight=weights)
     alone = FastCGBMClassifier(5, **parameters).fit(X[:300], y[:300])
     assert some.plan_ == alone.plan_
-    assert some.plan_.learning_rate == 0.02
+    assert some.plan_.learning_rate == 0.1
     scores = [model.decision_function(X) for model in (some, alone)]
     np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-6)
 
@@ -171,11 +172,11 @@ def test_warm_start_makes_a_new_plan(low_limits):
     model = FastCGBMClassifier(3, warm_start=True, random_state=0).fit(X, y)
     first = model.plan_
     model.set_params(n_estimators=6).fit(X, y)
-    assert model.plan_ == first
+    assert model.plan_ == dataclasses.replace(first, n_estimators=6)
     assert digest(model) == digest(FastCGBMClassifier(6, random_state=0).fit(X, y))
     model.set_params(n_estimators=8, candidates=QuantileCandidates(3))
     model.fit(X[:300], y[:300])
-    assert (model.plan_.n_rows, model.plan_.learning_rate) == (300, 0.02)
+    assert (model.plan_.n_rows, model.plan_.learning_rate) == (300, 0.1)
     assert model.plan_.max_thresholds == first.max_thresholds  # no new dictionary
 
 

@@ -70,8 +70,12 @@ class SplitDrawer {
         } else if (row_codes_.empty() && !splits_.dense.empty()) {
             gather(nullptr, codes_.n_rows);
         }
-        return {row_codes_.data(), static_cast<std::int64_t>(splits_.dense.size()),
-                all};
+        const auto stride = static_cast<std::int64_t>(splits_.dense.size());
+        if (all && !drawn.all && codes_.n_rows * stride >= kFarBytes) {
+            copy_drawn(drawn, stride);
+            return {drawn_codes_.data(), stride, false};
+        }
+        return {row_codes_.data(), stride, all};
     }
 
     // What the features of a new tree have gained.
@@ -94,7 +98,24 @@ class SplitDrawer {
 
   private:
     static constexpr std::int64_t kParallelRows = 1 << 12;
+    static constexpr std::int64_t kFarBytes = std::int64_t{1} << 22;
     static constexpr std::int64_t kGatherRows = 256;
+
+    // The rows drawn, side by side: every level of the tree reads them again, and
+    // between the others they lie too far apart for the cache.
+    void copy_drawn(const DrawnRows& drawn, std::int64_t stride) {
+        const auto n = static_cast<std::int64_t>(drawn.rows.size());
+        drawn_codes_.resize(static_cast<std::size_t>(n * stride));
+        const Chunks chunks{n};
+        team_.run(chunks.count(), n >= kParallelRows, [&](std::int64_t task, int) {
+            const std::int64_t begin = chunks.begin(task);
+            std::uint8_t* to = drawn_codes_.data() + begin * stride;
+            for (std::int64_t i = begin; i < begin + chunks.length(task);
+                 ++i, to += stride)
+                std::memcpy(to, row_codes_.data() + drawn.rows[i] * stride,
+                            static_cast<std::size_t>(stride));
+        });
+    }
 
     // Where few of many features tell something, an even draw seldom has them all.
     void draw_by_gains(std::uint64_t key) {
@@ -182,7 +203,8 @@ class SplitDrawer {
     std::vector<double> gains_;         // of each feature
     RoundSplits splits_;
     std::vector<std::int64_t> offered_;
-    std::vector<std::uint8_t> row_codes_;
+    std::vector<std::uint8_t> row_codes_;    // of all rows, or of those drawn
+    std::vector<std::uint8_t> drawn_codes_;  // of those drawn among all
 };
 
 }  // namespace dics
