@@ -467,7 +467,7 @@ class Boosting:
         outputs = slice(1, None) if self.n_classes == 2 else slice(None)
         g, h = g[outputs], h[outputs]
         signal = (g * g / (h + self.limits["l2"])).sum()
-        noise = np.minimum(self.weights.mean(), h).sum()
+        noise = np.minimum(min(1.0, self.weights.mean()), h).sum()
         return signal / (signal + self.noise_shrinkage * noise) if signal > 0 else 1.0
 
     def n_samples(self, shape, leaf):

@@ -432,6 +432,7 @@ class Boosting(TreesEstimator):
             leaves_of_sample=self.leaf_values == "sample",
             l2=self.l2_regularization * unit,
             noise_shrinkage=self.plan_.noise_shrinkage,
+            weight_unit=unit,
             min_gain=self.min_split_gain * unit,
             monotonic=self._directions(data),
             interactions=interaction_groups(self),

@@ -85,7 +85,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         How much less a leaf adds that may be noise. Sums G and H of a leaf's gradients
         and hessians have G^2 / H = 1 in the mean if they are noise alone; a step of two
         classes is G^2 / (G^2 + s H) as long as it would be. "auto" is 10 for two
-        classes, and 0 (never less) for more.
+        classes, and 0 (never less) for more. Weights count rows here, unless they are
+        less than one on average.
     min_split_gain : float, default=0.0
         The paper's gamma: what a split must gain.
     min_samples_leaf : int, default=20

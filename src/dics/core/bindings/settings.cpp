@@ -79,6 +79,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("leaves_of_sample", &BoostSettings::leaves_of_sample)
         .def_rw("l2", &BoostSettings::l2)
         .def_rw("noise_shrinkage", &BoostSettings::noise_shrinkage)
+        .def_rw("weight_unit", &BoostSettings::weight_unit)
         .def_rw("min_gain", &BoostSettings::min_gain)
         .def_rw("monotonic", &BoostSettings::monotonic)
         .def_rw("interactions", &BoostSettings::interactions)

@@ -266,7 +266,9 @@ class Booster {
             residuals_.find_steps(leaf_.data(), n_leaves, settings_.learning_rate,
                                   parameters_, steps_);
         } else {
-            leaf_values_.find_steps(settings_, weights_.mean(), steps_);
+            // Weights count rows, unless they are less than one on average.
+            leaf_values_.find_steps(
+                settings_, std::min(settings_.weight_unit, weights_.mean()), steps_);
         }
         step_order_.keep(flat_, leaf_values_, steps_);
     }

@@ -28,6 +28,7 @@ struct BoostSettings {
     bool leaves_of_sample = false;       // leaf values from the drawn rows alone
     double l2 = 0;                       // lambda
     double noise_shrinkage = 0;          // see LeafValues::find_steps
+    double weight_unit = 1;              // what a weight of one has become
     double min_gain = 0;                 // gamma
     std::vector<std::int8_t> monotonic;  // see Gradients
     std::vector<std::vector<std::int32_t>> interactions;  // see Interactions

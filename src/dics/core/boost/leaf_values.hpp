@@ -81,7 +81,7 @@ class LeafValues {
     // gradients, a sum G of them that is noise has G^2 / H = 1 in the mean. A step is
     // S / (S + s k) as long as it would be: S adds up G^2 / H over the outputs, k how
     // many of them there are to speak of, and s is the noise shrinkage.
-    void find_steps(const BoostSettings& settings, double mean_weight,
+    void find_steps(const BoostSettings& settings, double row_weight,
                     std::vector<float>& steps) const {
         const std::size_t n_leaves = sums_.size() / width_;
         steps.assign(n_leaves * stride_, 0.0f);
@@ -89,8 +89,8 @@ class LeafValues {
             const double* sums = sums_.data() + leaf * width_;
             objective_.find_step(
                 {sums, sums + stride_, sums + 2 * stride_},
-                settings.learning_rate * trust(sums, settings, mean_weight),
-                settings.l2, steps.data() + leaf * stride_);
+                settings.learning_rate * trust(sums, settings, row_weight), settings.l2,
+                steps.data() + leaf * stride_);
         }
     }
 
@@ -107,7 +107,7 @@ class LeafValues {
 
   private:
     double trust(const double* sums, const BoostSettings& settings,
-                 double mean_weight) const {
+                 double row_weight) const {
         if (settings.noise_shrinkage == 0)
             return 1;
         double signal = 0, noise = 0;
@@ -115,7 +115,7 @@ class LeafValues {
             const double g = sums[c], h = sums[stride_ + c];
             if (h + settings.l2 > 0)
                 signal += g * g / (h + settings.l2);
-            noise += std::min(mean_weight, h);
+            noise += std::min(row_weight, h);
         }
         return signal > 0 ? signal / (signal + settings.noise_shrinkage * noise) : 1;
     }
