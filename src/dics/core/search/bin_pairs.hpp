@@ -1,13 +1,11 @@
 // Weight and target of each bin of a feature, for nodes with one output.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
 #include "data/matrix.hpp"
-#include "grow/node.hpp"
 #include "search/candidate_codes.hpp"
 #include "target/moment_rows.hpp"
 
