@@ -30,11 +30,11 @@ class LogSum {
         if (++count_ == 32)
             flush();
     }
-    void add(Floats x) {
-        for (int j = 0; j < kLanes; ++j)
+    void add_all(Floats x, int n) {
+        for (int j = 0; j < n; ++j)
             product_ *= static_cast<double>(x[j]);
-        count_ += kLanes;
-        if (count_ == 32)
+        count_ += n;
+        if (count_ >= 32)
             flush();
     }
     double total() {
@@ -119,77 +119,67 @@ double softmax_gradients(const GradientArgs& a) {
     return linear + logs.total();
 }
 
-// Two classes: the score is the margin of class 1. Of eight rows without weights;
-// `linear` and `logs` are as below.
-inline void eight_logistic_gradients(const GradientArgs& a, std::int64_t first,
-                                     double& linear, LogSum& logs) {
-    Floats z = load(a.scores + first);
-    if (a.steps) {
-        float steps[kLanes];
-        for (int j = 0; j < kLanes; ++j)
-            steps[j] = a.steps[a.leaf[first + j]];
-        z += load(steps);
-        store(a.scores + first, z);
-    }
-    const Floats size = absolute(z);
-    const Floats e = exp_of_negative(-size);
-    const Floats sum = 1.0f + e;
-    const Floats likely = 1.0f / sum;
-    const Ints is_positive = z > Floats{};
-    const Floats p = is_positive ? likely : e * likely;
-    const Ints one = *reinterpret_cast<const Ints*>(a.label + first) != Ints{};
-    const Floats wrong = one == is_positive ? Floats{} : size;
-    for (int j = 0; j < kLanes; ++j)
-        linear += static_cast<double>(wrong[j]);
-    logs.add(sum);
-    if (!a.gradients)
-        return;
-    const Floats g = p - (one ? Floats{} + 1.0f : Floats{});
-    store(a.gradients + first, g);
-    store(a.norms + first, absolute(g));
+// `n` of eight numbers from `x`; 0 for the others.
+template <class Number>
+auto load_some(const Number* x, int n) {
+    if (n == kLanes)
+        return load(x);
+    Number some[kLanes] = {};
+    for (int j = 0; j < n; ++j)
+        some[j] = x[j];
+    return load(some);
 }
 
-// The others one by one.
+inline void store_some(float* to, Floats v, int n) {
+    if (n == kLanes)
+        return store(to, v);
+    for (int j = 0; j < n; ++j)
+        to[j] = v[j];
+}
+
+// Two classes: the score is the margin of class 1. Eight rows at a time.
 double logistic_gradients(const GradientArgs& a) {
     LogSum logs;
     double linear = 0;
-    std::int64_t done = 0;
-    for (; !a.weight && done + kLanes <= a.n_rows; done += kLanes)
-        eight_logistic_gradients(a, done, linear, logs);
-    for (std::int64_t first = done; first < a.n_rows; first += kLanes) {
+    for (std::int64_t first = 0; first < a.n_rows; first += kLanes) {
         const auto n =
             static_cast<int>(a.n_rows - first < kLanes ? a.n_rows - first : kLanes);
-        float margin[kLanes] = {};
-        for (int j = 0; j < n; ++j) {
-            if (a.steps)
-                a.scores[first + j] += a.steps[a.leaf[first + j]];
-            margin[j] = a.scores[first + j];
+        Floats z = load_some(a.scores + first, n);
+        if (a.steps) {
+            float steps[kLanes] = {};
+            for (int j = 0; j < n; ++j)
+                steps[j] = a.steps[a.leaf[first + j]];
+            z += load(steps);
+            store_some(a.scores + first, z, n);
         }
-        const Floats z = load(margin);
-        const Floats e = exp_of_negative(-absolute(z));
+        const Floats size = absolute(z);
+        const Floats e = exp_of_negative(-size);
         const Floats sum = 1.0f + e;
         const Floats likely = 1.0f / sum;
-        const Floats p = z > Floats{} ? likely : e * likely;
-        for (int j = 0; j < n; ++j) {
-            const bool one = a.label[first + j] != 0;
-            const float weight = a.weight ? a.weight[first + j] : 1.0f;
-            // log(1 + e^-|z|), and |z| if the row is on the wrong side.
-            const bool right_side = one == (z[j] > 0);
-            const double wrong =
-                right_side ? 0.0 : std::fabs(static_cast<double>(z[j]));
-            if (a.weight) {
-                linear += static_cast<double>(weight) *
-                          (wrong + std::log(static_cast<double>(sum[j])));
-            } else {
-                linear += wrong;
-                logs.add(static_cast<double>(sum[j]));
-            }
-            if (a.gradients) {
-                const float g = p[j] - (one ? 1.0f : 0.0f);
-                a.gradients[first + j] = g;
-                a.norms[first + j] = weight * std::fabs(g);
-            }
+        const Ints is_positive = z > Floats{};
+        const Floats p = is_positive ? likely : e * likely;
+        const Ints one =
+            load_some(reinterpret_cast<const std::int32_t*>(a.label) + first, n) !=
+            Ints{};
+        // log(1 + e^-|z|), and |z| if the row is on the wrong side.
+        const Floats wrong = one == is_positive ? Floats{} : size;
+        Floats weight = Floats{} + 1.0f;
+        if (a.weight) {
+            weight = load_some(a.weight + first, n);
+            for (int j = 0; j < n; ++j)
+                linear += static_cast<double>(weight[j]) *
+                          (static_cast<double>(wrong[j]) +
+                           std::log(static_cast<double>(sum[j])));
+        } else {
+            for (int j = 0; j < n; ++j)
+                linear += static_cast<double>(wrong[j]);
+            logs.add_all(sum, n);
         }
+        if (!a.gradients)
+            continue;
+        const Floats g = p - (one ? Floats{} + 1.0f : Floats{});
+        store_some(a.gradients + first, g, n);
+        store_some(a.norms + first, weight * absolute(g), n);
     }
     return linear + logs.total();
 }
