@@ -19,11 +19,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
 from dics._base import NO_LIMIT, TreesEstimator
-from dics._boosting_plan import BoostingPlan, make_plan
+from dics._boosting_plan import (
+    TRIAL_PATIENCE,
+    TRIAL_SHARE,
+    BoostingPlan,
+    make_plan,
+)
 from dics._boosting_rows import (
     CodedRows,
+    GivenRows,
     Parts,
     Validation,
+    check_eval_sets,
     part_rows,
     weight_unit,
 )
@@ -69,6 +76,7 @@ class Boosting(TreesEstimator):
         "leaf_values": [StrOptions({"all", "sample"})],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
         "min_split_gain": [Interval(Real, 0.0, None, closed="left")],
+        "min_sum_hessian": [Interval(Real, 0.0, None, closed="left")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "reuse_splits": ["boolean"],
         "early_stopping": [StrOptions({"auto"}), "boolean"],
@@ -102,6 +110,9 @@ class Boosting(TreesEstimator):
     }
 
     plan_: BoostingPlan
+    evals_result_: dict[str, dict[str, list[float]]]
+    best_iteration_: int | None
+    best_score_: float | None
     _start: npt.NDArray[np.float32]  # scores before the first round
 
     @classmethod
@@ -157,10 +168,12 @@ class Boosting(TreesEstimator):
     _default_scoring: ClassVar[str]
 
     @abstractmethod
-    def _check_validation(
-        self, X_val: Any, y_val: Any, data: TrainingData
-    ) -> Validation | None:
+    def _check_validation(self, given: GivenRows, data: TrainingData) -> Validation:
         """Check validation rows that were given to `fit`."""
+
+    @abstractmethod
+    def _loss_name(self) -> str:
+        """Return what `evals_result_` calls the loss."""
 
     @abstractmethod
     def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
@@ -177,6 +190,10 @@ class Boosting(TreesEstimator):
         *,
         X_val: Any = None,
         y_val: Any = None,
+        sample_weight_val: Any = None,
+        eval_set: Any = None,
+        eval_names: Any = None,
+        eval_sample_weight: Any = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> Self:
         """Grow the trees.
@@ -193,9 +210,19 @@ class Boosting(TreesEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; rows of weight zero are left out.
         X_val : array-like of shape (n_validation, n_features), default=None
-            Validation rows for early stopping. They weigh as `class_weight` says.
+            Validation rows for early stopping. `class_weight` counts for them too.
         y_val : array-like of shape (n_validation,), default=None
             Their labels or targets.
+        sample_weight_val : array-like of shape (n_validation,), default=None
+            Their weights.
+        eval_set : sequence of pairs (X, y), default=None
+            Validation sets instead of `X_val` and `y_val`, as in LightGBM and XGBoost:
+            the loss of each is kept in `evals_result_`, and early stopping looks at the
+            last.
+        eval_names : sequence of str, default=None
+            What they are called; None for "validation_0" and so on.
+        eval_sample_weight : sequence of array-like or None, default=None
+            The weights of the rows of each.
         callbacks : sequence of callables, default=None
             Called after each round, each with a `RoundReport`: the number of the round,
             the losses, the score and the model. One that returns True ends the fit,
@@ -206,7 +233,15 @@ class Boosting(TreesEstimator):
         self : object
         """
         with unchanged_on_error(self):
-            self._fit(X, y, sample_weight, X_val, y_val, check_callbacks(callbacks))
+            sets = check_eval_sets(
+                X_val,
+                y_val,
+                sample_weight_val,
+                eval_set,
+                eval_names,
+                eval_sample_weight,
+            )
+            self._fit(X, y, sample_weight, sets, check_callbacks(callbacks))
         return self
 
     def _fit(
@@ -214,18 +249,17 @@ class Boosting(TreesEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
-        X_val: Any,
-        y_val: Any,
+        sets: list[GivenRows],
         callbacks: list[Callback],
     ) -> None:
         is_warm_start = self.warm_start and hasattr(self, "trees_")
         n_done = len(self.trees_) if is_warm_start else 0
-        self._check_options(n_done, X_val, y_val)
+        self._check_options(n_done)
         data = self._check_training_data(
             X, y, sample_weight, is_warm_start=is_warm_start
         )
         interaction_groups(self)
-        given = self._check_validation(X_val, y_val, data)
+        given = {rows.name: self._checked_rows(rows, data) for rows in sets}
         if is_warm_start and self._n_rounds_in_all() == n_done:
             warnings.warn(
                 "Warm-start fitting without increasing n_estimators does not fit new "
@@ -234,24 +268,33 @@ class Boosting(TreesEstimator):
             )
             return
         stops_early = self._stops_early(data, given)
-        held_out = self.validation_fraction if stops_early and given is None else None
+        held_out = self.validation_fraction if stops_early and not given else None
         parts = part_rows(data, held_out)
-        self.plan_ = self._make_plan(data, parts, stops_early, is_warm_start)
+        self.plan_ = self._make_plan(
+            data,
+            parts,
+            stops_early=stops_early,
+            has_validation=len(given) > 0,
+            is_warm_start=is_warm_start,
+        )
         if not is_warm_start:
             self._begin(data, parts)
         if self._is_constant(data):
             self.n_iter_ = 0
             self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
+            self.evals_result_ = {}
+            self.best_iteration_ = self.best_score_ = None
         else:
             self._boost(data, parts, given, callbacks)
 
-    def _check_options(self, n_done: int, X_val: Any, y_val: Any) -> None:
+    def _checked_rows(self, given: GivenRows, data: TrainingData) -> Validation:
+        try:
+            return self._check_validation(given, data)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{given.where}: {error}") from error
+
+    def _check_options(self, n_done: int) -> None:
         """Check what is asked for, before any work."""
-        if (X_val is None) != (y_val is None):
-            missing = "y_val" if y_val is None else "X_val"
-            raise ValueError(
-                f"X_val and y_val belong together, but {missing} is missing."
-            )
         if self.scoring not in LOSSES:
             self._scorer()
         if n_done > 0 and self._n_rounds_in_all() < n_done:
@@ -278,15 +321,21 @@ class Boosting(TreesEstimator):
     def _directions(self, data: TrainingData) -> list[int]:
         return monotonic_directions(self, data, self._n_outputs(data))
 
-    def _stops_early(self, data: TrainingData, given: Any) -> bool:
+    def _stops_early(self, data: TrainingData, given: dict[str, Validation]) -> bool:
         if self._is_constant(data):
             return False
         if self.early_stopping == "auto":
-            return given is not None
+            return len(given) > 0
         return bool(self.early_stopping)
 
     def _make_plan(
-        self, data: TrainingData, parts: Parts, stops_early: bool, is_warm_start: bool
+        self,
+        data: TrainingData,
+        parts: Parts,
+        *,
+        stops_early: bool,
+        has_validation: bool,
+        is_warm_start: bool,
     ) -> BoostingPlan:
         """Resolve every "auto", by the training rows alone."""
         plan = make_plan(
@@ -296,9 +345,12 @@ class Boosting(TreesEstimator):
             n_classes=0 if data.values is not None else data.n_classes,
             n_outputs=self._n_outputs(data),
             early_stopping=stops_early,
+            has_validation=has_validation,
         )
         if is_warm_start:  # it continues with the dictionary of the first fit
             plan = replace(plan, max_thresholds=self.plan_.max_thresholds)
+            if self.learning_rate == "auto" and self.plan_.n_trial_rounds > 0:
+                plan = replace(plan, learning_rate=self.plan_.learning_rate)
         return plan
 
     def _begin(self, data: TrainingData, parts: Parts) -> None:
@@ -318,48 +370,121 @@ class Boosting(TreesEstimator):
         self,
         data: TrainingData,
         parts: Parts,
-        given: Validation | None,
+        given: dict[str, Validation],
         callbacks: list[Callback],
     ) -> None:
         rows = self._encode(data)
+        self._announce(str(self.plan_))
+        first = len(self.trees_)
+        trial = None
+        if self.plan_.n_trial_rounds > 0 and first == 0:
+            trial = self._try_rate(data, rows, callbacks)
+        if trial is not None and trial.n_done < self.plan_.n_trial_rounds:
+            return  # a callback wants no more rounds
         training = rows.take(parts.training)
-        if given is None:
-            none = np.empty(0, dtype=np.intp)
-            held = none if parts.validation is None else parts.validation
-            validation = rows.take(held)
-        else:
-            validation = self._encode(data._replace(**given._asdict()))
+        validation = {
+            name: self._encode(data._replace(**rows_given._asdict()))
+            for name, rows_given in given.items()
+        }
+        if parts.validation is not None:
+            validation["validation"] = rows.take(parts.validation)
         del rows
         score = None
         stops_early = self.plan_.early_stopping
         if stops_early and self.scoring not in LOSSES:
-            score = self._score_of(data, parts, given, training, validation)
-        n_rounds = self.plan_.n_estimators - len(self.trees_)
-        progress = Progress(
-            type(self).__name__, n_rounds, "rounds", enabled=bool(self.verbose)
-        )
+            watched = list(given.values())[-1] if given else None
+            score = self._score_of(data, parts, watched, training, validation)
         rounds = Rounds(
             score=score,
-            watch_validation=validation.n_rows > 0,
+            n_sets=len(validation),
             patience=self.n_iter_no_change if stops_early else None,
             tol=self.tol,
-            progress=progress,
-            report_to=self._reporter(callbacks, n_rounds) if callbacks else None,
+            report_to=self._reporter(callbacks, first, tuple(validation)),
         )
-        with progress:
-            progress.announce(str(self.plan_))
-            new, used = self._run_rounds(data, training, validation, rounds)
-            progress.stopped_at = len(rounds.train) - 1
+        new, used = self._run_with_progress(
+            data, training, list(validation.values()), rounds
+        )
         self._keep(new, used, rounds)
+        self._keep_history(rounds, tuple(validation), trial)
+
+    def _try_rate(
+        self, data: TrainingData, rows: CodedRows, callbacks: list[Callback]
+    ) -> Rounds | None:
+        """Make a trial, whose rounds are kept unless the learning rate is too large.
+
+        Returns the rounds that are kept, if any.
+        """
+        parts = part_rows(data, TRIAL_SHARE)
+        training, held = rows.take(parts.training), rows.take(parts.validation)
+        plan, trial = self.plan_, Rounds(patience=TRIAL_PATIENCE, n_sets=1)
+        self.plan_ = replace(plan, n_estimators=plan.n_trial_rounds)
+        new, used = self._run_with_progress(data, training, [held], trial, ", trial")
+        if trial.n_done - trial.best_round >= TRIAL_PATIENCE:
+            self.plan_ = plan.after_trial(trial.best_round)
+            self._announce(
+                f"the trial was best after {trial.best_round} rounds; learning rate "
+                f"{self.plan_.learning_rate:.3g}"
+            )
+            return None
+        self.plan_ = plan
+        assert parts.training is not None
+        assert parts.validation is not None
+        rows.put(parts.training, training)
+        rows.put(parts.validation, held)
+        # From now on it is known that these rounds are kept, and callbacks are told.
+        rounds = Rounds(report_to=self._reporter(callbacks, 0, ()))
+        share = held.total_weight() / (held.total_weight() + training.total_weight())
+        for loss, held_loss in zip(*trial.losses, strict=True):
+            # Of all rows, as in the rounds that follow.
+            if rounds.note((1 - share) * loss + share * held_loss, []):
+                break
+        self._keep(new.first(rounds.n_done), used, rounds)
+        self._keep_history(rounds, (), None)
+        return rounds
+
+    def _run_with_progress(
+        self,
+        data: TrainingData,
+        training: CodedRows,
+        validation: list[CodedRows],
+        rounds: Rounds,
+        note: str = "",
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        n_rounds = self.plan_.n_estimators - len(self.trees_)
+        title = type(self).__name__ + note
+        progress = Progress(title, n_rounds, "rounds", enabled=bool(self.verbose))
+        rounds.progress = progress
+        with progress:
+            new, used = self._run_rounds(data, training, validation, rounds)
+            progress.stopped_at = rounds.n_done
+        return new, used
+
+    def _announce(self, text: str) -> None:
+        title = type(self).__name__
+        Progress(title, 0, "rounds", enabled=bool(self.verbose)).announce(text)
 
     def _reporter(
-        self, callbacks: list[Callback], n_rounds: int
-    ) -> Callable[[int, float, float, float], bool]:
-        """Return what tells all callbacks about a round, and whether one says stop."""
+        self, callbacks: list[Callback], first: int, names: tuple[str, ...]
+    ) -> Callable[[int, float, list[float], float], bool] | None:
+        """Return what tells all callbacks about a round, and whether one says stop.
 
-        def report(done: int, train: float, held: float, score: float) -> bool:
-            validation = None if math.isnan(held) else held
-            told = RoundReport(done, n_rounds, train, validation, score, self)
+        `first` is the number of rounds before this fit, `names` those of its validation
+        sets.
+        """
+        if not callbacks:
+            return None
+        n_before = len(self.trees_) - first  # of this fit, in a trial
+
+        def report(done: int, train: float, held: list[float], score: float) -> bool:
+            told = RoundReport(
+                round=n_before + done,
+                n_rounds=self.plan_.n_estimators - first,
+                train_loss=train,
+                validation_loss=held[-1] if held else None,
+                score=score,
+                model=self,
+                losses=dict(zip(("training", *names), (train, *held), strict=True)),
+            )
             answers = [bool(callback(told)) for callback in callbacks]  # ask all
             return any(answers)
 
@@ -370,7 +495,7 @@ class Boosting(TreesEstimator):
         self,
         data: TrainingData,
         training: CodedRows,
-        validation: CodedRows,
+        validation: list[CodedRows],
         rounds: Rounds,
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Choose what is minimised, and call `_run_core`."""
@@ -380,7 +505,7 @@ class Boosting(TreesEstimator):
         loss: _core.Objective,
         data: TrainingData,
         training: CodedRows,
-        validation: CodedRows,
+        validation: list[CodedRows],
         rounds: Rounds,
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
@@ -389,12 +514,12 @@ class Boosting(TreesEstimator):
             loss,
             values=dictionary.values,
             offsets=dictionary.offsets,
-            **training._asdict(),
-            **{f"validation_{name}": a for name, a in validation._asdict().items()},
+            training=training,
+            validation=validation,
             used_splits=self._used_splits,
             settings=self._boost_settings(data),
             after_round=lambda train, held: rounds.note(
-                train * self._loss_unit, held * self._loss_unit
+                train * self._loss_unit, [loss * self._loss_unit for loss in held]
             ),
             n_threads=data.n_threads,
         )
@@ -434,6 +559,7 @@ class Boosting(TreesEstimator):
             noise_shrinkage=self.plan_.noise_shrinkage,
             weight_unit=unit,
             min_gain=self.min_split_gain * unit,
+            min_sum_hessian=self.min_sum_hessian * unit,
             monotonic=self._directions(data),
             interactions=interaction_groups(self),
             seed=data.seed,
@@ -482,12 +608,12 @@ class Boosting(TreesEstimator):
         parts: Parts,
         given: Validation | None,
         training: CodedRows,
-        validation: CodedRows,
+        validation: dict[str, CodedRows],
     ) -> Callable[[], float]:
         """Return what scores the rows that early stopping watches, as they are."""
-        watched, which = validation, parts.validation
-        if validation.n_rows == 0:
-            watched, which = training, parts.training
+        watched, which = training, parts.training
+        if validation:
+            watched, which = list(validation.values())[-1], parts.validation
         X = data.X if given is None else given.X
         if given is None and which is not None:
             X = X[which]
@@ -519,6 +645,26 @@ class Boosting(TreesEstimator):
             n_kept = len(self._used_splits) + int(n_used)
             self._used_splits = used[:n_kept]
         self.n_iter_ = len(self.trees_)
+        self.best_iteration_ = self.best_score_ = None
+        if self.plan_.early_stopping:
+            self.best_iteration_ = self.n_iter_
+            self.best_score_ = rounds.scores[rounds.best_round]
+
+    def _keep_history(
+        self, rounds: Rounds, names: tuple[str, ...], trial: Rounds | None
+    ) -> None:
+        """Set the losses of the rounds of this fit, by name."""
+        names = ("training", *names)
+        loss = self._loss_name()
+        self.evals_result_ = {
+            name: {loss: losses[1:]}
+            for name, losses in zip(names, rounds.losses, strict=True)
+        }
+        if trial is not None:
+            self.evals_result_["training"][loss][:0] = trial.losses[0][1:]
+        if rounds.score is not None:
+            scoring = self.scoring if isinstance(self.scoring, str) else "score"
+            self.evals_result_[names[-1]][scoring] = rounds.scores[1:]
 
     # --- scores -------------------------------------------------------------
 

@@ -17,8 +17,81 @@ class Validation(NamedTuple):
 
     X: Array
     labels: npt.NDArray[np.uint32] | None
-    weights: FloatArray | None  # of their classes
+    weights: FloatArray | None  # their own times those of their classes
     values: FloatArray | None = None
+
+
+class GivenRows(NamedTuple):
+    """A validation set as it was given to `fit`, and what errors call it."""
+
+    name: str
+    X: Any
+    y: Any
+    weights: Any
+    where: str
+
+
+def check_eval_sets(
+    X_val: Any,
+    y_val: Any,
+    sample_weight_val: Any,
+    eval_set: Any,
+    eval_names: Any,
+    eval_sample_weight: Any,
+) -> list[GivenRows]:
+    """Check the validation sets of `fit` as a whole; their rows are checked later."""
+    if eval_set is None:
+        for name, value in (
+            ("eval_names", eval_names),
+            ("eval_sample_weight", eval_sample_weight),
+        ):
+            if value is not None:
+                raise ValueError(f"{name} needs eval_set, which is missing.")
+        if (X_val is None) != (y_val is None):
+            missing = "y_val" if y_val is None else "X_val"
+            raise ValueError(
+                f"X_val and y_val belong together, but {missing} is missing."
+            )
+        if X_val is None and sample_weight_val is not None:
+            raise ValueError("sample_weight_val needs X_val and y_val.")
+        if X_val is None:
+            return []
+        return [GivenRows("validation", X_val, y_val, sample_weight_val, "X_val, y_val")]
+    if not (X_val is None and y_val is None and sample_weight_val is None):
+        raise ValueError(
+            "Give validation rows either as X_val, y_val and sample_weight_val or as "
+            "eval_set, not as both."
+        )
+    if isinstance(eval_set, tuple) and len(eval_set) == 2:
+        eval_set = [eval_set]  # as LightGBM, one pair may stand alone
+    sets = list(eval_set)
+    for i, pair in enumerate(sets):
+        if not (isinstance(pair, tuple | list) and len(pair) == 2):
+            raise ValueError(
+                f"eval_set must be a list of pairs (X, y); eval_set[{i}] is "
+                f"{type(pair).__name__}."
+            )
+    names = [f"validation_{i}" for i in range(len(sets))]
+    if eval_names is not None:
+        names = [eval_names] if isinstance(eval_names, str) else list(eval_names)
+    weights = [None] * len(sets)
+    if eval_sample_weight is not None:
+        weights = list(eval_sample_weight)
+    for what, values in (("eval_names", names), ("eval_sample_weight", weights)):
+        if len(values) != len(sets):
+            raise ValueError(
+                f"{what} has {len(values)} entries, eval_set has {len(sets)}."
+            )
+    if len({"training", *names}) <= len(names):
+        raise ValueError(
+            f"eval_names must differ from each other and from 'training', got {names}."
+        )
+    return [
+        GivenRows(name, X, y, weight, f"eval_set[{i}]")
+        for i, (name, (X, y), weight) in enumerate(
+            zip(names, sets, weights, strict=True)
+        )
+    ]
 
 
 class Parts(NamedTuple):
@@ -42,6 +115,14 @@ class CodedRows(NamedTuple):
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.scores)
+
+    def total_weight(self) -> float:
+        """Return what all rows weigh."""
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    def put(self, rows: npt.NDArray[np.intp], taken: CodedRows) -> None:
+        """Write the scores of some rows back, which were taken before."""
+        self.scores[rows] = taken.scores
 
     def take(self, rows: npt.NDArray[np.intp] | None) -> CodedRows:
         """Return some of the rows, or (None) all."""

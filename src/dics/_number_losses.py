@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -183,16 +184,15 @@ class CustomLoss:
     def for_rows(
         self,
         weight_unit: float,
-        training: CodedRows,
-        validation: CodedRows,
+        parts: Sequence[CodedRows],
     ) -> _core.Objective:
-        """Return what the core calls in each round."""
-        of_training, of_validation = (
-            self._y_and_weights(rows, weight_unit) for rows in (training, validation)
-        )
+        """Return what the core calls in each round for the parts, training first."""
+        known = [self._y_and_weights(rows, weight_unit) for rows in parts]
 
-        def fill(scores: Any, gradients: Any, hessians: Any, norms: Any) -> float:
-            y, weights = of_validation if gradients is None else of_training
+        def fill(
+            part: int, scores: Any, gradients: Any, hessians: Any, norms: Any
+        ) -> float:
+            y, weights = known[part]
             raw = squeezed(scores[:, : self.n_outputs] + self.centre)
             if gradients is not None:
                 g, h = self._gradients(squeezed(y), raw, weights, len(scores))

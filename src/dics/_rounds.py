@@ -86,11 +86,13 @@ class RoundReport(NamedTuple):
     train_loss : float
         Mean loss of the training rows.
     validation_loss : float or None
-        Mean loss of the validation rows, if there are any.
+        Mean loss of the (last) validation set, if there is one.
     score : float
         What early stopping looks at; the negative loss if nothing else is asked for.
     model : estimator
         The model that is being fitted. It can't predict yet.
+    losses : dict of str to float
+        Mean losses of all sets by name, "training" first.
     """
 
     round: int
@@ -99,6 +101,7 @@ class RoundReport(NamedTuple):
     validation_loss: float | None
     score: float
     model: Any
+    losses: dict[str, float]
 
 
 Callback = Callable[[RoundReport], Any]
@@ -109,65 +112,86 @@ class Rounds:
 
     Parameters
     ----------
-    score : callable or None
+    score : callable or None, default=None
         Scores the rows that are watched; None takes the negative loss.
-    watch_validation : bool
-        Whether early stopping looks at the validation rows, or at the training rows.
-    patience : int or None
+    n_sets : int, default=0
+        Number of validation sets. Early stopping watches the last, or the training
+        rows if there is none.
+    patience : int or None, default=None
         Rounds without a better score after which to stop; None never stops.
-    tol : float
+    tol : float, default=0.0
         By how much a score must be better than the best before it.
-    progress : Progress
-    report_to : callable or None
+    report_to : callable or None, default=None
         Called with the number of a round, the losses and the score; true stops.
     """
 
     def __init__(
         self,
         *,
-        score: Callable[[], float] | None,
-        watch_validation: bool,
-        patience: int | None,
-        tol: float,
-        progress: Progress,
-        report_to: Callable[[int, float, float, float], bool] | None = None,
+        score: Callable[[], float] | None = None,
+        n_sets: int = 0,
+        patience: int | None = None,
+        tol: float = 0.0,
+        report_to: Callable[[int, float, list[float], float], bool] | None = None,
     ) -> None:
         self.score = score
-        self.watch_validation = watch_validation
         self.patience = patience
         self.tol = tol
-        self.progress = progress
         self.report_to = report_to
-        self.train: list[float] = []
-        self.validation: list[float] = []
+        self.progress: Progress | None = None
+        self.losses: list[list[float]] = [[] for _ in range(1 + n_sets)]
+        self.scores: list[float] = []  # of the rows that are watched
         self.best_round = 0
 
-    def note(self, train_loss: float, validation_loss: float) -> bool:
+    @property
+    def train(self) -> list[float]:
+        """Scores of the training rows."""
+        if self.watches_training and self.score is not None:
+            return self.scores
+        return [-loss for loss in self.losses[0]]
+
+    @property
+    def validation(self) -> list[float]:
+        """Scores of the last validation set, if there is one."""
+        return [] if self.watches_training else self.scores
+
+    @property
+    def watches_training(self) -> bool:
+        """Whether there is no validation set."""
+        return len(self.losses) == 1
+
+    @property
+    def n_done(self) -> int:
+        """Rounds noted, without the start."""
+        return len(self.scores) - 1
+
+    def note(self, train_loss: float, validation_losses: list[float]) -> bool:
         """Keep the scores of a round (or of the start); tell whether to stop."""
-        watched = self.validation if self.watch_validation else self.train
-        self.train.append(-train_loss)
-        if self.watch_validation:
-            self.validation.append(-validation_loss)
+        losses = [train_loss, *validation_losses]
+        for kept, loss in zip(self.losses, losses, strict=True):
+            kept.append(loss)
+        score = -losses[-1]
         if self.score is not None:
-            watched[-1] = self.score()
-            if np.isnan(watched[-1]):
+            score = self.score()
+            if np.isnan(score):
                 raise ValueError("scoring gives nan for the rows that are watched.")
-        done = len(watched) - 1
-        if watched[-1] > watched[self.best_round] + self.tol:
+        self.scores.append(score)
+        done = self.n_done
+        if score > self.scores[self.best_round] + self.tol:
             self.best_round = done
-        self.progress.update(done, self._describe(train_loss, validation_loss))
+        if self.progress is not None:
+            self.progress.update(done, self._describe(losses, score))
         stops = False
         if self.report_to is not None and done > 0:
-            stops = self.report_to(done, train_loss, validation_loss, watched[-1])
+            stops = self.report_to(done, train_loss, validation_losses, score)
         # A plain bool: the core takes no other, and the patience may be NumPy's.
         waited = done - self.best_round
         return stops or (self.patience is not None and bool(waited >= self.patience))
 
-    def _describe(self, train_loss: float, validation_loss: float) -> str:
-        text = f"loss {train_loss:.4f}"
-        if self.watch_validation:
-            text += f", validation {validation_loss:.4f}"
+    def _describe(self, losses: list[float], score: float) -> str:
+        text = f"loss {losses[0]:.4f}"
+        if len(losses) > 1:
+            text += f", validation {losses[-1]:.4f}"
         if self.score is not None:
-            watched = self.validation if self.watch_validation else self.train
-            text += f", score {watched[-1]:.4f}"
+            text += f", score {score:.4f}"
         return text

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from dics._boosting_base import Boosting
-from dics._boosting_rows import CodedRows, Validation
+from dics._boosting_rows import CodedRows, GivenRows, Validation
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._objective import LogLoss
@@ -23,6 +23,7 @@ from dics._validation import (
     Targets,
     check_matrix,
     check_targets,
+    check_weights,
     combine_weights,
 )
 from dics.candidates import BaseCandidates
@@ -91,6 +92,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         The paper's gamma: what a split must gain.
     min_samples_leaf : int, default=20
         Rows, of those drawn, that each side of a split must have.
+    min_sum_hessian : float, default=0.0
+        Sum of hessians that each side of a split must have, over all outputs
+        (XGBoost's `min_child_weight`).
     reuse_splits : bool, default=True
         False takes line 15 of the paper's Algorithm 4 literally: the first split of a
         round leaves the dictionary for all rounds that follow.
@@ -225,6 +229,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         noise_shrinkage: float | str = "auto",
         min_split_gain: float = 0.0,
         min_samples_leaf: int = 20,
+        min_sum_hessian: float = 0.0,
         reuse_splits: bool = True,
         early_stopping: bool | str = "auto",
         validation_fraction: int | float | None = 0.1,
@@ -255,6 +260,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         self.noise_shrinkage = noise_shrinkage
         self.min_split_gain = min_split_gain
         self.min_samples_leaf = min_samples_leaf
+        self.min_sum_hessian = min_sum_hessian
         self.reuse_splits = reuse_splits
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -272,33 +278,27 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
 
     # --- fit ----------------------------------------------------------------
 
-    def _check_validation(
-        self, X_val: Any, y_val: Any, data: TrainingData
-    ) -> Validation | None:
-        if X_val is None:
-            return None
-        try:
-            X_val = check_matrix(self, X_val, reset=False)
-            targets = check_targets(y_val, len(X_val))
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"X_val, y_val: {error}") from error
+    def _check_validation(self, given: GivenRows, data: TrainingData) -> Validation:
+        X = check_matrix(self, given.X, reset=False)
+        targets = check_targets(given.y, len(X))
         assert data.classes is not None
         assert data.labels is not None
         training = Targets(data.classes, data.labels)
         classes = training.classes
         unknown = np.setdiff1d(targets.classes, classes)
         if len(unknown):
-            raise ValueError(f"y_val has classes that y has not: {unknown}.")
+            raise ValueError(f"there are classes that y has not: {unknown}.")
         numbers = np.searchsorted(classes, targets.classes).astype(np.uint32)
         labels = numbers[targets.labels]
-        weights = None
+        weights = check_weights(given.weights, len(X))
         if self.class_weight is not None:
             of_classes: FloatArray = np.empty(len(classes))
             of_classes[training.labels] = combine_weights(
                 None, self.class_weight, training
             )
-            weights = of_classes[labels]
-        return Validation(X_val, labels, weights)
+            own = 1.0 if weights is None else weights
+            weights = own * of_classes[labels]
+        return Validation(X, labels, weights)
 
     def _n_outputs(self, data: TrainingData) -> int:
         return LogLoss.of(data.n_classes).n_outputs
@@ -311,7 +311,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         self,
         data: TrainingData,
         training: CodedRows,
-        validation: CodedRows,
+        validation: list[CodedRows],
         rounds: Rounds,
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         loss = LogLoss.of(data.n_classes).core
@@ -323,6 +323,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         return data.labels, None
 
     _default_scoring = "accuracy"
+
+    def _loss_name(self) -> str:
+        return "log_loss"
 
     def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
         scores = watched.scores[:, : len(self._start)]

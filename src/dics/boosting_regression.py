@@ -12,13 +12,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from dics._boosting_base import Boosting
-from dics._boosting_rows import CodedRows, Validation, weight_unit
+from dics._boosting_rows import CodedRows, GivenRows, Validation, weight_unit
 from dics._candidates_base import TrainingData
 from dics._leaf_rows import check_quantiles
 from dics._number_losses import LOSSES, OF_LOGARITHMS, CustomLoss, NumberLoss
 from dics._regressor import TreesRegressorMixin
 from dics._rounds import CurrentRegressor, Rounds
-from dics._validation import Array, FloatArray, check_matrix, check_numbers
+from dics._validation import (
+    Array,
+    FloatArray,
+    check_matrix,
+    check_numbers,
+    check_weights,
+)
 from dics.candidates import BaseCandidates
 from dics.trees import Trees
 
@@ -87,6 +93,9 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         What a split must gain.
     min_samples_leaf : int, default=20
         Rows, of those drawn, that each side of a split must have.
+    min_sum_hessian : float, default=0.0
+        Sum of hessians that each side of a split must have, over all outputs
+        (XGBoost's `min_child_weight`).
     early_stopping : "auto" or bool, default="auto"
         Whether to stop when the score on validation rows no longer gets better, and
         keep the rounds up to the best. "auto" does so if validation rows are given to
@@ -238,6 +247,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         l2_regularization: float = 0.1,
         min_split_gain: float = 0.0,
         min_samples_leaf: int = 20,
+        min_sum_hessian: float = 0.0,
         early_stopping: bool | str = "auto",
         validation_fraction: int | float | None = 0.1,
         n_iter_no_change: int = 10,
@@ -268,6 +278,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         self.l2_regularization = l2_regularization
         self.min_split_gain = min_split_gain
         self.min_samples_leaf = min_samples_leaf
+        self.min_sum_hessian = min_sum_hessian
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -302,23 +313,16 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     def _check_target_values(self, values: FloatArray) -> None:
         self._make_loss(values.shape[1]).check(values)
 
-    def _check_validation(
-        self, X_val: Any, y_val: Any, data: TrainingData
-    ) -> Validation | None:
-        if X_val is None:
-            return None
+    def _check_validation(self, given: GivenRows, data: TrainingData) -> Validation:
         assert data.values is not None
-        try:
-            X_val = check_matrix(self, X_val, reset=False)
-            values = check_numbers(y_val, len(X_val), type(self).__name__)
-            self._check_target_values(values)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"X_val, y_val: {error}") from error
+        X = check_matrix(self, given.X, reset=False)
+        values = check_numbers(given.y, len(X), type(self).__name__)
+        self._check_target_values(values)
         if values.shape[1] != data.values.shape[1]:
             raise ValueError(
-                f"y_val has {values.shape[1]} targets, y has {data.values.shape[1]}."
+                f"there are {values.shape[1]} targets, y has {data.values.shape[1]}."
             )
-        return Validation(X_val, None, None, values)
+        return Validation(X, None, check_weights(given.weights, len(X)), values)
 
     def _n_outputs(self, data: TrainingData) -> int:
         assert data.values is not None
@@ -344,18 +348,18 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         self,
         data: TrainingData,
         training: CodedRows,
-        validation: CodedRows,
+        validation: list[CodedRows],
         rounds: Rounds,
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         if isinstance(self._loss, NumberLoss):
             core = self._loss.core()
         else:
             unit = weight_unit(data.weights)
-            core = self._loss.for_rows(unit, training, validation)
+            core = self._loss.for_rows(unit, [training, *validation])
             # Its gradients are weighted.
             data = data._replace(weights=None)
             training = training._replace(weights=None)
-            validation = validation._replace(weights=None)
+            validation = [rows._replace(weights=None) for rows in validation]
         return self._run_core(core, data, training, validation, rounds)
 
     def _core_targets(
@@ -363,6 +367,9 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     ) -> tuple[npt.NDArray[np.uint32] | None, npt.NDArray[np.float32] | None]:
         assert data.values is not None
         return None, self._loss.targets(data.values)
+
+    def _loss_name(self) -> str:
+        return self.loss if isinstance(self.loss, str) else "loss"
 
     def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
         unit = 1.0 if self._score_unit is None else self._score_unit

@@ -15,63 +15,71 @@
 namespace dics {
 namespace {
 
-// What boosting knows of some rows: codes, labels or targets, weights, scores.
-BoostRows as_boost_rows(const Array<std::uint8_t>& codes, std::int64_t n_features,
-                        const Optional<std::uint32_t>& labels,
-                        const std::optional<Table<float>>& targets,
-                        const Optional<float>& weights,
-                        const OutputTable<float>& scores, const Outputs& outputs) {
-    const auto n = static_cast<std::int64_t>(scores.shape(0));
-    if (static_cast<std::int64_t>(codes.shape(0)) != n * n_features ||
-        static_cast<std::int64_t>(labels ? labels->shape(0) : targets->shape(0)) != n)
-        throw nb::value_error("codes, labels or targets have the wrong size");
-    check_shape(scores, n, outputs.stride);
-    return {{codes.data(), n, n_features, 1},
-            data_or_null(labels),
-            targets ? targets->data() : nullptr,
-            targets ? static_cast<int>(targets->shape(1)) : 0,
-            data_or_null(weights),
-            scores.data()};
-}
+// What boosting knows of some rows, as a tuple of arrays.
+struct RowArrays {
+    Array<std::uint8_t> codes;
+    Optional<std::uint32_t> labels;
+    std::optional<Table<float>> targets;
+    Optional<float> weights;
+    OutputTable<float> scores;
 
-// Scores are updated in place. `after_round(loss, validation loss)` returns True to
+    explicit RowArrays(const nb::tuple& arrays)
+        : codes(nb::cast<Array<std::uint8_t>>(arrays[0])),
+          labels(nb::cast<Optional<std::uint32_t>>(arrays[1])),
+          targets(nb::cast<std::optional<Table<float>>>(arrays[2])),
+          weights(nb::cast<Optional<float>>(arrays[3])),
+          scores(nb::cast<OutputTable<float>>(arrays[4], false)) {}
+
+    BoostRows rows(std::int64_t n_features, const Outputs& outputs) const {
+        const auto n = static_cast<std::int64_t>(scores.shape(0));
+        const std::size_t n_targets = labels ? labels->shape(0) : targets->shape(0);
+        if (static_cast<std::int64_t>(codes.shape(0)) != n * n_features ||
+            static_cast<std::int64_t>(n_targets) != n)
+            throw nb::value_error("codes, labels or targets have the wrong size");
+        check_shape(scores, n, outputs.stride);
+        return {{codes.data(), n, n_features, 1},
+                data_or_null(labels),
+                targets ? targets->data() : nullptr,
+                targets ? static_cast<int>(targets->shape(1)) : 0,
+                data_or_null(weights),
+                scores.data()};
+    }
+};
+
+// Scores are updated in place. `after_round(loss, validation losses)` returns True to
 // end.
 nb::tuple boost_arrays(
     const Objective& objective, const Array<float>& values,
-    const Array<std::int64_t>& offsets, const Array<std::uint8_t>& codes,
-    const Optional<std::uint32_t>& labels, const std::optional<Table<float>>& targets,
-    const Optional<float>& weights, OutputTable<float> scores,
-    const Array<std::uint8_t>& validation_codes,
-    const Optional<std::uint32_t>& validation_labels,
-    const std::optional<Table<float>>& validation_targets,
-    const Optional<float>& validation_weights, OutputTable<float> validation_scores,
-    const Array<std::int64_t>& used_splits, const BoostSettings& settings,
-    const std::function<bool(double, double)>& after_round, int n_threads) {
+    const Array<std::int64_t>& offsets, const nb::tuple& training,
+    const std::vector<nb::tuple>& validation, const Array<std::int64_t>& used_splits,
+    const BoostSettings& settings,
+    const std::function<bool(double, std::vector<double>)>& after_round,
+    int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const Outputs outputs(objective.n_outputs());
-    const std::int64_t n_features = dictionary.n_features;
-    const BoostRows training =
-        as_boost_rows(codes, n_features, labels, targets, weights, scores, outputs);
-    const BoostRows validation = as_boost_rows(
-        validation_codes, n_features, validation_labels, validation_targets,
-        validation_weights, validation_scores, outputs);
+    const RowArrays arrays(training);  // they own what the rows below point to
+    const std::vector<RowArrays> sets(validation.begin(), validation.end());
+    const BoostRows rows = arrays.rows(dictionary.n_features, outputs);
+    std::vector<BoostRows> validation_rows;
+    for (const RowArrays& set : sets)
+        validation_rows.push_back(set.rows(dictionary.n_features, outputs));
     std::vector<std::int64_t> used(used_splits.data(),
                                    used_splits.data() + used_splits.shape(0));
-    auto report = [&](double loss, double validation_loss) {
+    auto report = [&](double loss, const std::vector<double>& losses) {
         nb::gil_scoped_acquire gil;
-        return after_round(loss, validation_loss);
+        return after_round(loss, losses);
     };
     ForestArrays boosted = with_team(n_threads, [&](Team& team) {
-        return boost(dictionary, training, validation, objective, settings, used,
+        return boost(dictionary, rows, validation_rows, objective, settings, used,
                      report, team);
     });
     return nb::make_tuple(forest_dict(std::move(boosted), outputs.n),
                           to_array(std::move(used)));
 }
 
-// Calls fill(scores, gradients, hessians, norms) in Python, the first three
-// [row][score_width]; all but the scores are None for validation rows. It returns the
-// sum of the losses.
+// Calls fill(part, scores, gradients, hessians, norms) in Python, scores to hessians
+// [row][score_width]. Part 0 are the training rows, 1, 2, ... the validation sets, for
+// which all but the scores are None. It returns the sum of the losses.
 std::unique_ptr<Objective> custom_loss_of(int n_outputs, nb::callable fill) {
     auto view = [](float* data, const GradientArgs& a, int width) -> nb::object {
         if (!data)
@@ -86,7 +94,7 @@ std::unique_ptr<Objective> custom_loss_of(int n_outputs, nb::callable fill) {
     return custom_loss(n_outputs, [fill, view](const GradientArgs& a) {
         nb::gil_scoped_acquire gil;
         return nb::cast<double>(
-            fill(view(a.scores, a, a.stride), view(a.gradients, a, a.stride),
+            fill(a.part, view(a.scores, a, a.stride), view(a.gradients, a, a.stride),
                  view(a.hessians, a, a.stride), view(a.norms, a, 1)));
     });
 }
@@ -108,14 +116,11 @@ void bind_boost(nb::module_& m) {
           "Loss of quantiles, an output for each level.");
     m.def("custom_loss", &custom_loss_of, "n_outputs"_a, "fill"_a,
           "Loss whose gradients a Python function fills in.");
-    m.def("boost", &boost_arrays, "objective"_a, "values"_a, "offsets"_a, "codes"_a,
-          "labels"_a.none(), "targets"_a.none(), "weights"_a.none(),
-          "scores"_a.noconvert(), "validation_codes"_a, "validation_labels"_a.none(),
-          "validation_targets"_a.none(), "validation_weights"_a.none(),
-          "validation_scores"_a.noconvert(), "used_splits"_a, "settings"_a,
-          "after_round"_a, "n_threads"_a,
+    m.def("boost", &boost_arrays, "objective"_a, "values"_a, "offsets"_a,
+          "training"_a, "validation"_a, "used_splits"_a, "settings"_a, "after_round"_a,
+          "n_threads"_a,
           "Add rounds to a boosted model; returns their trees and the splits that are "
-          "gone.");
+          "gone. Rows are (codes, labels, targets, weights, scores); scores are updated.");
 }
 
 }  // namespace dics

@@ -81,6 +81,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("noise_shrinkage", &BoostSettings::noise_shrinkage)
         .def_rw("weight_unit", &BoostSettings::weight_unit)
         .def_rw("min_gain", &BoostSettings::min_gain)
+        .def_rw("min_sum_hessian", &BoostSettings::min_sum_hessian)
         .def_rw("monotonic", &BoostSettings::monotonic)
         .def_rw("interactions", &BoostSettings::interactions)
         .def_rw("seed", &BoostSettings::seed)

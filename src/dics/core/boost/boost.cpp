@@ -53,7 +53,7 @@ class Booster {
 
   public:
     Booster(const Dictionary& dictionary, const BoostRows& training,
-            const BoostRows& validation, const Objective& objective,
+            const std::vector<BoostRows>& validation, const Objective& objective,
             const BoostSettings& settings, std::vector<std::int64_t>& used, Team& team)
         : dictionary_(dictionary),
           training_(training),
@@ -63,7 +63,7 @@ class Booster {
           team_(team),
           outputs_(objective.n_outputs(), objective.hessians() == Hessians::ones),
           weights_(training),
-          validation_weights_(validation),
+          validation_weights_(validation.begin(), validation.end()),
           row_drawer_(settings.rows, training.codes.n_rows, team),
           sparse_(training.codes, dictionary,
                   settings.max_candidates > 0 ? 0 : settings.max_features, team),
@@ -89,7 +89,10 @@ class Booster {
             hessians_.resize(gradients_.size());
         norms_.resize(n);
         leaf_.resize(n);
-        validation_leaf_.resize(static_cast<std::size_t>(validation.codes.n_rows));
+        for (const BoostRows& rows : validation)
+            validation_leaf_.resize(
+                std::max(validation_leaf_.size(),
+                         static_cast<std::size_t>(rows.codes.n_rows)));
     }
 
     ForestArrays run(const AfterRound& after_round) {
@@ -110,9 +113,10 @@ class Booster {
     }
 
   private:
-    // Adds steps to the scores of some rows; returns the sum of their losses.
+    // Adds steps to the scores of the training rows (part 0) or of a validation set;
+    // returns the sum of their losses.
     double add_steps(const BoostRows& rows, const std::uint32_t* leaf,
-                     const float* steps, bool gradients) {
+                     const float* steps, int part) {
         const Chunks chunks{rows.codes.n_rows};
         losses_.assign(static_cast<std::size_t>(chunks.count()), 0.0);
         const bool parallel = rows.codes.n_rows * outputs_.stride >= kParallelNumbers;
@@ -120,11 +124,11 @@ class Booster {
             const std::int64_t begin = chunks.begin(task);
             losses_[static_cast<std::size_t>(task)] =
                 objective_.kernels().update_gradients(gradient_args(
-                    rows, begin, chunks.length(task), leaf, steps, gradients));
+                    rows, begin, chunks.length(task), leaf, steps, part));
         });
         if (objective_.is_custom())
             return objective_.fill_gradients(
-                gradient_args(rows, 0, rows.codes.n_rows, leaf, steps, gradients));
+                gradient_args(rows, 0, rows.codes.n_rows, leaf, steps, part));
         double loss = 0;
         for (const double part : losses_)
             loss += part;
@@ -134,9 +138,11 @@ class Booster {
     // Of rows begin..begin+n-1; gradients are not wanted of validation rows.
     GradientArgs gradient_args(const BoostRows& rows, std::int64_t begin,
                                std::int64_t n, const std::uint32_t* leaf,
-                               const float* steps, bool gradients) {
+                               const float* steps, int part) {
+        const bool gradients = part == 0;
         const std::int64_t at = begin * outputs_.stride;
         GradientArgs args{};
+        args.part = part;
         args.steps = steps;
         args.leaf = leaf + begin;
         args.label = rows.labels ? rows.labels + begin : nullptr;
@@ -155,24 +161,29 @@ class Booster {
         return args;
     }
 
-    // Both return the mean loss of the rows.
+    // Returns the mean loss of the training rows.
     double update(const float* steps) {
-        double loss = add_steps(training_, leaf_.data(), steps, true);
+        double loss = add_steps(training_, leaf_.data(), steps, 0);
         if (objective_.distance_level() > 0) {
             // The loss has a new shape now, and its gradients others.
             residuals_.find_distances(objective_.distance_level(), parameters_);
-            loss = add_steps(training_, leaf_.data(), nullptr, true);
+            loss = add_steps(training_, leaf_.data(), nullptr, 0);
         }
         return loss / weights_.total;
     }
 
-    double validate(const float* steps) {
-        if (validation_.codes.n_rows == 0)
-            return NAN;
-        if (steps)
-            leaf_finder_.find(validation_.codes, validation_leaf_.data());
-        return add_steps(validation_, validation_leaf_.data(), steps, false) /
-               validation_weights_.total;
+    // Returns the mean loss of each validation set.
+    std::vector<double> validate(const float* steps) {
+        std::vector<double> losses;
+        for (std::size_t i = 0; i < validation_.size(); ++i) {
+            const BoostRows& rows = validation_[i];
+            if (steps)
+                leaf_finder_.find(rows.codes, validation_leaf_.data());
+            const auto part = static_cast<int>(i) + 1;
+            losses.push_back(add_steps(rows, validation_leaf_.data(), steps, part) /
+                             validation_weights_[i].total);
+        }
+        return losses;
     }
 
     void grow_tree(std::uint64_t key) {
@@ -182,9 +193,10 @@ class Booster {
         const double gain_unit = objective_.gain_factor() *
                                  (units.hessian / units.gradient) / units.gradient;
         // Numbers of a sketch have hessians of one.
-        const double l2 =
-            settings_.l2 / (sketch_.is_used() ? objective_.mean_hessian() : 1);
-        target_.set_units(static_cast<float>(l2 * units.hessian),
+        const double of_one =
+            units.hessian / (sketch_.is_used() ? objective_.mean_hessian() : 1);
+        target_.set_units(static_cast<float>(settings_.l2 * of_one),
+                          static_cast<float>(settings_.min_sum_hessian * of_one),
                           settings_.min_gain / gain_unit);
         const std::vector<GrownNode> nodes = grow_nodes(splits);
         split_drawer_.use(nodes[0]);
@@ -323,12 +335,14 @@ class Booster {
     }
 
     Dictionary dictionary_;
-    BoostRows training_, validation_;
+    BoostRows training_;
+    std::vector<BoostRows> validation_;
     const Objective& objective_;
     BoostSettings settings_;
     Team& team_;
     Outputs outputs_;
-    RowWeights weights_, validation_weights_;
+    RowWeights weights_;
+    std::vector<RowWeights> validation_weights_;
 
     std::vector<float> gradients_, hessians_, norms_;  // of all rows
     std::vector<std::uint32_t> leaf_, validation_leaf_;
@@ -365,7 +379,7 @@ class Booster {
 }  // namespace
 
 ForestArrays boost(const Dictionary& dictionary, const BoostRows& training,
-                   const BoostRows& validation, const Objective& objective,
+                   const std::vector<BoostRows>& validation, const Objective& objective,
                    const BoostSettings& settings, std::vector<std::int64_t>& used,
                    const AfterRound& after_round, Team& team) {
     return Booster(dictionary, training, validation, objective, settings, used, team)

@@ -30,6 +30,7 @@ struct BoostSettings {
     double noise_shrinkage = 0;          // see LeafValues::find_steps
     double weight_unit = 1;              // what a weight of one has become
     double min_gain = 0;                 // gamma
+    double min_sum_hessian = 0;          // of each side of a split
     std::vector<std::int8_t> monotonic;  // see Gradients
     std::vector<std::vector<std::int32_t>> interactions;  // see Interactions
     std::uint64_t seed = 0;
@@ -49,14 +50,14 @@ struct BoostRows {
     float* scores;
 };
 
-// Called with the mean loss of the training and the validation rows, before the first
-// round and after each; true ends it.
-using AfterRound = std::function<bool(double, double)>;
+// Called with the mean loss of the training rows and of each validation set, before the
+// first round and after each; true ends it.
+using AfterRound = std::function<bool(double, const std::vector<double>&)>;
 
-// `validation` may have no rows. Splits that are gone are taken from `used` (numbers in
+// Splits that are gone are taken from `used` (numbers in
 // the dictionary) and added to it.
 ForestArrays boost(const Dictionary& dictionary, const BoostRows& training,
-                   const BoostRows& validation, const Objective& objective,
+                   const std::vector<BoostRows>& validation, const Objective& objective,
                    const BoostSettings& settings, std::vector<std::int64_t>& used,
                    const AfterRound& after_round, Team& team);
 

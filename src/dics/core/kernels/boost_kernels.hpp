@@ -33,6 +33,7 @@ struct Outputs {
 
 // scores += steps of the row's leaf; then the gradients of the loss there.
 struct GradientArgs {
+    int part;  // 0: the training rows; 1, 2, ...: the validation sets
     const float* steps;          // [leaf][stride]; null: nothing is added
     const std::uint32_t* leaf;   // of each row
     const std::uint32_t* label;  // of each row; or
@@ -151,7 +152,9 @@ struct GainArgs {
     int n_candidates;
     int n_outputs, n_hessians, cells;
     float l2;  // in the units of the histogram
+    // What each side must have; hessians of all outputs, in the units of the histogram.
     std::int32_t min_rows;
+    float min_hessian;
     // With bounds (of one output): those of the values of the sides, and whether they
     // must rise (1) or fall (-1) from left to right.
     bool is_bounded;

@@ -164,6 +164,7 @@ class GradientHistograms {
         args.l2 = target_.l2();
         args.min_rows = static_cast<std::int32_t>(
             std::min<std::int64_t>(min_samples_leaf_, node.totals.n_rows));
+        args.min_hessian = target_.min_hessian();
         args.scratch = scratch.data();
         args.is_bounded = target_.is_constrained();
         args.lower = static_cast<float>(node.totals.lower);

@@ -65,14 +65,17 @@ class Gradients {
     Gradients(const Outputs& outputs, std::vector<std::int8_t> monotonic)
         : outputs_(outputs), monotonic_(std::move(monotonic)) {}
 
-    // What a round's numbers are worth: l2 and the least gain in their units.
-    void set_units(float l2, double min_gain) {
+    // What a round's numbers are worth: l2, the least sum of hessians and the least gain
+    // in their units.
+    void set_units(float l2, float min_hessian, double min_gain) {
         l2_ = l2;
+        min_hessian_ = min_hessian;
         min_gain_ = min_gain;
     }
 
     const Outputs& outputs() const { return outputs_; }
     float l2() const { return l2_; }
+    float min_hessian() const { return min_hessian_; }
 
     void measure(const Rows& r, std::int64_t begin, std::int64_t end,
                  const Sum& contributors, Totals& totals) const {
@@ -168,7 +171,7 @@ class Gradients {
 
     Outputs outputs_;
     std::vector<std::int8_t> monotonic_;
-    float l2_ = 0;
+    float l2_ = 0, min_hessian_ = 0;
     double min_gain_ = 0;
 };
 
