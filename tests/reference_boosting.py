@@ -221,6 +221,11 @@ class Grower:
         terms = np.divide(g * g, bottom, out=np.zeros_like(g), where=bottom > 0)
         return terms.sum(axis=-1) / 2
 
+    def hessian_sum(self, sums):
+        """Over the outputs; two classes are one."""
+        h = np.split(sums[..., :-1], 2, axis=-1)[1]
+        return h.sum(axis=-1) / (2 if h.shape[-1] == 2 else 1)
+
     def search_node(self, node):
         least = self.limits["min_samples_leaf"]
         if node.depth >= self.limits["max_depth"] or len(node.rows) < 2 * least:
@@ -252,7 +257,10 @@ class Grower:
         n_left = left.sum(axis=1)
         least = self.limits["min_samples_leaf"]
         allowed = (n_left >= least) & (len(x) - n_left >= least)
-        gains = self.score(inside) + self.score(sums.sum(axis=0) - inside) - node.own
+        outside = sums.sum(axis=0) - inside
+        for side in (inside, outside):
+            allowed &= self.hessian_sum(side) >= self.limits["min_sum_hessian"]
+        gains = self.score(inside) + self.score(outside) - node.own
         larger_left = 2 * n_left > len(x)
         return [
             Split(float(gain), f, t, m if is_missing.any() else bool(larger))
@@ -361,6 +369,7 @@ class Boosting:
         l2_regularization=1.0,
         min_split_gain=0.0,
         min_samples_leaf=1,
+        min_sum_hessian=0.0,
         reuse_splits=True,
         sketch_outputs=None,
         noise_shrinkage=0.0,
@@ -384,6 +393,7 @@ class Boosting:
             "min_samples_leaf": min_samples_leaf,
             "l2": l2_regularization,
             "min_gain": min_split_gain,
+            "min_sum_hessian": min_sum_hessian,
         }
         self.reuse_splits = reuse_splits
         self.sketch_outputs = sketch_outputs
@@ -426,8 +436,9 @@ class Boosting:
             limits={**self.limits, "l2": l2},
         )
         root = grower.grow()
-        if not self.reuse_splits and root.split is not None:
-            self.used.append((root.split.feature, max(0, root.split.index)))
+        # That NaN alone goes left is no split of the dictionary.
+        if not self.reuse_splits and root.split is not None and root.split.index >= 0:
+            self.used.append((root.split.feature, root.split.index))
         if not self.leaves_of_sample:
             rows, factors = np.arange(len(self.y)), np.ones(len(self.y))
         return self.flatten(root, grower, g, h, rows, factors)

@@ -128,6 +128,7 @@ BAD_BOOSTING_PARAMETERS = {
     "leaf_values": ["some", None, 1],
     "l2_regularization": [-0.1, NAN, "none", None],
     "min_split_gain": [-0.1, NAN, "none", None],
+    "min_sum_hessian": [-0.1, NAN, "none", None],
     "min_samples_leaf": [0, -1, 1.5, "one", None],
     "early_stopping": ["yes", None, 2],
     "validation_fraction": [0, -1, 0.0, 1.0, 1.5, NAN, "some"],

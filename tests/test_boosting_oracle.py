@@ -282,6 +282,9 @@ def test_splits_of_a_round(n_classes, max_features, max_candidates, missing):
         {"max_leaf_nodes": 31, "l2_regularization": 0.0, "min_samples_leaf": 10},
         {"max_leaf_nodes": 31, "l2_regularization": 30.0},
         {"max_leaf_nodes": 31, "min_split_gain": 2.0},
+        {"max_leaf_nodes": 31, "min_sum_hessian": 5.0, "min_samples_leaf": 1},
+        {"max_leaf_nodes": 31, "min_sum_hessian": 5.0, "sampling": "mvs"},
+        {"min_sum_hessian": 1e6},
         {"min_split_gain": 1e6},
         {"min_samples_leaf": 10**9},
         {"learning_rate": 1.0, "l2_regularization": 0.0},
@@ -305,6 +308,7 @@ def random_settings(rng):
         "l2_regularization": float(rng.choice([0.0, 1.0, 1.0, 5.0])),
         "min_split_gain": float(rng.choice([0.0, 0.0, 0.5])),
         "min_samples_leaf": int(rng.choice([2, 5, 15])),
+        "min_sum_hessian": float(rng.choice([0.0, 0.0, 3.0])),
         "reuse_splits": bool(rng.random() < 0.8),
         **SAMPLINGS[str(rng.choice(list(SAMPLINGS)))],
     }

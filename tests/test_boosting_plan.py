@@ -196,7 +196,7 @@ def test_a_failed_fit_keeps_the_plan():
 
 def test_a_plan_is_one_line():
     plan = BoostingPlan(
-        18_000, 54, 7, 7, 200, 0.15, 0.0, 40, False, None, "mvs", True, 254
+        18_000, 54, 7, 7, 200, 0.15, 0, 0.0, 40, False, None, "mvs", True, 254
     )
     assert str(plan) == (
         "18000 training rows, 54 features, 7 classes; 200 rounds, learning rate 0.15, "
@@ -212,7 +212,7 @@ def test_a_plan_is_one_line():
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "n_rounds", "shrinkage"), [(1, 100, 10), (2, 100, 10), (3, 200, 0)]
+    ("n_classes", "n_rounds", "shrinkage"), [(1, 100, 10), (2, 100, 10), (3, 250, 0)]
 )
 def test_rounds_and_noise(n_classes, n_rounds, shrinkage):
     plan = plan_of(n_classes=n_classes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -21,9 +20,9 @@ from dics import _core
 from dics._base import NO_LIMIT, TreesEstimator
 from dics._boosting_plan import (
     TRIAL_PATIENCE,
-    TRIAL_SHARE,
     BoostingPlan,
     make_plan,
+    trial_share,
 )
 from dics._boosting_rows import (
     CodedRows,
@@ -414,7 +413,7 @@ class Boosting(TreesEstimator):
 
         Returns the rounds that are kept, if any.
         """
-        parts = part_rows(data, TRIAL_SHARE)
+        parts = part_rows(data, trial_share(self.plan_.n_rows))
         training, held = rows.take(parts.training), rows.take(parts.validation)
         plan, trial = self.plan_, Rounds(patience=TRIAL_PATIENCE, n_sets=1)
         self.plan_ = replace(plan, n_estimators=plan.n_trial_rounds)

@@ -56,7 +56,9 @@ def check_eval_sets(
             raise ValueError("sample_weight_val needs X_val and y_val.")
         if X_val is None:
             return []
-        return [GivenRows("validation", X_val, y_val, sample_weight_val, "X_val, y_val")]
+        return [
+            GivenRows("validation", X_val, y_val, sample_weight_val, "X_val, y_val")
+        ]
     if not (X_val is None and y_val is None and sample_weight_val is None):
         raise ValueError(
             "Give validation rows either as X_val, y_val and sample_weight_val or as "

@@ -42,13 +42,17 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of rounds, each of which adds one tree. "auto" is 100 for two classes and
-        200 for more.
+        Number of rounds, each of which adds one tree. "auto" is 100 for two classes,
+        and 250 for more, or 100 if a trial lowers the learning rate.
     learning_rate : float or "auto", default="auto"
-        Factor eta of what each tree adds. "auto" is 0.15 for more than two classes. For
-        two it is 0.1, 0.15 from 10,000 and 0.2 from 20,000 training rows on; without
-        `noise_shrinkage` 0.02, and 0.04 from 10,000 on. Both scores of two classes
-        move, so the margin between them moves twice as fast.
+        Factor eta of what each tree adds. For two classes "auto" is 0.1, 0.15 from
+        10,000 and 0.2 from 20,000 training rows on; without `noise_shrinkage` 0.02, and
+        0.04 from 10,000 on. Both scores of two classes move, so the margin between them
+        moves twice as fast. For more classes "auto" is 0.15. If `n_estimators` is
+        "auto" too and there are 1,000 to 100,000 training rows, some of them are held
+        out from a trial of 100 rounds. If their loss rises before, the trial is thrown
+        away and the rate is lower, the more the earlier it was; otherwise the rounds of
+        the trial are kept, and the others see all rows.
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit. The paper uses 3.
     max_leaf_nodes : int or None, default=31
@@ -163,6 +167,14 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     validation_score_ : ndarray of shape (n_rounds + 1,)
         Score of the validation rows; empty without any, NaN for rounds without. Like
         `train_score_` it has the rounds after the best, which are not kept.
+    evals_result_ : dict of str to dict
+        Losses of this fit's rounds, of "training" and of each validation set by name:
+        ``evals_result_["validation"]["log_loss"]``. If early stopping looks at a
+        score, that of the last set too.
+    best_iteration_ : int or None
+        Rounds up to the best, all of which are kept; None without early stopping.
+    best_score_ : float or None
+        What early stopping has seen then.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Total gain of the splits of each feature, normalised.
     split_counts_ : ndarray of shape (n_features_in_,)

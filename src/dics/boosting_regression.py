@@ -156,6 +156,14 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         is measured in units of about its own spread.
     validation_score_ : ndarray of shape (n_rounds + 1,)
         Score of the validation rows; empty without any, NaN for rounds without.
+    evals_result_ : dict of str to dict
+        Losses of this fit's rounds, of "training" and of each validation set by name:
+        ``evals_result_["validation"]["squared_error"]``. If early stopping looks at a
+        score, that of the last set too.
+    best_iteration_ : int or None
+        Rounds up to the best, all of which are kept; None without early stopping.
+    best_score_ : float or None
+        What early stopping has seen then.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Total gain of the splits of each feature, normalised.
     split_counts_ : ndarray of shape (n_features_in_,)

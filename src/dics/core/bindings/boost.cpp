@@ -116,11 +116,11 @@ void bind_boost(nb::module_& m) {
           "Loss of quantiles, an output for each level.");
     m.def("custom_loss", &custom_loss_of, "n_outputs"_a, "fill"_a,
           "Loss whose gradients a Python function fills in.");
-    m.def("boost", &boost_arrays, "objective"_a, "values"_a, "offsets"_a,
-          "training"_a, "validation"_a, "used_splits"_a, "settings"_a, "after_round"_a,
-          "n_threads"_a,
+    m.def("boost", &boost_arrays, "objective"_a, "values"_a, "offsets"_a, "training"_a,
+          "validation"_a, "used_splits"_a, "settings"_a, "after_round"_a, "n_threads"_a,
           "Add rounds to a boosted model; returns their trees and the splits that are "
-          "gone. Rows are (codes, labels, targets, weights, scores); scores are updated.");
+          "gone. Rows are (codes, labels, targets, weights, scores); scores are "
+          "updated.");
 }
 
 }  // namespace dics

@@ -90,9 +90,8 @@ class Booster {
         norms_.resize(n);
         leaf_.resize(n);
         for (const BoostRows& rows : validation)
-            validation_leaf_.resize(
-                std::max(validation_leaf_.size(),
-                         static_cast<std::size_t>(rows.codes.n_rows)));
+            validation_leaf_.resize(std::max(
+                validation_leaf_.size(), static_cast<std::size_t>(rows.codes.n_rows)));
     }
 
     ForestArrays run(const AfterRound& after_round) {
@@ -123,8 +122,8 @@ class Booster {
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
             const std::int64_t begin = chunks.begin(task);
             losses_[static_cast<std::size_t>(task)] =
-                objective_.kernels().update_gradients(gradient_args(
-                    rows, begin, chunks.length(task), leaf, steps, part));
+                objective_.kernels().update_gradients(
+                    gradient_args(rows, begin, chunks.length(task), leaf, steps, part));
         });
         if (objective_.is_custom())
             return objective_.fill_gradients(

@@ -361,9 +361,8 @@ class RegisterSums {
         for (int r = 0; r < R; ++r)
             sums.g[r] = load(cells + r * kLanes) & inside_[r];
         for (int r = 0; r < kHessians; ++r)
-            sums.h[r] =
-                kShared ? Ints{} + cells[a_.n_outputs]
-                        : load(cells + a_.n_outputs + r * kLanes) & inside_[r];
+            sums.h[r] = kShared ? Ints{} + cells[a_.n_outputs]
+                                : load(cells + a_.n_outputs + r * kLanes) & inside_[r];
     }
 
     float own_score(const Sums& left) const {

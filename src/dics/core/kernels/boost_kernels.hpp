@@ -33,7 +33,7 @@ struct Outputs {
 
 // scores += steps of the row's leaf; then the gradients of the loss there.
 struct GradientArgs {
-    int part;  // 0: the training rows; 1, 2, ...: the validation sets
+    int part;                    // 0: the training rows; 1, 2, ...: the validation sets
     const float* steps;          // [leaf][stride]; null: nothing is added
     const std::uint32_t* leaf;   // of each row
     const std::uint32_t* label;  // of each row; or

@@ -65,8 +65,8 @@ class Gradients {
     Gradients(const Outputs& outputs, std::vector<std::int8_t> monotonic)
         : outputs_(outputs), monotonic_(std::move(monotonic)) {}
 
-    // What a round's numbers are worth: l2, the least sum of hessians and the least gain
-    // in their units.
+    // What a round's numbers are worth: l2, the least sum of hessians and the least
+    // gain in their units.
     void set_units(float l2, float min_hessian, double min_gain) {
         l2_ = l2;
         min_hessian_ = min_hessian;

@@ -1,0 +1,127 @@
+"""The trial that chooses the learning rate for more than two classes."""
+
+import numpy as np
+import pytest
+from boosting_data import mean_loss
+from checks import digest, same_bytes
+from sklearn.datasets import make_blobs, make_classification
+
+from dics import FastCGBMClassifier
+
+
+def make_noisy(n=1500):
+    X, y = make_classification(
+        n, 8, n_informative=6, n_classes=3, flip_y=0.6, random_state=0
+    )
+    return X.astype(np.float32), y
+
+
+def make_clean(n=1500):
+    X, y = make_blobs(n, 10, centers=8, cluster_std=3.0, random_state=0)
+    return X.astype(np.float32), y
+
+
+NOISY, CLEAN = make_noisy(), make_clean()
+
+
+def fit(X, y, **parameters):
+    return FastCGBMClassifier(**{"random_state": 0, **parameters}).fit(X, y)
+
+
+def test_noise_lowers_the_rate():
+    model = fit(*NOISY)
+    assert model.plan_.n_trial_rounds == 100
+    assert model.plan_.learning_rate < 0.1
+    assert model.n_iter_ == model.plan_.n_estimators == 100
+    # Then the trial leaves no trace: it is a fit of that rate.
+    said = fit(*NOISY, n_estimators=100, learning_rate=model.plan_.learning_rate)
+    same_bytes(model, said)
+    X, y = make_noisy(3000)
+    fixed = fit(*NOISY, n_estimators=250, learning_rate=0.15)
+    assert mean_loss(y[1500:], model.predict_proba(X[1500:])) < mean_loss(
+        y[1500:], fixed.predict_proba(X[1500:])
+    )
+
+
+def test_rounds_of_a_trial_that_goes_well_are_kept():
+    X, y = CLEAN
+    model = fit(X, y)
+    assert model.plan_.learning_rate == 0.15
+    assert model.n_iter_ == len(model.trees_) == model.plan_.n_estimators == 250
+    losses = [mean_loss(y, p) for p in model.staged_predict_proba(X)]
+    np.testing.assert_allclose(-model.train_score_[1:], losses, rtol=1e-4, atol=1e-7)
+    np.testing.assert_array_equal(
+        model.evals_result_["training"]["log_loss"], -model.train_score_[1:]
+    )
+    assert len(model.validation_score_) == 0
+
+
+@pytest.mark.parametrize("data", [NOISY, CLEAN], ids=["noisy", "clean"])
+def test_a_trial_with_weights_and_any_threads(data):
+    X, y = data
+    weights = np.arange(len(y)) % 4 + 0.0
+    models = [
+        FastCGBMClassifier(random_state=3, n_jobs=n).fit(X, y, sample_weight=weights)
+        for n in (1, 2)
+    ]
+    assert models[0].plan_.n_trial_rounds == 100
+    assert digest(models[0]) == digest(models[1])
+
+
+@pytest.mark.parametrize("data", [NOISY, CLEAN], ids=["noisy", "clean"])
+def test_callbacks_are_told_about_rounds_that_are_kept(data):
+    reports = []
+    model = FastCGBMClassifier(random_state=0).fit(*data, callbacks=[reports.append])
+    assert [report.round for report in reports] == list(range(1, model.n_iter_ + 1))
+    assert {report.n_rounds for report in reports} == {model.n_iter_}
+    losses = [report.train_loss for report in reports]
+    np.testing.assert_array_equal(losses, -model.train_score_[1:])
+
+
+@pytest.mark.parametrize("last", [7, 130])
+def test_a_callback_ends_a_fit_with_a_trial(last):
+    model = FastCGBMClassifier(random_state=0)
+    model.fit(*CLEAN, callbacks=[lambda report: report.round == last])
+    assert model.n_iter_ == len(model.trees_) == last
+    assert len(model.train_score_) == last + 1
+    assert model.decision_function(CLEAN[0]).shape == (1500, 8)
+
+
+def test_growing_on_keeps_the_rate_of_the_trial():
+    model = FastCGBMClassifier(random_state=0, warm_start=True).fit(*NOISY)
+    rate = model.plan_.learning_rate
+    model.set_params(n_estimators=120).fit(*NOISY)
+    assert model.n_iter_ == 120
+    assert model.plan_.learning_rate == rate
+
+
+X2, Y2 = NOISY[0], (NOISY[1] > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("data", "parameters", "rows"),
+    [
+        (NOISY, {"learning_rate": 0.15}, {}),
+        (NOISY, {"n_estimators": 20}, {}),
+        (NOISY, {"early_stopping": True}, {}),
+        (NOISY, {"early_stopping": False}, {"X_val": NOISY[0], "y_val": NOISY[1]}),
+        ((NOISY[0][:900], NOISY[1][:900]), {}, {}),
+        ((X2, Y2), {}, {}),
+    ],
+    ids=["rate", "rounds", "stops early", "validation", "few rows", "two classes"],
+)
+def test_no_trial(data, parameters, rows):
+    model = FastCGBMClassifier(random_state=0, **parameters).fit(*data, **rows)
+    assert model.plan_.n_trial_rounds == 0
+
+
+@pytest.mark.parametrize("data", [NOISY, CLEAN], ids=["noisy", "clean"])
+def test_a_trial_is_written_down(data, capfd):
+    model = FastCGBMClassifier(random_state=0, verbose=1).fit(*data)
+    lines = capfd.readouterr().err.splitlines()
+    assert "(tried for 100 rounds)" in lines[0]
+    assert lines[1].startswith("FastCGBMClassifier, trial: ")
+    if data is NOISY:
+        assert "the trial was best after" in lines[2]
+    assert lines[-1].startswith(f"FastCGBMClassifier: {100 if data is NOISY else 150} ")
+    assert model.n_iter_ == model.plan_.n_estimators
