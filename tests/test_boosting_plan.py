@@ -97,6 +97,17 @@ def test_thresholds(n_features, n_classes, most):
     assert plan_of(candidates=QuantileCandidates()).max_thresholds is None
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "share"), [(10, 0.3), (333_333, 0.3), (500_000, 0.2), (10**7, 0.1)]
+)
+def test_rows_drawn(n_rows, share):
+    plan = plan_of(n_rows)
+    assert plan.top_rate + plan.other_rate == pytest.approx(share, rel=1e-5)
+    assert plan.top_rate == pytest.approx(2 * plan.other_rate)
+    given = plan_of(n_rows, top_rate=0.5)
+    assert (given.top_rate, given.other_rate) == (0.5, plan.other_rate)
+
+
 def test_a_plan_cannot_be_changed():
     model = FastCGBMClassifier(3, random_state=0).fit(*make_rows())
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -196,11 +207,11 @@ def test_a_failed_fit_keeps_the_plan():
 
 def test_a_plan_is_one_line():
     plan = BoostingPlan(
-        18_000, 54, 7, 7, 200, 0.15, 0, 0.0, 40, False, None, "mvs", True, 254
+        18_000, 54, 7, 7, 200, 0.15, 0, 0.0, 40, False, None, "mvs", 0.2, 0.1, True, 254
     )
     assert str(plan) == (
         "18000 training rows, 54 features, 7 classes; 200 rounds, learning rate 0.15, "
-        "40 features a round, row sampling mvs, up to 254 thresholds a feature, "
+        "40 features a round, row sampling mvs of 0.3, up to 254 thresholds a feature, "
         "early stopping on"
     )
     numbers = dataclasses.replace(plan, n_classes=0, n_outputs=1)

@@ -70,8 +70,8 @@ class Boosting(TreesEstimator):
             None,
         ],
         "sampling": [StrOptions({"auto", "goss", "mvs"}), None],
-        "top_rate": [Interval(Real, 0.0, 1.0, closed="both")],
-        "other_rate": [Interval(Real, 0.0, 1.0, closed="both")],
+        "top_rate": [StrOptions({"auto"}), Interval(Real, 0.0, 1.0, closed="both")],
+        "other_rate": [StrOptions({"auto"}), Interval(Real, 0.0, 1.0, closed="both")],
         "leaf_values": [StrOptions({"all", "sample"})],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
         "min_split_gain": [Interval(Real, 0.0, None, closed="left")],
@@ -104,6 +104,8 @@ class Boosting(TreesEstimator):
         "max_leaf_nodes": None,
         "sketch_outputs": None,
         "sampling": "goss",
+        "top_rate": 0.2,
+        "other_rate": 0.1,
         "leaf_values": "sample",
         "min_samples_leaf": 1,
     }
@@ -301,12 +303,13 @@ class Boosting(TreesEstimator):
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"n_iter_={n_done} when warm_start==True"
             )
-        if self.sampling == "goss" and self.top_rate + self.other_rate > 1:
+        rates = [rate for rate in (self.top_rate, self.other_rate) if rate != "auto"]
+        if self.sampling == "goss" and sum(rates) > 1:
             raise ValueError(
                 f"top_rate={self.top_rate} and other_rate={self.other_rate} sum to "
                 "more than 1; they are shares of the rows."
             )
-        if self.sampling is not None and self.top_rate + self.other_rate == 0:
+        if self.sampling is not None and rates == [0, 0]:
             raise ValueError(
                 f"sampling={self.sampling!r} with top_rate=0 and other_rate=0 draws "
                 "no rows."
@@ -540,8 +543,8 @@ class Boosting(TreesEstimator):
         rows = make_settings(
             _core.RowDraw,
             sampling=getattr(_core.RowSampling, self.plan_.sampling or "none"),
-            top_rate=self.top_rate,
-            other_rate=self.other_rate,
+            top_rate=self.plan_.top_rate,
+            other_rate=self.plan_.other_rate,
         )
         return make_settings(
             _core.BoostSettings,

@@ -76,11 +76,12 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         "mvs" draws rows with a probability proportional to the length of their
         gradient, and weighs them by its inverse. None takes all. "auto" is "mvs" from
         20,000 training rows and 100,000 rows times outputs on, and None below.
-    top_rate : float, default=0.2
+    top_rate : float or "auto", default="auto"
         Share a of the rows that "goss" takes by their gradients. "mvs" draws a share of
-        `top_rate` + `other_rate`.
-    other_rate : float, default=0.1
-        Share b of the rows that "goss" draws from the others.
+        `top_rate` + `other_rate`. "auto" is 0.2, and less from 333,333 training rows
+        on, down to 0.067 of a million.
+    other_rate : float or "auto", default="auto"
+        Share b of the rows that "goss" draws from the others. "auto" is half of that.
     leaf_values : {"all", "sample"}, default="all"
         Whether the values of the leaves come from all rows, or only from those drawn by
         `sampling`, as in the paper.
@@ -234,8 +235,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         max_features: str | int | float | None = "auto",
         sketch_outputs: str | int | None = "auto",
         sampling: str | None = "auto",
-        top_rate: float = 0.2,
-        other_rate: float = 0.1,
+        top_rate: float | str = "auto",
+        other_rate: float | str = "auto",
         leaf_values: str = "all",
         l2_regularization: float = 0.1,
         noise_shrinkage: float | str = "auto",
