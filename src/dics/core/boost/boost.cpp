@@ -72,6 +72,7 @@ class Booster {
                   training.codes.n_rows, team),
           target_(sketch_.outputs(), settings.monotonic),
           quantizer_(sketch_.objective(objective), target_, training.weights, team),
+          rows_(team),
           histograms_(target_, training.codes, dictionary, rows_, sparse_,
                       settings.limits.min_samples_leaf,
                       Interactions(settings.interactions, dictionary.n_features),

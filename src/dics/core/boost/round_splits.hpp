@@ -100,6 +100,7 @@ class SplitDrawer {
     static constexpr std::int64_t kParallelRows = 1 << 12;
     static constexpr std::int64_t kFarBytes = std::int64_t{1} << 22;
     static constexpr std::int64_t kGatherRows = 256;
+    static constexpr std::int64_t kAhead = 16;  // rows that are asked for early
 
     // The rows drawn, side by side: every level of the tree reads them again, and
     // between the others they lie too far apart for the cache.
@@ -110,10 +111,13 @@ class SplitDrawer {
         team_.run(chunks.count(), n >= kParallelRows, [&](std::int64_t task, int) {
             const std::int64_t begin = chunks.begin(task);
             std::uint8_t* to = drawn_codes_.data() + begin * stride;
-            for (std::int64_t i = begin; i < begin + chunks.length(task);
-                 ++i, to += stride)
+            const std::int64_t end = begin + chunks.length(task);
+            for (std::int64_t i = begin; i < end; ++i, to += stride) {
+                const std::int64_t next = std::min(i + kAhead, end - 1);
+                __builtin_prefetch(row_codes_.data() + drawn.rows[next] * stride);
                 std::memcpy(to, row_codes_.data() + drawn.rows[i] * stride,
                             static_cast<std::size_t>(stride));
+            }
         });
     }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "boost/chunks.hpp"
@@ -189,54 +190,48 @@ class RowDrawer {
         const float limit = certain_norm(norms, n_wanted);
         if (!(limit > 0))
             return drawn.clear(true);
-        drawn.clear(false);
-        drawn.rows.resize(static_cast<std::size_t>(n_rows_));
-        drawn.factors.resize(static_cast<std::size_t>(n_rows_));
+        // Each chunk notes its rows where they would stand if all were drawn.
+        places_.resize(static_cast<std::size_t>(n_rows_));
         const Chunks chunks{n_rows_, kDrawnTogether};
-        std::vector<std::int64_t> counts(static_cast<std::size_t>(chunks.count()));
-        team_.run(
-            chunks.count(), n_rows_ >= kParallelRows, [&](std::int64_t task, int) {
-                counts[static_cast<std::size_t>(task)] = draw_part(
-                    norms, key, limit, chunks.begin(task), chunks.length(task), drawn);
-            });
-        join_parts(chunks, counts, drawn);
-        if (drawn.rows.empty())
-            drawn.clear(true);
+        const bool parallel = n_rows_ >= kParallelRows;
+        std::vector<std::int64_t> ends(static_cast<std::size_t>(chunks.count()));
+        team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
+            const std::int64_t begin = chunks.begin(task);
+            ends[static_cast<std::size_t>(task)] =
+                draw_part(norms, key, limit, begin, chunks.length(task));
+        });
+        std::partial_sum(ends.begin(), ends.end(), ends.begin());
+        if (ends.back() == 0)
+            return drawn.clear(true);
+        drawn.all = false;
+        drawn.rows.resize(static_cast<std::size_t>(ends.back()));
+        drawn.factors.resize(drawn.rows.size());
+        team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
+            const std::int64_t first = task > 0 ? ends[task - 1] : 0;
+            const std::uint32_t* rows = places_.data() + chunks.begin(task);
+            for (std::int64_t i = first; i < ends[task]; ++i, ++rows) {
+                const float norm = norms[*rows];
+                drawn.rows[i] = *rows;
+                drawn.factors[i] = norm >= limit ? 1.0f : limit / norm;
+            }
+        });
     }
 
-    // Of rows begin..begin+n-1, to the place where they would stand if all were drawn.
+    // Of rows begin..begin+n-1; returns how many.
     std::int64_t draw_part(const float* norms, std::uint64_t key, float limit,
-                           std::int64_t begin, std::int64_t n, DrawnRows& drawn) const {
+                           std::int64_t begin, std::int64_t n) {
         // 2^32 times the probability, compared with 32 random bits.
         const float scale = 4294967296.0f / limit;
-        std::uint32_t* rows = drawn.rows.data() + begin;
-        float* factors = drawn.factors.data() + begin;
+        std::uint32_t* rows = places_.data() + begin;
         std::int64_t n_drawn = 0;
         for (std::int64_t i = begin; i < begin + n; ++i) {
-            const float norm = norms[i];
-            const bool is_certain = norm >= limit;
             const bool is_drawn =
-                is_certain || static_cast<float>(random_of(key, i)) < norm * scale;
+                (norms[i] >= limit) |
+                (static_cast<float>(random_of(key, i)) < norms[i] * scale);
             rows[n_drawn] = static_cast<std::uint32_t>(i);
-            factors[n_drawn] = is_certain ? 1.0f : limit / norm;
             n_drawn += is_drawn ? 1 : 0;
         }
         return n_drawn;
-    }
-
-    static void join_parts(const Chunks& chunks,
-                           const std::vector<std::int64_t>& counts, DrawnRows& drawn) {
-        std::int64_t n = 0;
-        for (std::int64_t part = 0; part < chunks.count(); ++part) {
-            const std::int64_t begin = chunks.begin(part);
-            const std::int64_t count = counts[static_cast<std::size_t>(part)];
-            std::copy_n(drawn.rows.begin() + begin, count, drawn.rows.begin() + n);
-            std::copy_n(drawn.factors.begin() + begin, count,
-                        drawn.factors.begin() + n);
-            n += count;
-        }
-        drawn.rows.resize(static_cast<std::size_t>(n));
-        drawn.factors.resize(static_cast<std::size_t>(n));
     }
 
     // The norm from which on rows are certain to be drawn, from the counts of norms by
@@ -289,7 +284,7 @@ class RowDrawer {
     std::int64_t n_rows_, n_all_;  // rows here, and of all contributors
     Team& team_;
     std::vector<std::uint8_t> chosen_;
-    std::vector<std::uint32_t> rest_, keys_, counts_;
+    std::vector<std::uint32_t> rest_, keys_, counts_, places_;
 };
 
 }  // namespace dics

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
+
+#include "team.hpp"
 
 namespace dics {
 
@@ -44,6 +47,47 @@ std::int64_t partition(std::int64_t begin, std::int64_t end, GoesLeft goes_left,
     };
     (copy_back(columns), ...);
     return left;
+}
+
+// The same by all threads, each in chunks of its own, which are then joined: the lefts
+// of all chunks, then their rights.
+template <class GoesLeft, class T>
+std::int64_t partition_together(std::int64_t begin, std::int64_t end,
+                                GoesLeft goes_left, RowColumn<T> column, Team& team) {
+    constexpr std::int64_t kChunk = 1 << 13;
+    const std::int64_t n_chunks = (end - begin + kChunk - 1) / kChunk;
+    auto first = [&](std::int64_t chunk) {
+        return std::min(end, begin + chunk * kChunk);
+    };
+    std::vector<std::int64_t> middles(static_cast<std::size_t>(n_chunks));
+    team.run(n_chunks, true, [&](std::int64_t chunk, int) {
+        middles[static_cast<std::size_t>(chunk)] =
+            partition(first(chunk), first(chunk + 1), goes_left, column);
+    });
+    std::int64_t n_left = 0;
+    for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
+        n_left += middles[static_cast<std::size_t>(chunk)] - first(chunk);
+    std::int64_t left = begin, right = begin + n_left;
+    std::vector<std::int64_t> lefts, rights;  // where each chunk's sides go
+    for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk) {
+        const std::int64_t middle = middles[static_cast<std::size_t>(chunk)];
+        lefts.push_back(left);
+        rights.push_back(right);
+        left += middle - first(chunk);
+        right += first(chunk + 1) - middle;
+    }
+    team.run(n_chunks, true, [&](std::int64_t chunk, int) {
+        const auto i = static_cast<std::size_t>(chunk);
+        const T* from = column.values;
+        std::copy(from + first(chunk), from + middles[i], column.scratch + lefts[i]);
+        std::copy(from + middles[i], from + first(chunk + 1),
+                  column.scratch + rights[i]);
+    });
+    team.run(n_chunks, true, [&](std::int64_t chunk, int) {
+        std::copy(column.scratch + first(chunk), column.scratch + first(chunk + 1),
+                  column.values + first(chunk));
+    });
+    return begin + n_left;
 }
 
 }  // namespace dics

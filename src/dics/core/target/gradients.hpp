@@ -15,7 +15,10 @@
 namespace dics {
 
 // The rows drawn for a round, by their places 0, 1, ... among them.
-struct GradientRows {
+class GradientRows {
+  public:
+    explicit GradientRows(Team& team) : team_(team) {}
+
     const std::uint32_t* rows = nullptr;   // null: the place itself
     const std::int16_t* values = nullptr;  // [place][cells]
     std::vector<std::uint32_t> places, scratch;
@@ -34,16 +37,26 @@ struct GradientRows {
 
     template <class GoesLeft>
     std::int64_t partition(std::int64_t begin, std::int64_t end, GoesLeft goes_left) {
-        const RowColumn<std::uint32_t> column{places.data(), scratch.data()};
         const std::uint32_t* all = places.data();
-        if (!rows) {
-            return dics::partition(
-                begin, end, [&](std::int64_t i) { return goes_left(all[i]); }, column);
-        }
+        if (!rows)
+            return move(begin, end, [&](std::int64_t i) { return goes_left(all[i]); });
         const std::uint32_t* row = rows;
-        return dics::partition(
-            begin, end, [&](std::int64_t i) { return goes_left(row[all[i]]); }, column);
+        return move(begin, end, [&](std::int64_t i) { return goes_left(row[all[i]]); });
     }
+
+  private:
+    // Nodes smaller than this are moved by one thread.
+    static constexpr std::int64_t kParallelRows = 1 << 15;
+
+    template <class GoesLeft>
+    std::int64_t move(std::int64_t begin, std::int64_t end, GoesLeft goes_left) {
+        const RowColumn<std::uint32_t> column{places.data(), scratch.data()};
+        if (end - begin >= kParallelRows && team_.size() > 1)
+            return partition_together(begin, end, goes_left, column, team_);
+        return dics::partition(begin, end, goes_left, column);
+    }
+
+    Team& team_;
 };
 
 // Sums of the cells of a node's rows, and a register of padding.
