@@ -434,3 +434,26 @@ def test_sums_do_not_depend_on_the_order_of_the_rows(n_classes, weighted):
         for rows in (np.arange(3000), order)
     ]
     same_bytes(*fits)
+
+
+# --- many rows --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("max_leaf_nodes", [2, 8, 12, 31, 60, 100])
+def test_many_rows_are_predicted_as_few(dtype, order, n_classes, max_leaf_nodes):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 200, size=(1500, 4)).astype(dtype)
+    y = (X[:, 0] > X[:, 1] // 2).astype(int) + (n_classes - 2) * (X[:, 2] > 90)
+    if dtype != "u1":
+        X[rng.random(X.shape) < 0.1] = np.nan
+        X[:5, 0], X[5:9, 0] = np.inf, -np.inf
+    model = booster(6, max_leaf_nodes=max_leaf_nodes, min_samples_leaf=2)
+    model.fit(X, y)
+    X = np.asarray(X, order=order)
+    together = model.decision_function(X)
+    for begin in range(0, 1500, 10):  # few rows walk down the trees
+        few = model.decision_function(X[begin : begin + 10])
+        np.testing.assert_array_equal(together[begin : begin + 10], few)

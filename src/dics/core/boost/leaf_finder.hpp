@@ -6,7 +6,7 @@
 #include "boost/chunks.hpp"
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
-#include "kernels/boost_kernels.hpp"
+#include "predict/tree_masks.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -23,10 +23,8 @@ class LeafFinder {
         tests_ = &tests;
         n_leaves_ = n_leaves;
         depth_ = depth;
-        mask_tests_.clear();
-        leaf_numbers_.clear();
         if (n_leaves <= kMaxMaskLeaves)
-            list_tests(0);
+            masks_.list(nodes.data(), [&](std::int32_t i) { return tests[i]; });
     }
 
     // leaf[i] = the number of the leaf of row i.
@@ -36,7 +34,8 @@ class LeafFinder {
             chunks.count(), codes.n_rows >= kParallelRows, [&](std::int64_t task, int) {
                 const std::int64_t begin = chunks.begin(task);
                 if (n_leaves_ <= kMaxMaskLeaves) {
-                    find_by_masks(codes, begin, chunks.length(task), leaf + begin);
+                    masks_.find([&](std::int64_t f) { return codes.column(f) + begin; },
+                                chunks.length(task), leaf + begin);
                 } else {
                     walk(codes, begin, chunks.length(task), leaf + begin);
                 }
@@ -52,22 +51,6 @@ class LeafFinder {
         std::int32_t left;  // the right child follows
         CodeTest test;
     };
-
-    void find_by_masks(const Codes& codes, std::int64_t begin, std::int64_t n,
-                       std::uint32_t* leaf) const {
-        std::vector<const std::uint8_t*> columns;
-        for (const NodeTest& test : mask_tests_)
-            columns.push_back(codes.column(test.feature) + begin);
-        FindLeavesArgs args{};
-        args.column = columns.data();
-        args.tests = mask_tests_.data();
-        args.n_tests = static_cast<int>(mask_tests_.size());
-        args.n_leaves = n_leaves_;
-        args.number = leaf_numbers_.data();
-        args.n_rows = n;
-        args.leaf = leaf;
-        boost_kernels().find_leaves(args);
-    }
 
     // Trees of many leaves: step by step, all rows of a block at once.
     void walk(const Codes& codes, std::int64_t begin, std::int64_t n,
@@ -92,26 +75,11 @@ class LeafFinder {
             leaf[i] = static_cast<std::uint32_t>((*nodes_)[leaf[i]].left);
     }
 
-    // Numbers the leaves from left to right, and says which of them a test takes away.
-    std::uint64_t list_tests(std::size_t i) {
-        const Node& node = (*nodes_)[i];
-        if (node.feature < 0) {
-            leaf_numbers_.push_back(static_cast<std::uint32_t>(node.left));
-            return std::uint64_t{1} << (leaf_numbers_.size() - 1);
-        }
-        const std::size_t place = mask_tests_.size();
-        mask_tests_.push_back({node.feature, (*tests_)[i], 0});
-        const std::uint64_t left = list_tests(static_cast<std::size_t>(node.left));
-        mask_tests_[place].right = ~left;
-        return left | list_tests(static_cast<std::size_t>(node.left) + 1);
-    }
-
     Team& team_;
     const std::vector<Node>* nodes_ = nullptr;
     const std::vector<CodeTest>* tests_ = nullptr;
     std::int32_t n_leaves_ = 0, depth_ = 0;
-    std::vector<NodeTest> mask_tests_;
-    std::vector<std::uint32_t> leaf_numbers_;  // from left to right
+    TreeMasks masks_;
 };
 
 }  // namespace dics

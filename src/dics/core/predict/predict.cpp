@@ -4,7 +4,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "data/encode.hpp"
 #include "data/side.hpp"
+#include "predict/coded_trees.hpp"
 
 namespace dics {
 namespace {
@@ -177,6 +179,36 @@ void add_votes(const ForestView& forest, const LeafTable<float>& leaves, std::in
     }
 }
 
+// The rows of a block, column by column as codes, down all trees.
+template <class T, class Value>
+void add_coded_values(const Matrix<T>& X, const ForestView& forest,
+                      const CodedTrees& trees, const LeafTable<Value>& leaves,
+                      Team& team, Value* sums) {
+    const std::int64_t n_blocks = (X.n_rows + kMaxBlockRows - 1) / kMaxBlockRows;
+    const int width = leaves.width;
+    team.run(n_blocks, true, [&](std::int64_t task, int) {
+        const std::int64_t begin = task * kMaxBlockRows;
+        Matrix<T> block = X;
+        block.data += begin * X.row_stride;
+        block.n_rows = std::min(kMaxBlockRows, X.n_rows - begin);
+        std::vector<std::uint8_t> codes(
+            static_cast<std::size_t>(block.n_rows * X.n_cols));
+        Team alone(1, [] { return false; });
+        encode(block, trees.dictionary(), 1, alone, codes.data());
+        auto column = [&](std::int64_t f) { return codes.data() + f * block.n_rows; };
+        std::uint32_t leaf[kMaxBlockRows];
+        for (std::int64_t t = 0; t < forest.n_trees; ++t) {
+            trees.tree(t).find(column, block.n_rows, leaf);
+            const Value* table = leaves.of_tree(forest, t);
+            Value* to = sums + begin * width;
+            for (std::int64_t i = 0; i < block.n_rows; ++i, to += width) {
+                for (int c = 0; c < width; ++c)
+                    to[c] += table[std::int64_t{leaf[i]} * width + c];
+            }
+        }
+    });
+}
+
 // Numbers of rows to look at; null for all.
 auto numbers_in(const std::uint32_t* rows) {
     return [rows](std::int64_t i) { return rows ? std::int64_t{rows[i]} : i; };
@@ -218,6 +250,17 @@ void add_values(const AnyMatrix& any, const ForestView& forest,
                 const LeafTable<T>& leaves, const std::uint32_t* rows,
                 std::int64_t n_rows, Team& team, T* sums) {
     const int width = leaves.width;
+    if (!rows && CodedTrees::are_for(forest, n_rows, col_count(any))) {
+        const CodedTrees trees(forest, col_count(any));
+        if (trees.fits()) {
+            std::visit(
+                [&](const auto& X) {
+                    add_coded_values(X, forest, trees, leaves, team, sums);
+                },
+                any);
+            return;
+        }
+    }
     std::visit(
         [&](const auto& X) {
             walk_all(X, forest, n_rows, team, numbers_in(rows),

@@ -1,5 +1,5 @@
-// Stage `predict`: rows of raw X down the trees. Nodes keep raw thresholds, so nothing
-// is encoded.
+// Stage `predict`: rows of raw X down the trees. Nodes keep raw thresholds; small trees
+// of boosting are asked about the codes of these, made anew in each call.
 #pragma once
 
 #include <cstdint>
