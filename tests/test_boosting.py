@@ -318,6 +318,8 @@ def test_paper_setting(data):
         "noise_shrinkage": 0.0,
         "sketch_outputs": None,
         "sampling": "goss",
+        "top_rate": 0.2,
+        "other_rate": 0.1,
         "leaf_values": "sample",
         "min_samples_leaf": 1,
         "random_state": 0,

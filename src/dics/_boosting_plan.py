@@ -61,11 +61,11 @@ AUTO_RATE_OF_FEW_NUMBERS = 0.1
 SAMPLED_ROWS = 20_000
 SAMPLED_NUMBERS = 100_000
 # Shares of the rows that "auto" draws, those with the longest gradients and others, of
-# up to so many rows; of more rows fewer, but never less than a third of it. Of a million
-# rows, a tenth is drawn: a round takes half the time and splits differ more from round
-# to round, log-loss and AUC of the 1,000,000 x 28 of `bench_tables` are 0.4329 and
-# 0.8799 instead of 0.4341 and 0.8788; of two, of five classes and of numbers that are
-# products of features, without noise, all scores are better too (2026-11).
+# up to so many rows; of more rows less, but never less than a third. Of a million rows
+# a tenth is drawn: a round takes half the time, and splits differ more from round to
+# round. Log-loss and AUC of the 1,000,000 x 28 of `bench_tables` are 0.4329 and 0.8799
+# instead of 0.4341 and 0.8788; two classes, five and numbers that depend on products of
+# features, without noise, all have better scores too (2026-11).
 AUTO_TOP, AUTO_OTHERS = 0.2, 0.1
 ALL_DRAWN_ROWS = 333_333
 LEAST_DRAWN = 1 / 3
