@@ -87,13 +87,14 @@ def test_features_that_rows_drawn_can_afford():
 
 
 @pytest.mark.parametrize(
-    ("n_features", "n_classes", "most"), [(10, 3, 254), (10, 100, 81), (1000, 100, 16)]
+    ("n_features", "n_classes", "most"),
+    [(10, 3, 254), (10, 10, 128), (10, 31, 64), (10, 100, 81), (1000, 100, 16)],
 )
 def test_thresholds(n_features, n_classes, most):
     plan = plan_of(n_features=n_features, n_classes=n_classes)
     assert plan.max_thresholds == most
     source = plan.default_candidates().max_thresholds
-    assert source == (81 if most == 81 else "auto")
+    assert source == ("auto" if most in (254, 16) else most)
     assert plan_of(candidates=QuantileCandidates()).max_thresholds is None
 
 
