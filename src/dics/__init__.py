@@ -1,5 +1,7 @@
 """Trees, forests and boosting from a small dictionary of data-informed splits."""
 
+from dics._model_file import load
+from dics._version import VERSION
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
 from dics.candidates import BaseCandidates, CentroidCandidates, QuantileCandidates
@@ -7,7 +9,7 @@ from dics.export import export_graphviz, export_text, plot_tree
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "BaseCandidates",
@@ -21,5 +23,6 @@ __all__ = [
     "QuantileCandidates",
     "export_graphviz",
     "export_text",
+    "load",
     "plot_tree",
 ]

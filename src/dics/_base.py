@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from dics import _core
 from dics._candidates_base import BaseCandidates, TrainingData
 from dics._constraints import MONOTONIC, monotonic_directions
+from dics._model_check import check_dictionary, require
 from dics._settings import make_settings
 from dics._threads import effective_n_threads
 from dics._validation import (
@@ -26,7 +28,8 @@ from dics._validation import (
     split_counts,
     unchanged_on_error,
 )
-from dics.dictionary import Dictionary
+from dics._version import VERSION
+from dics.dictionary import MAX_THRESHOLDS, Dictionary
 from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
@@ -96,6 +99,125 @@ class TreesEstimator(BaseEstimator, ABC):
 
     def _n_threads(self) -> int:
         return effective_n_threads(self.n_jobs)
+
+    def predict_contributions(self, X: Any) -> FloatArray:
+        """Compute what each feature adds to the prediction of each row (TreeSHAP).
+
+        Exact Shapley values: where a feature isn't known, rows take both ways in
+        proportion to the training rows, as in LightGBM's ``pred_contrib`` and the shap
+        package's ``feature_perturbation="tree_path_dependent"``. What a row's features
+        add, and what is said without any (the last entry), sum up to the prediction: of
+        boosting to `decision_function`, of other classifiers to `predict_proba`, of
+        regressors to `predict` (with the losses "poisson" and "gamma" to its logarithm,
+        and of several quantiles before they are put in order).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_samples, n_features + 1), or \
+                (n_samples, n_features + 1, n_outputs)
+            With one entry for each class or target, unless there is a single score.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from dics import FastCGBMRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = FastCGBMRegressor(n_estimators=20, random_state=0).fit(X, y)
+        >>> added = model.predict_contributions(X)
+        >>> added.shape
+        (442, 11)
+        >>> bool(abs(added.sum(axis=1) - model.predict(X)).max() < 1e-3)
+        True
+        """
+        X = self._check_rows(X)
+        added = self._contributions(X)
+        return added[:, :, 0] if added.shape[2] == 1 else added
+
+    def _contributions(self, X: Array) -> FloatArray:
+        """Return them for a checked X, [row][feature and none][output]."""
+        added = self.trees_.contributions(X, n_threads=self._n_threads())
+        return added / len(self.trees_)
+
+    # --- models that travel -------------------------------------------------
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file that `dics.load` reads.
+
+        The file holds numbers and text, no code: to load one from elsewhere is safe, and
+        files of this version can be read by all later ones. See docs/model_file.md.
+
+        Parameters
+        ----------
+        path : str, path-like or binary file
+            By convention ends with ".dics". A file of that name is replaced when the
+            new one is complete.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import dics
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = dics.CGTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "iris.dics"
+        ...     tree.save(path)
+        ...     bool((dics.load(path).predict(X) == tree.predict(X)).all())
+        True
+        """
+        from dics._model_file import write_model
+
+        write_model(self, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_dics_version": VERSION}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        version = state.pop("_dics_version", None)
+        if version != VERSION:
+            warnings.warn(
+                f"This {type(self).__name__} was pickled by dics {version or '(unknown)'}"
+                f" and is read by {VERSION}. Files of `save` are made to last; pickles "
+                "may not be.",
+                stacklevel=2,
+            )
+        super().__setstate__(state)
+        self._check_model()
+
+    def _check_model(self) -> None:
+        """Refuse a model from elsewhere that contradicts itself; see _model_check.py."""
+        if "trees_" not in vars(self):
+            return
+        n_features = vars(self).get("n_features_in_")
+        require(isinstance(self.trees_, Trees), "trees_ are no trees")
+        require(
+            isinstance(n_features, int | np.integer)
+            and n_features == self.trees_.n_features,
+            f"n_features_in_ is {n_features}, the trees have {self.trees_.n_features}",
+        )
+        names = vars(self).get("feature_names_in_")
+        require(
+            names is None
+            or (isinstance(names, np.ndarray) and len(names) == n_features),
+            "feature_names_in_ has another length",
+        )
+        source = vars(self).get("candidates_")
+        dictionary = getattr(source, "_dictionary", None)
+        require(isinstance(dictionary, Dictionary), "candidates_ has no thresholds")
+        check_dictionary(dictionary.values, dictionary.offsets, MAX_THRESHOLDS)
+        require(
+            len(dictionary.offsets) == n_features + 1,
+            "candidates_ are of another number of features",
+        )
+        self._check_outputs()
+
+    @abstractmethod
+    def _check_outputs(self) -> None:
+        """Check what a model from elsewhere knows of y."""
 
     # --- what needs no target -----------------------------------------------
 

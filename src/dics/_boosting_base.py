@@ -35,6 +35,7 @@ from dics._boosting_rows import (
 )
 from dics._candidates_base import TrainingData
 from dics._constraints import interaction_groups, monotonic_directions
+from dics._model_check import check_array, check_length, require
 from dics._progress import Progress
 from dics._rounds import Callback, RoundReport, Rounds
 from dics._settings import make_settings
@@ -366,7 +367,7 @@ class Boosting(TreesEstimator):
         self._seed = data.seed
         self._begin_scores(data, parts.weights)
         self._used_splits = np.empty(0, dtype=np.int64)
-        self.trees_ = Trees.none(self._n_outputs(data))
+        self.trees_ = Trees.none(self._n_outputs(data), data.X.shape[1])
 
     def _boost(
         self,
@@ -528,7 +529,7 @@ class Boosting(TreesEstimator):
         arrays["gain"] *= self._loss_unit / weight_unit(data.weights)
         if self._score_unit is not None:
             arrays["leaf_values"] *= self._score_unit.astype(np.float32)
-        return Trees.from_core(arrays), used
+        return Trees.from_core(arrays, data.X.shape[1]), used
 
     def _boost_settings(self, data: TrainingData) -> _core.BoostSettings:
         unit = weight_unit(data.weights)  # what is compared with weights has it too
@@ -667,6 +668,26 @@ class Boosting(TreesEstimator):
         if rounds.score is not None:
             scoring = self.scoring if isinstance(self.scoring, str) else "score"
             self.evals_result_[names[-1]][scoring] = rounds.scores[1:]
+
+    def _contributions(self, X: Array) -> FloatArray:
+        added = self.trees_.contributions(X, n_threads=self._n_threads())
+        added[:, -1] += self._start
+        return added
+
+    def _check_rounds(self) -> None:
+        """Check what a model from elsewhere knows of its rounds."""
+        check_length("the start", vars(self).get("_start"), self._n_leaf_values())
+        require(self._start.dtype == np.float32, "the start is not in single precision")
+        require(self.trees_.criterion == "", "the trees are not those of boosting")
+        require(self.trees_.leaf_values.dtype == np.float32, "leaf_values are too wide")
+        require(
+            vars(self).get("n_iter_") == len(self.trees_),
+            f"n_iter_ is not {len(self.trees_)}",
+        )
+        used = vars(self).get("_used_splits")
+        check_array("used splits", used, np.int64, (None,))
+        n_splits = len(self.candidates_._dictionary.values)
+        require((used >= 0) & (used < n_splits), "a used split isn't there")
 
     # --- scores -------------------------------------------------------------
 

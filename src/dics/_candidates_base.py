@@ -21,6 +21,7 @@ from sklearn.base import (
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from dics._model_check import check_dictionary, require
 from dics._target_groups import group_targets
 from dics._threads import effective_n_threads
 from dics._validation import (
@@ -36,7 +37,7 @@ from dics._validation import (
     holds_numbers,
     unchanged_on_error,
 )
-from dics.dictionary import Dictionary, encode, make_dictionary
+from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode, make_dictionary
 
 
 class TrainingData(NamedTuple):
@@ -236,6 +237,17 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._dictionary = self._call_place(data) if written else self._place(data)
         self.n_features_in_ = data.X.shape[1]
         self.n_thresholds_ = np.diff(self._dictionary.offsets)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_dictionary" in vars(self):  # from elsewhere: the core will trust it
+            dictionary = self._dictionary
+            require(isinstance(dictionary, Dictionary), "there are no thresholds")
+            check_dictionary(dictionary.values, dictionary.offsets, MAX_THRESHOLDS)
+            require(
+                len(dictionary.offsets) == self.n_features_in_ + 1,
+                "thresholds are of another number of features",
+            )
 
     @property
     def thresholds_(self) -> list[npt.NDArray[np.float32]]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin as SklearnClassifierMixin
 
 from dics._candidates_base import TrainingData
+from dics._model_check import require
 from dics._validation import (
     Array,
     FloatArray,
@@ -105,6 +106,24 @@ class TreesClassifierMixin(ClassPredictionMixin):
     def _check_weights(self, sample_weight: Any, targets: Targets) -> FloatArray | None:
         weights = check_weights(sample_weight, len(targets.labels))
         return combine_weights(weights, self._class_weight(), targets)
+
+    def _n_leaf_values(self) -> int:
+        """Return how many numbers a leaf has."""
+        return self.n_classes_
+
+    def _check_outputs(self) -> None:
+        classes, n_classes = vars(self).get("classes_"), vars(self).get("n_classes_")
+        require(
+            isinstance(classes, np.ndarray)
+            and classes.ndim == 1
+            and 0 < len(classes) == n_classes,
+            "classes_ and n_classes_ don't fit",
+        )
+        n_values = self.trees_.leaf_values.shape[1]
+        require(
+            n_values == self._n_leaf_values(),
+            f"there are {n_classes} classes, leaves have {n_values} values",
+        )
 
     def _keep_targets(self, data: TrainingData) -> None:
         assert data.classes is not None

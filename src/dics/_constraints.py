@@ -55,7 +55,7 @@ def set_criterion_of_numbers(settings: _core.GrowSettings, criterion: str) -> No
     settings.min_impurity_decrease *= VARIANCE_OF[criterion]
 
 
-def as_classes(arrays: dict[str, Any], criterion: str) -> Trees:
+def as_classes(arrays: dict[str, Any], n_features: int, criterion: str) -> Trees:
     """Take trees of the numbers 0 and 1 for trees of two classes."""
     share = arrays["leaf_values"]
     arrays = {
@@ -63,7 +63,7 @@ def as_classes(arrays: dict[str, Any], criterion: str) -> Trees:
         "leaf_values": np.hstack([1 - share, share]).astype(np.float32),
         "impurity": arrays["impurity"] / np.float32(VARIANCE_OF[criterion]),
     }
-    return Trees.from_core(arrays, criterion)
+    return Trees.from_core(arrays, n_features, criterion)
 
 
 def interaction_groups(estimator: Any) -> list[list[int]]:

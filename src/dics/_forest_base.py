@@ -234,7 +234,7 @@ class CGForest(ImpurityTreesEstimator):
         return False
 
     def _take_trees(self, arrays: dict[str, Any]) -> Trees:
-        return Trees.from_core(arrays, self.criterion)
+        return Trees.from_core(arrays, self.n_features_in_, self.criterion)
 
     @abstractmethod
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:

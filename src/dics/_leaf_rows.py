@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dics._model_check import check_array, check_starts, require
 from dics._validation import FloatArray
 
 BLOCK_ENTRIES = 1 << 22  # sorted at a time
@@ -39,6 +40,17 @@ class LeafRows:
         self.rows = rows
         self.counts = counts
         self.starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+    def check(self, n_leaves: int, n_rows: int) -> None:
+        """Check what a model from elsewhere has here."""
+        check_array("counts of leaves", self.counts, np.uint32, (n_leaves,))
+        check_array("rows of leaves", self.rows, np.uint32, (None,))
+        require(self.rows < n_rows, f"a row of a leaf is not below {n_rows}")
+        require(self.counts > 0, "a leaf has no rows")
+        total = int(self.counts.sum(dtype=np.int64))
+        require(total == len(self.rows), "leaves have other numbers of rows")
+        check_starts("starts of leaves", self.starts, total, strictly=True)
+        require(np.diff(self.starts) == self.counts, "leaves begin elsewhere")
 
     def followed_by(self, other: LeafRows) -> LeafRows:
         """Return these leaves and the other ones behind them."""

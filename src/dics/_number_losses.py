@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dics import _core
 from dics._boosting_rows import CodedRows
+from dics._model_check import check_length, require
 from dics._validation import FloatArray
 
 # Losses whose scores are logarithms of what is predicted.
@@ -110,6 +111,21 @@ class NumberLoss:
             wide = np.sort(wide, axis=1)[:, order]
         return wide + self.centre
 
+    def offset(self) -> FloatArray:
+        """Return what is added to scores: to the prediction, or to its logarithm."""
+        return np.log(self.unit) if self.name in OF_LOGARITHMS else self.centre
+
+    def check_model(self, n_targets: int) -> None:
+        """Check what a model from elsewhere knows of the loss."""
+        require(self.name in LOSSES, f"loss {self.name!r} is unknown")
+        if self.levels is not None:
+            check_length("levels", self.levels, self.n_outputs)
+            require(n_targets == 1, "quantiles are of one target")
+        else:
+            require(self.n_outputs == n_targets, "targets and outputs differ")
+        check_length("centre", self.centre, n_targets)
+        require(check_length("unit", self.unit, n_targets) > 0, "unit is not above 0")
+
     def check(self, y: FloatArray) -> None:
         """Refuse targets that the loss has no use for."""
         if self.name == "poisson" and not (
@@ -176,6 +192,15 @@ class CustomLoss:
         raw = squeezed(scores.astype(np.float64) + self.centre)
         linked = np.asarray(self.given.link(raw), dtype=np.float64)
         return linked.reshape(len(scores), self.n_outputs)
+
+    def offset(self) -> FloatArray:
+        """Return what is added to scores."""
+        return self.centre
+
+    def check_model(self, n_targets: int) -> None:
+        """Check what a model from elsewhere knows of the loss."""
+        require(self.n_outputs == n_targets, "targets and outputs differ")
+        check_length("centre", self.centre, n_targets)
 
     def check(self, y: FloatArray) -> None:
         """Let the loss itself judge y."""

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import RegressorMixin as SklearnRegressorMixin
 
 from dics._candidates_base import TrainingData
+from dics._model_check import require
 from dics._validation import FloatArray, NumberTargets, check_numbers, check_weights
 
 
@@ -37,6 +38,19 @@ class TreesRegressorMixin(SklearnRegressorMixin):
         self, sample_weight: Any, targets: NumberTargets
     ) -> FloatArray | None:
         return check_weights(sample_weight, len(targets.values))
+
+    def _n_leaf_values(self) -> int:
+        """Return how many numbers a leaf has."""
+        return self.n_outputs_
+
+    def _check_outputs(self) -> None:
+        n_outputs = vars(self).get("n_outputs_")
+        require(isinstance(n_outputs, int) and n_outputs > 0, "n_outputs_ is no number")
+        n_values = self.trees_.leaf_values.shape[1]
+        require(
+            n_values == self._n_leaf_values(),
+            f"there are {n_outputs} targets, leaves have {n_values} values",
+        )
 
     def _keep_targets(self, data: TrainingData) -> None:
         assert data.values is not None

@@ -313,6 +313,13 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
             weights = own * of_classes[labels]
         return Validation(X, labels, weights)
 
+    def _n_leaf_values(self) -> int:
+        return LogLoss.of(self.n_classes_).n_outputs
+
+    def _check_outputs(self) -> None:
+        super()._check_outputs()
+        self._check_rounds()
+
     def _n_outputs(self, data: TrainingData) -> int:
         return LogLoss.of(data.n_classes).n_outputs
 

@@ -15,6 +15,7 @@ from dics._boosting_base import Boosting
 from dics._boosting_rows import CodedRows, GivenRows, Validation, weight_unit
 from dics._candidates_base import TrainingData
 from dics._leaf_rows import check_quantiles
+from dics._model_check import check_length, require
 from dics._number_losses import LOSSES, OF_LOGARITHMS, CustomLoss, NumberLoss
 from dics._regressor import TreesRegressorMixin
 from dics._rounds import CurrentRegressor, Rounds
@@ -333,6 +334,18 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
             )
         return Validation(X, None, check_weights(given.weights, len(X)), values)
 
+    def _n_leaf_values(self) -> int:
+        return self._loss.n_outputs
+
+    def _check_outputs(self) -> None:
+        loss = vars(self).get("_loss")
+        require(isinstance(loss, NumberLoss | CustomLoss), "the loss is missing")
+        loss.check_model(self.n_outputs_)
+        super()._check_outputs()
+        self._check_rounds()
+        if self._score_unit is not None:
+            check_length("_score_unit", self._score_unit, loss.n_outputs)
+
     def _n_outputs(self, data: TrainingData) -> int:
         assert data.values is not None
         return self._make_loss(data.values.shape[1]).n_outputs
@@ -398,6 +411,11 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         return tags
 
     # --- predict ------------------------------------------------------------
+
+    def _contributions(self, X: Array) -> FloatArray:
+        added = super()._contributions(X)
+        added[:, -1] += self._loss.offset()
+        return added
 
     def _predictions(self, scores: npt.NDArray[np.float32]) -> FloatArray:
         predicted = self._loss.predictions(scores)

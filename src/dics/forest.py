@@ -18,7 +18,8 @@ from dics._classifier import TreesClassifierMixin
 from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
 from dics._forest_base import CGForest
 from dics._leaf_rows import LeafRows, check_quantiles
-from dics._validation import FloatArray
+from dics._model_check import check_array, check_length, require
+from dics._validation import Array, FloatArray
 from dics.candidates import BaseCandidates
 from dics.tree import (
     REGRESSION_CRITERIA,
@@ -221,8 +222,14 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
 
     def _take_trees(self, arrays: dict[str, Any]) -> Trees:
         if arrays["leaf_values"].dtype == np.float64:  # of numbers, see `_core_data`
-            return as_classes(arrays, self.criterion)
+            return as_classes(arrays, self.n_features_in_, self.criterion)
         return super()._take_trees(arrays)
+
+    def _contributions(self, X: Array) -> FloatArray:
+        added = self.trees_.contributions(
+            X, n_threads=self._n_threads(), hard=self.voting == "hard"
+        )
+        return added / len(self.trees_)
 
     def _balances_each_tree(self) -> bool:
         return bool(self.bootstrap and self.class_weight == "balanced_subsample")
@@ -410,6 +417,17 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
         assert data.values is not None
         self._y = data.values
         self._weights = None if self.bootstrap else data.weights
+
+    def _check_outputs(self) -> None:
+        super()._check_outputs()
+        y, weights = vars(self).get("_y"), vars(self).get("_weights")
+        check_array("the targets", y, np.float64, (None, self.n_outputs_))
+        require(np.isfinite(y), "a target is not finite")
+        if weights is not None:
+            check_length("the weights", weights, len(y))
+        leaf_rows = vars(self).get("_leaf_rows")
+        require(isinstance(leaf_rows, LeafRows), "the rows of the leaves are missing")
+        leaf_rows.check(len(self.trees_.leaf_values), len(y))
 
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree predict the rows that it didn't draw."""

@@ -294,7 +294,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
             settings = self._number_settings(data, dictionary)
             set_criterion_of_numbers(settings, self.criterion)
             arrays = self._grow_numbers(as_numbers(data), dictionary, settings)
-            return as_classes(arrays, self.criterion)
+            return as_classes(arrays, data.X.shape[1], self.criterion)
         k = self.max_candidates
         n_features = data.X.shape[1]
         whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
@@ -318,7 +318,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
             **rows_for_core(data, dictionary),
             settings=settings,
         )
-        return Trees.from_core(arrays, self.criterion)
+        return Trees.from_core(arrays, data.X.shape[1], self.criterion)
 
     def _directions(self, data: TrainingData) -> list[int]:
         directions = super()._directions(data)
@@ -484,4 +484,4 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
         settings = self._number_settings(data, dictionary)
         arrays = self._grow_numbers(data, dictionary, settings)
-        return Trees.from_core(arrays, self.criterion)
+        return Trees.from_core(arrays, data.X.shape[1], self.criterion)

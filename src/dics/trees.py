@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from dics import _core
+from dics._model_check import BadModel, check_trees
 from dics._validation import Array, FloatArray
 
 # What a row on its way down needs to know of a node, in one place: core/grow/grow.hpp.
@@ -28,6 +29,8 @@ class Trees:
     its value is less than the threshold. Node and leaf numbers count from the beginning
     of their tree. ``trees[t]`` is one tree alone, as views of the same memory; the
     methods that speak of "the tree" are for such a one.
+
+    Arrays that contradict one another are refused with a ValueError.
 
     Attributes
     ----------
@@ -51,6 +54,8 @@ class Trees:
         Where its rows of `leaf_values` begin.
     criterion : str
         What `impurity` is; empty for boosting.
+    n_features : int
+        Features of the rows that may go down the trees.
     """
 
     nodes: Array
@@ -62,18 +67,53 @@ class Trees:
     node_starts: npt.NDArray[np.int64]
     leaf_starts: npt.NDArray[np.int64]
     criterion: str = ""
+    n_features: int = -1  # by hand: as many as the trees look at
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        names = {field.name for field in fields(self)}
+        if not isinstance(state, dict) or not names - {"n_features"} <= set(state):
+            raise BadModel("This is no valid model: the trees are not complete.")
+        self._set(
+            {"n_features": -1, **{name: state[name] for name in state if name in names}}
+        )
+        self._check()
+
+    def _check(self) -> None:
+        if self.n_features == -1:
+            feature = getattr(self.nodes, "dtype", None) == NODE and len(self.nodes)
+            most = int(self.feature.max()) + 1 if feature else 0
+            self._set({"n_features": most})
+        check_trees(self, NODE)
+
+    def _set(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
-    def from_core(cls, arrays: dict[str, Any], criterion: str = "") -> Trees:
+    def _made(cls, **values: Any) -> Trees:
+        """Make trees of arrays that are known to be right."""
+        trees = object.__new__(cls)
+        trees._set(values)
+        return trees
+
+    @classmethod
+    def from_core(
+        cls, arrays: dict[str, Any], n_features: int, criterion: str = ""
+    ) -> Trees:
         """Take what the core returns."""
         nodes = arrays["nodes"].view(NODE)[:, 0]
-        return cls(**{**arrays, "nodes": nodes}, criterion=criterion)
+        return cls._made(
+            **{**arrays, "nodes": nodes}, criterion=criterion, n_features=n_features
+        )
 
     @classmethod
-    def none(cls, n_outputs: int) -> Trees:
+    def none(cls, n_outputs: int, n_features: int) -> Trees:
         """Return an object without any tree, for boosting to add to."""
         start = np.zeros(1, dtype=np.int64)
-        return cls(
+        return cls._made(
             nodes=np.empty(0, dtype=NODE),
             missing_left=np.empty(0, dtype=np.uint8),
             weight=np.empty(0, dtype=np.float32),
@@ -82,6 +122,8 @@ class Trees:
             leaf_values=np.empty((0, n_outputs), dtype=np.float32),
             node_starts=start,
             leaf_starts=start,
+            criterion="",
+            n_features=n_features,
         )
 
     @property
@@ -119,23 +161,25 @@ class Trees:
         t = range(len(self))[t]  # also from the end
         first, last = self.node_starts[t], self.node_starts[t + 1]
         leaves = slice(self.leaf_starts[t], self.leaf_starts[t + 1])
-        return Trees(
+        return Trees._made(
             **{name: getattr(self, name)[first:last] for name in OF_NODES},
             leaf_values=self.leaf_values[leaves],
             node_starts=np.array([0, last - first]),
             leaf_starts=np.array([0, leaves.stop - leaves.start]),
             criterion=self.criterion,
+            n_features=self.n_features,
         )
 
     def first(self, n_trees: int) -> Trees:
         """Return the first few trees, as views of the same memory."""
         n_nodes, n_leaves = self.node_starts[n_trees], self.leaf_starts[n_trees]
-        return Trees(
+        return Trees._made(
             **{name: getattr(self, name)[:n_nodes] for name in OF_NODES},
             leaf_values=self.leaf_values[:n_leaves],
             node_starts=self.node_starts[: n_trees + 1],
             leaf_starts=self.leaf_starts[: n_trees + 1],
             criterion=self.criterion,
+            n_features=self.n_features,
         )
 
     def followed_by(self, other: Trees) -> Trees:
@@ -149,7 +193,12 @@ class Trees:
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in (*OF_NODES, "leaf_values")
         }
-        return Trees(**joined, **per_tree, criterion=self.criterion)
+        return Trees._made(
+            **joined,
+            **per_tree,
+            criterion=self.criterion,
+            n_features=max(self.n_features, other.n_features),
+        )
 
     @property
     def n_nodes(self) -> int:
@@ -171,8 +220,12 @@ class Trees:
         """Indices of the nodes that aren't leaves."""
         return np.flatnonzero(self.feature >= 0)
 
-    def _walked(self) -> tuple[Array, Array, Array, Array]:
-        """Return what the core needs to send rows down the trees."""
+    def _walked(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """Return what the core needs to send rows of X down the trees."""
+        if X.shape[1] < self.n_features:  # of another model, or of a later fit
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the trees expect {self.n_features}."
+            )
         return (
             self.nodes.view(np.int32).reshape(-1, 4),
             self.missing_left,
@@ -183,7 +236,7 @@ class Trees:
     def apply(self, X: Array, n_threads: int) -> npt.NDArray[np.int64]:
         """Find the leaf (as a node index) of each row of a checked X in each tree."""
         leaves = np.empty((len(X), len(self)), dtype=np.int64)
-        _core.find_leaves(X, *self._walked(), leaves, n_threads)
+        _core.find_leaves(X, *self._walked(X), leaves, n_threads)
         return leaves
 
     def add_votes(
@@ -196,7 +249,7 @@ class Trees:
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
         """Add the class shares (or single votes) of each tree for rows of X."""
-        _core.vote(X, *self._walked(), self.leaf_values, rows, hard, votes, n_threads)
+        _core.vote(X, *self._walked(X), self.leaf_values, rows, hard, votes, n_threads)
 
     def add_values(
         self,
@@ -207,7 +260,7 @@ class Trees:
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
         """Add the leaf values of each tree for rows of X; `sums` are of their type."""
-        _core.add_values(X, *self._walked(), self.leaf_values, rows, sums, n_threads)
+        _core.add_values(X, *self._walked(X), self.leaf_values, rows, sums, n_threads)
 
     def means(self, X: Array, *, n_threads: int) -> FloatArray:
         """Mean of the leaf values of the trees for each row of a checked X."""
@@ -221,6 +274,34 @@ class Trees:
         self.add_votes(X, votes, hard=hard, n_threads=n_threads)
         votes /= votes.sum(axis=1, keepdims=True)  # 32-bit shares don't sum to one
         return votes
+
+    def contributions(
+        self, X: Array, *, n_threads: int, hard: bool = False
+    ) -> FloatArray:
+        """What each feature adds to the sum of all trees, [row][feature][output].
+
+        One entry more than features: what the trees say without any.
+        """
+        values, rows = self._leaf_table(hard=hard)
+        n_values = values.shape[1]
+        out = np.zeros((len(X), (X.shape[1] + 1) * n_values))
+        _core.add_contributions(
+            X, *self._walked(X), self.weight, rows, values, out, n_threads
+        )
+        return out.reshape(len(X), X.shape[1] + 1, n_values)
+
+    def _leaf_table(self, *, hard: bool) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+        """Values of all kinds of leaves, and which of them each node has."""
+        values = self.leaf_values.astype(np.float64)
+        if hard:
+            values = np.eye(self.n_classes)[values.argmax(axis=1)]
+        starts = np.repeat(self.leaf_starts[:-1], np.diff(self.node_starts))
+        of_class = len(values) + ~self.left.astype(np.int64)  # of a leaf of one class
+        rows = np.where(self.left < 0, of_class, starts + self.left)
+        rows[self.feature >= 0] = 0
+        if (self.left < 0).any():
+            values = np.concatenate([values, np.eye(self.n_classes)])
+        return values, rows
 
     def leaf_numbers(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Rows of `leaf_values` of given leaves, [row][tree] as `apply` has them."""

@@ -3,6 +3,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
+#include "predict/contributions.hpp"
 
 namespace dics {
 namespace {
@@ -77,9 +78,32 @@ void add_values_array(const AnyArray& X, const Table<std::int32_t>& nodes,
     });
 }
 
+void add_contributions_array(const AnyArray& X, const Table<std::int32_t>& nodes,
+                             const Array<std::uint8_t>& missing_left,
+                             const Array<std::int64_t>& node_starts,
+                             const Array<std::int64_t>& leaf_starts,
+                             const Array<float>& weight,
+                             const Array<std::int64_t>& leaf_row,
+                             const Table<double>& leaf_values, OutputTable<double> out,
+                             int n_threads) {
+    const AnyMatrix matrix = as_matrix(X);
+    const ContributionView trees{
+        as_forest(nodes, missing_left, node_starts, leaf_starts), weight.data(),
+        leaf_row.data(), as_leaves(leaf_values)};
+    check_shape(out, row_count(matrix), (col_count(matrix) + 1) * trees.leaves.width);
+    with_team(n_threads, [&](Team& team) {
+        add_contributions(matrix, trees, team, out.data());
+        return 0;
+    });
+}
+
 }  // namespace
 
 void bind_predict(nb::module_& m) {
+    m.def("add_contributions", &add_contributions_array, "X"_a.noconvert(), "nodes"_a,
+          "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "weight"_a, "leaf_row"_a,
+          "leaf_values"_a, "out"_a.noconvert(), "n_threads"_a,
+          "Add what each feature contributes to the predictions of each row of X.");
     m.def("find_leaves", &find_leaves_array, "X"_a.noconvert(), "nodes"_a,
           "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "leaves"_a.noconvert(),
           "n_threads"_a, "Write the leaf of each row of X in each tree.");

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "kernels/boost_kernels.hpp"
+#include "kernels/contribution_kernels.hpp"
 #include "kernels/kernels.hpp"
 
 namespace dics {
@@ -10,12 +11,14 @@ namespace baseline {
 extern const Kernels table;
 extern const BoostKernels boost_table;
 extern const ObjectiveTable objective_table;
+extern const ContributionKernels contribution_table;
 }  // namespace baseline
 #ifdef DICS_HAVE_AVX2
 namespace avx2 {
 extern const Kernels table;
 extern const BoostKernels boost_table;
 extern const ObjectiveTable objective_table;
+extern const ContributionKernels contribution_table;
 }  // namespace avx2
 #endif
 
@@ -25,6 +28,7 @@ struct Tables {
     const Kernels& kernels;
     const BoostKernels& boost;
     const ObjectiveTable& objectives;
+    const ContributionKernels& contributions;
 };
 
 Tables choose() {
@@ -32,9 +36,11 @@ Tables choose() {
     const char* forced = std::getenv("DICS_ISA");
     const bool plain = forced != nullptr && std::string_view(forced) == "baseline";
     if (!plain && __builtin_cpu_supports("avx2"))
-        return {avx2::table, avx2::boost_table, avx2::objective_table};
+        return {avx2::table, avx2::boost_table, avx2::objective_table,
+                avx2::contribution_table};
 #endif
-    return {baseline::table, baseline::boost_table, baseline::objective_table};
+    return {baseline::table, baseline::boost_table, baseline::objective_table,
+            baseline::contribution_table};
 }
 
 const Tables& tables() {
@@ -47,5 +53,6 @@ const Tables& tables() {
 const Kernels& kernels() { return tables().kernels; }
 const BoostKernels& boost_kernels() { return tables().boost; }
 const ObjectiveTable& objective_kernels() { return tables().objectives; }
+const ContributionKernels& contribution_kernels() { return tables().contributions; }
 
 }  // namespace dics

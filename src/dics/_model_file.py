@@ -1,0 +1,424 @@
+"""Model files: a header of JSON and raw arrays, no code. docs/model_file.md has it all.
+
+What is not plain data is an object of a class that is listed here, with exactly the
+fields that are listed here; nothing in a file can name any other class.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import mmap
+import os
+import re
+import struct
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from dics._boosting_plan import BoostingPlan
+from dics._leaf_rows import LeafRows
+from dics._model_check import BadModel
+from dics._number_losses import NumberLoss
+from dics._validation import Array
+from dics._version import VERSION
+from dics.boosting import FastCGBMClassifier
+from dics.boosting_regression import FastCGBMRegressor
+from dics.candidates import CentroidCandidates, QuantileCandidates
+from dics.dictionary import Dictionary
+from dics.forest import CGForestClassifier, CGForestRegressor
+from dics.tree import CGTreeClassifier, CGTreeRegressor
+from dics.trees import NODE, Trees
+
+MAGIC = b"\x89DICS\r\n\x1a"
+FORMAT = 1
+# Magic, format, CRC-32 of the header, its length.
+PREFIX = struct.Struct("<8sIIQ")
+ALIGNMENT = 64  # of arrays, so that they can be used where they lie
+# Types of arrays: numbers, text, dates. Structured ones and objects are not among them.
+ARRAY_TYPE = re.compile(r"[<|][biufcUSmM][0-9]{1,7}(\[[0-9a-zA-Z]{1,8}\])?")
+ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
+
+ESTIMATORS = {
+    cls.__name__: cls
+    for cls in (
+        CGTreeClassifier,
+        CGTreeRegressor,
+        CGForestClassifier,
+        CGForestRegressor,
+        FastCGBMClassifier,
+        FastCGBMRegressor,
+        CentroidCandidates,
+        QuantileCandidates,
+    )
+}
+MODELS = tuple(cls for cls in ESTIMATORS.values() if "Candidates" not in cls.__name__)
+
+
+class Kind(NamedTuple):
+    """How an object of a class is taken apart, and made again of its fields."""
+
+    cls: type
+    fields: Callable[[Any], dict[str, Any]]
+    make: Callable[..., Any]
+
+
+def _trees_of(nodes: Array, **fields: Any) -> Trees:
+    if nodes.dtype != np.int32 or nodes.ndim != 2 or nodes.shape[1] != 4:
+        raise BadModel("nodes have the wrong shape.")
+    return Trees(nodes=nodes.view(NODE)[:, 0], **fields)
+
+
+def _loss_of(**fields: Any) -> NumberLoss:
+    loss = NumberLoss.__new__(NumberLoss)
+    vars(loss).update(fields)
+    return loss
+
+
+KINDS = {
+    "Trees": Kind(
+        Trees,
+        lambda trees: {
+            **vars(trees),
+            "nodes": trees.nodes.view(np.int32).reshape(-1, 4),
+        },
+        _trees_of,
+    ),
+    "BoostingPlan": Kind(BoostingPlan, lambda plan: dict(vars(plan)), BoostingPlan),
+    "Dictionary": Kind(Dictionary, lambda d: d._asdict(), Dictionary),
+    "NumberLoss": Kind(NumberLoss, lambda loss: dict(vars(loss)), _loss_of),
+    "LeafRows": Kind(
+        LeafRows, lambda leaf: {"rows": leaf.rows, "counts": leaf.counts}, LeafRows
+    ),
+}
+# What a loss consists of.
+LOSS_FIELDS = {"name", "levels", "alpha", "n_outputs", "centre", "unit", "start"}
+
+
+# --- to plain data ------------------------------------------------------------------
+
+
+class Packer:
+    """Turns a model into JSON and arrays."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Array] = []
+
+    def pack(self, value: Any, where: str) -> Any:
+        """Return what stands for a value in the header; arrays are put aside."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, np.ndarray):
+            return self._pack_array(value, where)
+        if isinstance(value, np.random.RandomState):
+            return {"random_state": self.pack(value.get_state(legacy=True), where)}
+        for name, kind in KINDS.items():
+            if type(value) is kind.cls:
+                return {
+                    "object": name,
+                    "fields": self._pack_fields(kind.fields(value), where),
+                }
+        if type(value) in ESTIMATORS.values():
+            return self._pack_estimator(value, where)
+        if isinstance(value, dict):
+            items = [
+                [self.pack(k, where), self.pack(v, f"{where}[{k!r}]")]
+                for k, v in value.items()
+            ]
+            return {"dict": items}
+        for name, cls in (("list", list), ("tuple", tuple), ("set", set | frozenset)):
+            if isinstance(value, cls):
+                return {
+                    name: [self.pack(v, f"{where}[{i}]") for i, v in enumerate(value)]
+                }
+        raise ValueError(
+            f"{where} is {value!r}, which a model file can't hold: it has numbers, text "
+            "and arrays, and no code. Set it to something else before `fit`, or pickle "
+            "the model."
+        )
+
+    def _pack_array(self, array: Array, where: str) -> Any:
+        if array.dtype == object:
+            items = [self.pack(v, f"{where}[{i}]") for i, v in enumerate(array.ravel())]
+            return {"objects": items, "shape": list(array.shape)}
+        little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        if not ARRAY_TYPE.fullmatch(little.dtype.str):
+            raise ValueError(
+                f"{where} has the type {array.dtype}, no model file has it."
+            )
+        self.arrays.append(little.reshape(array.shape))
+        return {"array": len(self.arrays) - 1}
+
+    def _pack_fields(self, fields: dict[str, Any], where: str) -> dict[str, Any]:
+        return {name: self.pack(v, f"{where}.{name}") for name, v in fields.items()}
+
+    def _pack_estimator(self, estimator: Any, where: str) -> dict[str, Any]:
+        parameters = estimator.get_params(deep=False)
+        attributes = {
+            name: value
+            for name, value in vars(estimator).items()
+            if name not in parameters
+        }
+        return {
+            "object": type(estimator).__name__,
+            "parameters": self._pack_fields(parameters, where),
+            "attributes": self._pack_fields(attributes, where),
+        }
+
+
+# --- from plain data ----------------------------------------------------------------
+
+
+class Unpacker:
+    """Makes a model of the header and the arrays of a file."""
+
+    def __init__(self, arrays: list[Array]) -> None:
+        self.arrays = arrays
+
+    def unpack(self, value: Any) -> Any:
+        """Return what a part of the header stands for."""
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if not isinstance(value, dict):
+            raise BadModel(f"the header has a {type(value).__name__} out of place.")
+        if "object" in value:
+            return self._unpack_object(value)
+        if set(value) == {"objects", "shape"}:
+            return self._unpack_objects(value)
+        if len(value) != 1:
+            raise BadModel(f"the header has an entry of {sorted(value)}.")
+        ((name, content),) = value.items()
+        if name == "float" and content in ("nan", "inf", "-inf"):
+            return float(content)
+        if name == "array" and type(content) is int and 0 <= content < len(self.arrays):
+            return self.arrays[content]
+        if name in ("list", "tuple", "set", "dict") and isinstance(content, list):
+            return self._unpack_items(name, content)
+        if name == "random_state":
+            return _random_state(*self.unpack(content))
+        raise BadModel(f"the header has an entry {name!r} that means nothing.")
+
+    def _unpack_items(self, name: str, content: list[Any]) -> Any:
+        if name == "dict":
+            return {self.unpack(k): self.unpack(v) for k, v in content}
+        items = [self.unpack(item) for item in content]
+        return {"list": list, "tuple": tuple, "set": set}[name](items)
+
+    def _unpack_objects(self, value: dict[str, Any]) -> Array:
+        items = [self.unpack(item) for item in value["objects"]]
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(value["shape"])
+
+    def _unpack_object(self, value: dict[str, Any]) -> Any:
+        name = value["object"]
+        if set(value) == {"object", "fields"} and name in KINDS:
+            fields = {k: self.unpack(v) for k, v in value["fields"].items()}
+            if name == "NumberLoss" and set(fields) != LOSS_FIELDS:
+                raise BadModel("the loss has other fields.")
+            return KINDS[name].make(**fields)
+        if set(value) == {"object", "parameters", "attributes"} and name in ESTIMATORS:
+            return self._unpack_estimator(ESTIMATORS[name], value)
+        raise BadModel(f"no {name!r} can be in a model file.")
+
+    def _unpack_estimator(self, cls: type, value: dict[str, Any]) -> Any:
+        parameters = {k: self.unpack(v) for k, v in value["parameters"].items()}
+        estimator = cls(**parameters)
+        for name, content in value["attributes"].items():
+            hidden = getattr(cls, name, None)
+            if (
+                not ATTRIBUTE.fullmatch(name)
+                or name in parameters
+                or callable(hidden)
+                or isinstance(hidden, property)
+            ):
+                raise BadModel(f"{cls.__name__} has no attribute {name!r}.")
+            vars(estimator)[name] = self.unpack(content)
+        return estimator
+
+
+def _random_state(
+    kind: str, key: Array, position: int, has_gauss: int, gauss: float
+) -> np.random.RandomState:
+    # NumPy believes what it is told.
+    if key.dtype != np.uint32 or key.shape != (624,) or not 0 <= position <= 624:
+        raise BadModel("a random state is out of range.")
+    state = np.random.RandomState()
+    state.set_state((kind, key, position, has_gauss, gauss))
+    return state
+
+
+# --- files --------------------------------------------------------------------------
+
+
+def write_model(model: Any, path: Any) -> None:
+    """Write a model to a path or a binary file; see `TreesEstimator.save`."""
+    if type(model) not in MODELS:
+        raise TypeError(
+            f"{type(model).__name__} can't be saved; a model file holds one of "
+            f"{', '.join(cls.__name__ for cls in MODELS)}."
+        )
+    packer = Packer()
+    content = packer.pack(model, type(model).__name__)
+    described, offset = [], 0
+    for array in packer.arrays:
+        offset = _aligned(offset)
+        described.append(
+            {
+                "type": array.dtype.str,
+                "shape": list(array.shape),
+                "offset": offset,
+                "crc32": zlib.crc32(array.reshape(-1).view(np.uint8)),
+            }
+        )
+        offset += array.nbytes
+    header = json.dumps(
+        {"dics": VERSION, "model": content, "arrays": described}, allow_nan=False
+    ).encode()
+    prefix = PREFIX.pack(MAGIC, FORMAT, zlib.crc32(header), len(header))
+    with _open_to_write(path) as file:
+        file.write(prefix + header)
+        written = len(prefix) + len(header)
+        start = _aligned(written)
+        for array, entry in zip(packer.arrays, described, strict=True):
+            position = start + entry["offset"]
+            file.write(b"\0" * (position - written))
+            file.write(array.reshape(-1).view(np.uint8).data)
+            written = position + array.nbytes
+
+
+def load(path: Any, *, mmap_mode: str | None = None) -> Any:
+    """Read a model that `save` has written.
+
+    No code of a file is run, and everything in it is checked before it is used: a
+    damaged or hostile file is a ValueError.
+
+    Parameters
+    ----------
+    path : str, path-like or binary file
+    mmap_mode : {"r"} or None, default=None
+        "r" leaves the arrays in the file and maps it into memory, so that several
+        processes share it. `path` must be a path then.
+
+    Returns
+    -------
+    model : estimator
+        As it was when it was saved.
+
+    Examples
+    --------
+    >>> import io
+    >>> import dics
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> file = io.BytesIO()
+    >>> dics.FastCGBMClassifier(10, random_state=0).fit(X, y).save(file)
+    >>> _ = file.seek(0)
+    >>> dics.load(file).n_iter_
+    10
+    """
+    if mmap_mode not in (None, "r"):
+        raise ValueError(f"mmap_mode must be None or 'r', got {mmap_mode!r}.")
+    name = path if isinstance(path, str | os.PathLike) else "the file"
+    content = _read(path, mapped=mmap_mode == "r")
+    try:
+        return _load(memoryview(content))
+    except MemoryError:
+        raise
+    except BadModel as error:
+        raise ValueError(
+            f"{name} is no dics model file, or damaged: {error}"
+        ) from error
+    except Exception as error:  # whatever a header may bring about
+        raise ValueError(
+            f"{name} is no dics model file, or damaged: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _load(content: memoryview) -> Any:
+    if len(content) < PREFIX.size:
+        raise BadModel(f"it has only {len(content)} bytes.")
+    magic, version, crc, length = PREFIX.unpack(content[: PREFIX.size])
+    if magic != MAGIC:
+        raise BadModel("it begins with something else.")
+    if version > FORMAT:
+        raise BadModel(f"it has format {version}; dics {VERSION} reads up to {FORMAT}.")
+    end = PREFIX.size + length
+    if end > len(content):
+        raise BadModel("its header ends behind the file.")
+    text = content[PREFIX.size : end]
+    if zlib.crc32(text) != crc:
+        raise BadModel("its header has another checksum.")
+    header = json.loads(bytes(text))
+    body = content[min(_aligned(end), len(content)) :]
+    arrays = [_array(entry, body) for entry in header["arrays"]]
+    model = Unpacker(arrays).unpack(header["model"])
+    if type(model) not in MODELS:
+        raise BadModel(f"it holds no model, but {type(model).__name__}.")
+    model._check_model()
+    return model
+
+
+def _array(entry: dict[str, Any], body: memoryview) -> Array:
+    """Return an array where it lies in the file."""
+    if not ARRAY_TYPE.fullmatch(entry["type"]):
+        raise BadModel(f"an array has the type {entry['type']!r}.")
+    dtype = np.dtype(entry["type"])
+    shape, offset = entry["shape"], entry["offset"]
+    if not all(type(n) is int and n >= 0 for n in (*shape, offset)) or len(shape) > 8:
+        raise BadModel(f"an array has the shape {shape} at {offset}.")
+    size = math.prod(shape) * dtype.itemsize
+    if offset % ALIGNMENT or offset + size > len(body):
+        raise BadModel("an array lies outside the file.")
+    part = body[offset : offset + size]
+    if zlib.crc32(part) != entry["crc32"]:
+        raise BadModel("an array has another checksum.")
+    if math.prod(shape) == 0:
+        return np.empty(shape, dtype=dtype)
+    array = np.frombuffer(part, dtype=dtype).reshape(shape)
+    return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
+
+
+def _read(path: Any, *, mapped: bool) -> Any:
+    if not isinstance(path, str | os.PathLike):
+        if mapped:
+            raise ValueError("mmap_mode='r' needs a path.")
+        return bytearray(path.read())
+    with open(path, "rb") as file:
+        if mapped and os.fstat(file.fileno()).st_size > 0:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return bytearray(file.read())  # arrays in it can be written to
+
+
+@contextlib.contextmanager
+def _open_to_write(path: Any) -> Iterator[BinaryIO]:
+    """Open a file that takes its name when it is complete."""
+    if not isinstance(path, str | os.PathLike):
+        yield path
+        return
+    target = Path(path)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT

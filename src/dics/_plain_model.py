@@ -1,0 +1,149 @@
+"""A fitted model as other libraries see one: trees whose leaf values are added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from dics._base import TreesEstimator
+from dics._number_losses import OF_LOGARITHMS, NumberLoss
+from dics._validation import Array, FloatArray
+from dics.boosting import FastCGBMClassifier
+from dics.boosting_regression import FastCGBMRegressor
+from dics.forest import CGForestClassifier
+from dics.trees import Trees
+
+
+@dataclass(frozen=True)
+class PlainTree:
+    """One tree; nodes are numbered breadth first, leaves have no children (-1).
+
+    Attributes
+    ----------
+    feature, left, right : ndarray of int, -1 for a leaf
+    threshold : ndarray of float64
+        Less goes left; NaN for a leaf.
+    missing_left : ndarray of bool
+    weight : ndarray of float64
+        Of the training rows in each node.
+    value : ndarray of shape (n_nodes, n_outputs)
+        Of a leaf; 0 elsewhere.
+    """
+
+    feature: npt.NDArray[np.int64]
+    threshold: FloatArray
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    missing_left: npt.NDArray[np.bool_]
+    weight: FloatArray
+    value: FloatArray
+
+
+@dataclass(frozen=True)
+class PlainModel:
+    """A sum of trees and a base, and what is made of it.
+
+    Attributes
+    ----------
+    base : ndarray of shape (n_outputs,)
+        What is added to the sum of the trees.
+    link : {"identity", "logistic", "softmax", "exp"}
+        What turns the sum into a prediction, or into probabilities of classes.
+    factor : ndarray of shape (n_outputs,)
+        What predictions are multiplied by, after the link.
+    classes : ndarray or None
+        Labels of the classes; None for a regressor.
+    n_features : int
+    """
+
+    trees: Trees
+    scale: float
+    hard: bool
+    base: FloatArray
+    link: str
+    factor: FloatArray
+    classes: Array | None
+    n_features: int
+
+    @classmethod
+    def of(cls, model: Any, purpose: str) -> PlainModel:
+        """Take a fitted model apart."""
+        if not isinstance(model, TreesEstimator):
+            raise TypeError(
+                f"{purpose} takes a fitted model of dics, got {type(model).__name__}."
+            )
+        check_is_fitted(model, "trees_")
+        trees = model.trees_
+        n_outputs = trees.leaf_values.shape[1]
+        fields: dict[str, Any] = {
+            "trees": trees,
+            "scale": 1.0 / max(len(trees), 1),
+            "hard": isinstance(model, CGForestClassifier) and model.voting == "hard",
+            "base": np.zeros(n_outputs),
+            "link": "identity",
+            "factor": np.ones(n_outputs),
+            "classes": getattr(model, "classes_", None),
+            "n_features": model.n_features_in_,
+        }
+        if isinstance(model, FastCGBMClassifier | FastCGBMRegressor):
+            fields["scale"] = 1.0
+            fields["base"] = model._start.astype(np.float64)
+        if isinstance(model, FastCGBMClassifier):
+            fields["link"] = "logistic" if n_outputs == 1 else "softmax"
+        elif isinstance(model, FastCGBMRegressor):
+            fields |= _of_loss(model._loss, fields["base"], purpose)
+        return cls(**fields)
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def __iter__(self) -> Iterator[PlainTree]:
+        values, rows = self.trees._leaf_table(hard=self.hard)
+        values = values * self.scale
+        starts = self.trees.node_starts
+        for t in range(len(self.trees)):
+            tree = self.trees[t]
+            inner = tree.feature >= 0
+            left = np.where(inner, tree.left, -1).astype(np.int64)
+            value = values[rows[starts[t] : starts[t + 1]]]
+            value[inner] = 0
+            yield PlainTree(
+                feature=tree.feature.astype(np.int64),
+                threshold=tree.threshold.astype(np.float64),
+                left=left,
+                right=np.where(inner, left + 1, -1),
+                missing_left=tree.missing_left.astype(bool),
+                weight=tree.weight.astype(np.float64),
+                value=value,
+            )
+
+    @property
+    def n_outputs(self) -> int:
+        """Numbers in a leaf."""
+        return len(self.base)
+
+
+def _of_loss(loss: Any, start: FloatArray, purpose: str) -> dict[str, Any]:
+    if not isinstance(loss, NumberLoss):
+        raise ValueError(f"{purpose} can't carry a loss of your own, {loss.given!r}.")
+    if loss.levels is not None and len(loss.levels) > 1:
+        raise ValueError(
+            f"{purpose} can't carry several quantiles, which are put in order for each "
+            "row; fit a model for each."
+        )
+    if loss.name in OF_LOGARITHMS:
+        return {"link": "exp", "factor": loss.unit}
+    return {"base": start + loss.centre}
+
+
+def missing_library(name: str, extra: str, error: ImportError) -> ImportError:
+    """Say how to install a library that an export needs."""
+    return ImportError(
+        f"This needs {name}, which is not installed: pip install 'dics[{extra}]'"
+        f" ({error})"
+    )

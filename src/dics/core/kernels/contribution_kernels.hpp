@@ -1,0 +1,47 @@
+// What a leaf contributes to the prediction of rows, by feature: exact Shapley values
+// of a tree whose rows that lack a feature go both ways (path-dependent TreeSHAP).
+//
+// A leaf is reached if each feature of its path lies within bounds. Of d features, o_i
+// says whether that of number i does (1 or 0), and z_i is the share of the training
+// rows that go on where it is not known. The leaf's value counts, for a set S of known
+// features, with the product of o over S and of z over the others; the coefficients of
+//
+//     P(y) = prod_i (z_i + o_i y) = sum_s p_s y^s
+//
+// add these up over all sets of s features. Without the factor of number i they are
+// c_s, and its Shapley value is (o_i - z_i) sum_s c_s s! (d - 1 - s)! / d!.
+#pragma once
+
+#include <cstdint>
+
+namespace dics {
+
+inline constexpr int kContributionRows = 8;  // looked at together
+
+// A feature of a leaf's path: where its value must lie, and the share z.
+struct PathBounds {
+    std::int32_t feature;
+    std::int32_t missing_inside;  // whether NaN does
+    double lower, upper;          // lower <= x <= upper; NaN as upper: nothing does
+    double share;
+};
+
+struct ContributionArgs {
+    const PathBounds* path;
+    int length;
+    // weights[s] = s! (length - 1 - s)! / length!
+    const double* weights;
+    // [feature][kContributionRows]
+    const double* values;
+    // Out: [length][kContributionRows], what the leaf's value is multiplied by.
+    double* factors;
+    double* scratch;  // 3 * (length + 1) * kContributionRows
+};
+
+struct ContributionKernels {
+    void (*leaf_factors)(const ContributionArgs&);
+};
+
+const ContributionKernels& contribution_kernels();
+
+}  // namespace dics

@@ -1,0 +1,390 @@
+"""Model files and pickles: the same model again, or a clear refusal."""
+
+import io
+import json
+import pickle
+import struct
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_regression
+
+import dics
+from dics._model_file import MAGIC, PREFIX
+
+FOLDER = Path(__file__).parent / "model_files"
+X, Y = make_classification(
+    200, 6, n_informative=4, n_classes=3, n_clusters_per_class=1, random_state=0
+)
+X = X.astype(np.float32)
+X[::7, 0] = np.nan
+T = make_regression(200, 6, n_targets=2, random_state=0)[1]
+NAMES = np.array(["red", "green", "blue"], dtype=object)
+
+MODELS = {
+    "tree": lambda: dics.CGTreeClassifier(max_depth=4, random_state=0).fit(X, Y),
+    "tree of names": lambda: dics.CGTreeClassifier(max_depth=3, random_state=0).fit(
+        X, NAMES[Y]
+    ),
+    "tree of numbers": lambda: dics.CGTreeRegressor(max_depth=4, random_state=0).fit(
+        X, T[:, 0]
+    ),
+    "forest": lambda: dics.CGForestClassifier(
+        30,
+        oob_score=True,
+        max_depth=4,
+        class_weight={0: 1.0, 1: 2.0, 2: 3},
+        random_state=0,
+    ).fit(X, Y),
+    "forest of numbers": lambda: dics.CGForestRegressor(4, random_state=0).fit(X, T),
+    "boosting": lambda: dics.FastCGBMClassifier(8, random_state=0).fit(X, Y),
+    "boosting of two": lambda: dics.FastCGBMClassifier(
+        8, interaction_cst=[{0, 1}, {2, 3}], random_state=np.random.RandomState(3)
+    ).fit(X, Y == 1),
+    "boosting of numbers": lambda: dics.FastCGBMRegressor(
+        n_estimators=8, random_state=0
+    ).fit(X, T, X_val=X, y_val=T),
+    "quantiles": lambda: dics.FastCGBMRegressor(
+        "quantile", quantile=[0.1, 0.9], n_estimators=8, random_state=0
+    ).fit(X, T[:, 0]),
+    "candidates": lambda: dics.CGTreeClassifier(
+        candidates=dics.CentroidCandidates(n_pairs=3), random_state=0
+    ).fit(X, Y),
+}
+
+
+def outputs(model):
+    """What can be asked of a model."""
+    names = ("predict_proba", "decision_function", "predict", "apply")
+    found = [getattr(model, name)(X) for name in names if hasattr(model, name)]
+    if hasattr(model, "predict_quantiles"):
+        found.append(model.predict_quantiles(X))
+    return [*found, model.feature_importances_, model.predict_contributions(X)]
+
+
+def same_outputs(a, b):
+    for mine, other in zip(outputs(a), outputs(b), strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+def file_of(model):
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_a_model_comes_back(name, mmap_mode, tmp_path):
+    model = MODELS[name]()
+    path = tmp_path / "model.dics"
+    model.save(path)
+    loaded = dics.load(path, mmap_mode=mmap_mode)
+    assert type(loaded) is type(model)
+    drawn = {"random_state": None}  # its state is equal, not its address
+    assert repr(loaded.get_params() | drawn) == repr(model.get_params() | drawn)
+    assert set(vars(loaded)) == set(vars(model))
+    same_outputs(model, loaded)
+    assert [p.name for p in tmp_path.iterdir()] == ["model.dics"]
+    again = pickle.loads(pickle.dumps(loaded))
+    same_outputs(model, again)
+
+
+def test_a_loaded_model_grows_on():
+    model = dics.FastCGBMClassifier(4, warm_start=True, random_state=0).fit(X, Y)
+    loaded = dics.load(io.BytesIO(file_of(model)))
+    for grown in (model, loaded):
+        grown.set_params(n_estimators=7).fit(X, Y)
+    same_outputs(model, loaded)
+
+
+def test_names_of_features(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    model = dics.CGTreeClassifier(max_depth=3).fit(frame, Y)
+    loaded = dics.load(io.BytesIO(file_of(model)))
+    assert list(loaded.feature_names_in_) == list("abcdef")
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.dics"
+    MODELS["tree"]().save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        MODELS["forest"]().save(path)
+    assert path.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_a_file_cannot_hold():
+    def score(model, X, y):
+        return 0.0
+
+    model = dics.FastCGBMClassifier(3, scoring=score, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"FastCGBMClassifier\.scoring is <function"):
+        model.save(io.BytesIO())
+    assert "pickle" in str(pytest.raises(ValueError, model.save, io.BytesIO()).value)
+
+
+def test_an_unfitted_model_is_saved_too():
+    loaded = dics.load(io.BytesIO(file_of(dics.CGTreeClassifier(max_depth=7))))
+    assert loaded.max_depth == 7
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.dics")), ids=lambda p: p.stem)
+def test_old_files_can_be_read(path):
+    model = dics.load(path)
+    expected = np.load(path.with_suffix(".npz"))
+    np.testing.assert_allclose(
+        np.asarray(model.predict(expected["X"]), dtype=float),
+        expected["predicted"],
+        rtol=1e-12,
+    )
+
+
+def write_files():
+    """Write what `test_old_files_can_be_read` reads; only for a new format."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, make in MODELS.items():
+        if name != "tree of names":  # its predictions are no numbers
+            model = make()
+            path = FOLDER / f"format_1_{name.replace(' ', '_')}.dics"
+            model.save(path)
+            np.savez(path.with_suffix(".npz"), X=X, predicted=model.predict(X) * 1.0)
+
+
+def test_there_are_old_files():
+    assert len(list(FOLDER.glob("*.dics"))) >= 6
+
+
+# --- hostile files ----------------------------------------------------------------
+
+
+def refused(content):
+    with pytest.raises(ValueError, match="is no dics model file, or damaged"):
+        dics.load(io.BytesIO(content))
+
+
+def rewritten(content, change):
+    """Change the header and make its checksum right again."""
+    _, version, _, length = PREFIX.unpack(content[: PREFIX.size])
+    end = PREFIX.size + length
+    header = json.loads(content[PREFIX.size : end])
+    body = content[-(-end // 64) * 64 :]
+    changed = change(header)
+    header = header if changed is None else changed
+    text = json.dumps(header).encode()
+    front = PREFIX.pack(MAGIC, version, zlib.crc32(text), len(text)) + text
+    return front + b"\0" * (-len(front) % 64) + body
+
+
+@pytest.mark.parametrize("name", ["tree", "boosting", "forest of numbers"])
+def test_cut_files_are_refused(name):
+    content = file_of(MODELS[name]())
+    for n in [0, 1, 8, 23, 24, 100, len(content) // 2, len(content) - 1]:
+        refused(content[:n])
+
+
+@pytest.mark.parametrize("name", ["tree", "boosting", "forest of numbers"])
+def test_changed_bytes_are_noticed(name):
+    content = bytearray(file_of(MODELS[name]()))
+    _, _, _, length = PREFIX.unpack(content[: PREFIX.size])
+    padding = range(PREFIX.size + length, -(-(PREFIX.size + length) // 64) * 64)
+    rng = np.random.default_rng(0)
+    for place in rng.integers(0, len(content), 60):
+        changed = content.copy()
+        changed[place] ^= 1 << int(rng.integers(8))
+        try:
+            model = dics.load(io.BytesIO(changed))
+        except ValueError:
+            continue
+        # Only what lies between the arrays may differ.
+        assert place in padding or file_of(model) == bytes(content)
+
+
+def change_nothing(header):
+    """Show that rewriting alone does no harm."""
+
+
+HOSTILE = {
+    "another class": lambda h: h["model"].update(object="Popen"),
+    "a class of Python": lambda h: h["model"]["parameters"].update(
+        verbose={"object": "subprocess.Popen", "fields": {"args": "id"}}
+    ),
+    "an attribute that hides a method": lambda h: h["model"]["attributes"].update(
+        predict=3
+    ),
+    "a special attribute": lambda h: h["model"]["attributes"].update(__class__=3),
+    "a parameter that isn't there": lambda h: h["model"]["parameters"].update(abc=3),
+    "an array far away": lambda h: h["arrays"][0].update(offset=2**60),
+    "an array of huge size": lambda h: h["arrays"][0].update(shape=[2**40, 2**40]),
+    "a negative length": lambda h: h["arrays"][0].update(shape=[-1]),
+    "an array of objects": lambda h: h["arrays"][0].update(type="|O8"),
+    "an odd offset": lambda h: h["arrays"][0].update(offset=1),
+    "no array": lambda h: h["model"]["attributes"].update(_start={"array": 999}),
+    "a list": lambda h: [h],
+    "a number": lambda h: 7,
+    "nothing": lambda h: {},
+    "no trees": lambda h: h["model"]["attributes"].update(trees_=3),
+    "other features": lambda h: h["model"]["attributes"].update(n_features_in_=99),
+    "other classes": lambda h: h["model"]["attributes"].update(n_classes_=99),
+    "other rounds": lambda h: h["model"]["attributes"].update(n_iter_=99),
+    "a start of NaN": lambda h: h["model"]["attributes"].update(
+        _start={"float": "nan"}
+    ),
+}
+
+
+def test_a_header_that_is_written_again():
+    content = file_of(MODELS["boosting"]())
+    assert dics.load(io.BytesIO(rewritten(content, change_nothing))).n_iter_ == 8
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_headers_are_refused(name):
+    refused(rewritten(file_of(MODELS["boosting"]()), HOSTILE[name]))
+
+
+@pytest.mark.parametrize(
+    "text", [b"[" * 10**6, b'{"a":' * 10**5, b"1" * 10**5, b"\xff"]
+)
+def test_headers_that_are_no_json(text):
+    refused(PREFIX.pack(MAGIC, 1, zlib.crc32(text), len(text)) + text)
+
+
+def test_newer_formats_are_refused():
+    content = bytearray(file_of(MODELS["tree"]()))
+    content[8:12] = struct.pack("<I", 2)
+    with pytest.raises(ValueError, match="it has format 2; dics .* reads up to 1"):
+        dics.load(io.BytesIO(content))
+
+
+@pytest.mark.parametrize("what", [b"", b"PK\x03\x04", pickle.dumps([1]), b"{}" * 99])
+def test_other_files_are_refused(what):
+    refused(what)
+
+
+# --- changed arrays ---------------------------------------------------------------
+
+
+def with_array(trees, name, change):
+    array = np.array(getattr(trees, name))
+    change(array)
+    fields = {**vars(trees), name: array}
+    return lambda: dics.trees.Trees(**fields)
+
+
+def set_field(field, place, value):
+    def change(nodes):
+        nodes[field][place] = value
+
+    return change
+
+
+def put(place, value):
+    def change(array):
+        array[place] = value
+
+    return change
+
+
+CHANGES = [
+    ("nodes", set_field("feature", 0, 6)),
+    ("nodes", set_field("feature", 0, -2)),
+    ("nodes", set_field("feature", 0, -1)),
+    ("nodes", set_field("left", 0, 0)),
+    ("nodes", set_field("left", 0, 2)),
+    ("nodes", set_field("left", -1, 10**6)),
+    ("nodes", set_field("left", -1, -40)),
+    ("nodes", set_field("threshold", 0, np.nan)),
+    ("nodes", set_field("n_samples", 0, -1)),
+    ("missing_left", put(0, 2)),
+    ("weight", put(0, np.inf)),
+    ("leaf_values", put(0, np.nan)),
+    ("node_starts", put(0, 1)),
+    ("node_starts", put(-1, 10**9)),
+    ("leaf_starts", put(-1, 10**9)),
+]
+
+
+@pytest.mark.parametrize("name", ["tree", "boosting", "forest", "tree of numbers"])
+@pytest.mark.parametrize("change", range(len(CHANGES)))
+def test_trees_that_contradict_themselves(name, change):
+    trees = MODELS[name]().trees_
+    array, function = CHANGES[change]
+    with pytest.raises(ValueError, match="This is no valid model"):
+        with_array(trees, array, function)()
+
+
+@pytest.mark.parametrize(
+    ("array", "other"),
+    [
+        ("nodes", np.zeros(3)),
+        ("weight", [1.0]),
+        ("weight", np.zeros(2, dtype=np.float32)),
+        ("leaf_values", np.zeros(3, dtype=np.float32)),
+        ("node_starts", np.zeros(0, dtype=np.int64)),
+        ("missing_left", np.zeros((3, 3), dtype=np.uint8)),
+        ("criterion", 3),
+        ("n_features", "six"),
+    ],
+)
+def test_trees_of_other_arrays(array, other):
+    fields = {**vars(MODELS["forest"]().trees_), array: other}
+    with pytest.raises(ValueError, match="This is no valid model"):
+        dics.trees.Trees(**fields)
+
+
+def test_trees_made_by_hand():
+    trees = MODELS["forest"]().trees_
+    fields = {
+        name: value for name, value in vars(trees).items() if name != "n_features"
+    }
+    by_hand = dics.trees.Trees(**fields)
+    np.testing.assert_array_equal(by_hand.apply(X, 1), trees.apply(X, 1))
+    with pytest.raises(ValueError, match="X has 1 features, but the trees expect"):
+        by_hand.apply(X[:, :1], 1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_pickles_with_changed_bytes(name):
+    """None crashes; here in one process, since a crash would end the test."""
+    model = MODELS[name]()
+    content = bytearray(pickle.dumps(model))
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        changed = content.copy()
+        for place in rng.integers(0, len(content), int(rng.integers(1, 6))):
+            changed[place] ^= 1 << int(rng.integers(8))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                loaded = pickle.loads(bytes(changed))
+                loaded.predict(X)
+            except Exception:
+                continue
+
+
+@pytest.mark.parametrize("name", ["tree", "boosting", "forest of numbers"])
+def test_pickles_of_other_versions_warn(name, monkeypatch):
+    model = MODELS[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.loads(pickle.dumps(model))
+    content = pickle.dumps(model)
+    monkeypatch.setattr("dics._base.VERSION", "9.9")
+    with pytest.warns(UserWarning, match=r"was pickled by dics .* and is read by 9\.9"):
+        pickle.loads(content)
+
+
+def test_pickled_candidates_are_checked():
+    source = dics.CentroidCandidates(random_state=0).fit(X, Y)
+    state = source.__getstate__()
+    broken = state["_dictionary"]._replace(offsets=state["_dictionary"].offsets + 5)
+    with pytest.raises(ValueError, match="This is no valid model"):
+        dics.CentroidCandidates().__setstate__({**state, "_dictionary": broken})
