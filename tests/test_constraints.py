@@ -242,7 +242,10 @@ def test_callbacks_are_told_about_each_round(kind):
     assert [report.round for report in reports] == list(range(1, 31))
     assert_allclose([-r.train_loss for r in reports], model.train_score_[1:])
     assert_allclose([-r.validation_loss for r in reports], model.validation_score_[1:])
-    assert all(report.model is model and report.n_rounds == 30 for report in reports)
+    for report in reports:
+        assert report.n_rounds == 30
+        assert type(report.model) is type(model)
+        assert report.model.get_params() == model.get_params()
     if kind is FastCGBMClassifier:
         expected = log_loss(y, model.predict_proba(X))
         assert_allclose(reports[-1].train_loss, expected, rtol=1e-5)

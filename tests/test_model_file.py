@@ -114,7 +114,11 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "model.dics"
     MODELS["tree"]().save(path)
     before = path.read_bytes()
-    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+
+    def fail(*_):
+        raise OSError("full")
+
+    monkeypatch.setattr("pathlib.Path.replace", fail)
     with pytest.raises(OSError, match="full"):
         MODELS["forest"]().save(path)
     assert path.read_bytes() == before
@@ -126,9 +130,9 @@ def test_what_a_file_cannot_hold():
         return 0.0
 
     model = dics.FastCGBMClassifier(3, scoring=score, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match=r"FastCGBMClassifier\.scoring is <function"):
+    message = r"FastCGBMClassifier\.scoring is <function.*pickle the model"
+    with pytest.raises(ValueError, match=message):
         model.save(io.BytesIO())
-    assert "pickle" in str(pytest.raises(ValueError, model.save, io.BytesIO()).value)
 
 
 def test_an_unfitted_model_is_saved_too():
@@ -260,7 +264,7 @@ def test_headers_that_are_no_json(text):
 def test_newer_formats_are_refused():
     content = bytearray(file_of(MODELS["tree"]()))
     content[8:12] = struct.pack("<I", 2)
-    with pytest.raises(ValueError, match="it has format 2; dics .* reads up to 1"):
+    with pytest.raises(ValueError, match=r"it has format 2; dics .* reads up to 1"):
         dics.load(io.BytesIO(content))
 
 

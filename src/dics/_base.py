@@ -23,10 +23,10 @@ from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
     FloatArray,
+    built_aside,
     check_matrix,
     draw_seed,
     split_counts,
-    unchanged_on_error,
 )
 from dics._version import VERSION
 from dics.dictionary import MAX_THRESHOLDS, Dictionary
@@ -147,8 +147,8 @@ class TreesEstimator(BaseEstimator, ABC):
     def save(self, path: Any) -> None:
         """Write the model to a file that `dics.load` reads.
 
-        The file holds numbers and text, no code: to load one from elsewhere is safe, and
-        files of this version can be read by all later ones. See docs/model_file.md.
+        The file holds numbers and text, no code: to load one from elsewhere is safe.
+        Files of this version can be read by all later ones. See docs/model_file.md.
 
         Parameters
         ----------
@@ -180,19 +180,19 @@ class TreesEstimator(BaseEstimator, ABC):
         version = state.pop("_dics_version", None)
         if version != VERSION:
             warnings.warn(
-                f"This {type(self).__name__} was pickled by dics {version or '(unknown)'}"
-                f" and is read by {VERSION}. Files of `save` are made to last; pickles "
-                "may not be.",
+                f"This {type(self).__name__} was pickled by dics "
+                f"{version or '(unknown)'} and is read by {VERSION}. Files of `save` "
+                "are made to last; pickles may not be.",
                 stacklevel=2,
             )
         super().__setstate__(state)
         self._check_model()
 
     def _check_model(self) -> None:
-        """Refuse a model from elsewhere that contradicts itself; see _model_check.py."""
+        """Refuse a model from elsewhere that contradicts itself."""
         if "trees_" not in vars(self):
             return
-        n_features = vars(self).get("n_features_in_")
+        n_features: Any = vars(self).get("n_features_in_")
         require(isinstance(self.trees_, Trees), "trees_ are no trees")
         require(
             isinstance(n_features, int | np.integer)
@@ -205,8 +205,8 @@ class TreesEstimator(BaseEstimator, ABC):
             or (isinstance(names, np.ndarray) and len(names) == n_features),
             "feature_names_in_ has another length",
         )
-        source = vars(self).get("candidates_")
-        dictionary = getattr(source, "_dictionary", None)
+        source: Any = vars(self).get("candidates_")
+        dictionary: Any = getattr(source, "_dictionary", None)
         require(isinstance(dictionary, Dictionary), "candidates_ has no thresholds")
         check_dictionary(dictionary.values, dictionary.offsets, MAX_THRESHOLDS)
         require(
@@ -279,8 +279,8 @@ class ImpurityTreesEstimator(TreesEstimator):
         -------
         self : object
         """
-        with unchanged_on_error(self):
-            self._fit(X, y, sample_weight)
+        with built_aside(self) as model:
+            model._fit(X, y, sample_weight)
         return self
 
     @abstractmethod

@@ -39,7 +39,7 @@ from dics._model_check import check_array, check_length, require
 from dics._progress import Progress
 from dics._rounds import Callback, RoundReport, Rounds
 from dics._settings import make_settings
-from dics._validation import Array, FloatArray, unchanged_on_error
+from dics._validation import Array, FloatArray, built_aside
 from dics.candidates import CentroidCandidates, fit_candidates
 from dics.dictionary import encode
 from dics.trees import Trees
@@ -234,7 +234,7 @@ class Boosting(TreesEstimator):
         -------
         self : object
         """
-        with unchanged_on_error(self):
+        with built_aside(self) as model:
             sets = check_eval_sets(
                 X_val,
                 y_val,
@@ -243,7 +243,7 @@ class Boosting(TreesEstimator):
                 eval_names,
                 eval_sample_weight,
             )
-            self._fit(X, y, sample_weight, sets, check_callbacks(callbacks))
+            model._fit(X, y, sample_weight, sets, check_callbacks(callbacks))
         return self
 
     def _fit(
@@ -684,7 +684,7 @@ class Boosting(TreesEstimator):
             vars(self).get("n_iter_") == len(self.trees_),
             f"n_iter_ is not {len(self.trees_)}",
         )
-        used = vars(self).get("_used_splits")
+        used: Any = vars(self).get("_used_splits")
         check_array("used splits", used, np.int64, (None,))
         n_splits = len(self.candidates_._dictionary.values)
         require((used >= 0) & (used < n_splits), "a used split isn't there")

@@ -85,8 +85,8 @@ SKETCHED_OUTPUTS = 32
 SKETCH_NUMBERS = 6
 # Numbers of all features, rows and outputs that a round may add up for its first node.
 ROUND_NUMBERS = 20e6
-# Thresholds of each feature times classes, and at least how many. Histograms of a sketch
-# are narrow, and those of numbers, which have one hessian.
+# Thresholds of each feature times classes, and at least how many. Histograms are narrow
+# with a sketch, and those of numbers, which have one hessian.
 NARROW_THRESHOLDS, LEAST_NARROW = 8192, 32
 THRESHOLDS_BY_CLASSES, LEAST_THRESHOLDS = 1280, 64
 

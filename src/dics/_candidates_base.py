@@ -29,13 +29,13 @@ from dics._validation import (
     FloatArray,
     NumberTargets,
     Targets,
+    built_aside,
     check_matrix,
     check_numbers,
     check_targets,
     check_weights,
     draw_seed,
     holds_numbers,
-    unchanged_on_error,
 )
 from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode, make_dictionary
 
@@ -199,11 +199,11 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self : object
         """
-        with unchanged_on_error(self):
-            X = check_matrix(self, X, reset=True)
+        with built_aside(self) as source:
+            X = check_matrix(source, X, reset=True)
             weights = check_weights(sample_weight, len(X))
             targets = self._check_labels(y, len(X))
-            self._learn(
+            source._learn(
                 TrainingData.of(
                     X,
                     targets,

@@ -12,8 +12,8 @@ import math
 import mmap
 import os
 import re
+import secrets
 import struct
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -141,9 +141,9 @@ class Packer:
                     name: [self.pack(v, f"{where}[{i}]") for i, v in enumerate(value)]
                 }
         raise ValueError(
-            f"{where} is {value!r}, which a model file can't hold: it has numbers, text "
-            "and arrays, and no code. Set it to something else before `fit`, or pickle "
-            "the model."
+            f"{where} is {value!r}, which a model file can't hold: it has numbers, "
+            "text and arrays, and no code. Set it to something else before `fit`, or "
+            "pickle the model."
         )
 
     def _pack_array(self, array: Array, where: str) -> Any:
@@ -269,7 +269,8 @@ def write_model(model: Any, path: Any) -> None:
         )
     packer = Packer()
     content = packer.pack(model, type(model).__name__)
-    described, offset = [], 0
+    described: list[dict[str, Any]] = []
+    offset = 0
     for array in packer.arrays:
         offset = _aligned(offset)
         described.append(
@@ -277,7 +278,7 @@ def write_model(model: Any, path: Any) -> None:
                 "type": array.dtype.str,
                 "shape": list(array.shape),
                 "offset": offset,
-                "crc32": zlib.crc32(array.reshape(-1).view(np.uint8)),
+                "crc32": zlib.crc32(_bytes_of(array)),
             }
         )
         offset += array.nbytes
@@ -292,7 +293,7 @@ def write_model(model: Any, path: Any) -> None:
         for array, entry in zip(packer.arrays, described, strict=True):
             position = start + entry["offset"]
             file.write(b"\0" * (position - written))
-            file.write(array.reshape(-1).view(np.uint8).data)
+            file.write(_bytes_of(array))
             written = position + array.nbytes
 
 
@@ -393,7 +394,7 @@ def _read(path: Any, *, mapped: bool) -> Any:
         if mapped:
             raise ValueError("mmap_mode='r' needs a path.")
         return bytearray(path.read())
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         if mapped and os.fstat(file.fileno()).st_size > 0:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return bytearray(file.read())  # arrays in it can be written to
@@ -406,18 +407,19 @@ def _open_to_write(path: Any) -> Iterator[BinaryIO]:
         yield path
         return
     target = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    new = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with new.open("xb") as file:
             yield file
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, target)
+        new.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            new.unlink()
         raise
+
+
+def _bytes_of(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
 
 
 def _aligned(offset: int) -> int:

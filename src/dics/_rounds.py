@@ -90,7 +90,7 @@ class RoundReport(NamedTuple):
     score : float
         What early stopping looks at; the negative loss if nothing else is asked for.
     model : estimator
-        The model that is being fitted. It can't predict yet.
+        A copy of the model that is being fitted. It can't predict yet.
     losses : dict of str to float
         Mean losses of all sets by name, "training" first.
     """

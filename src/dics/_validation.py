@@ -7,7 +7,7 @@ import reprlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from sklearn.utils.validation import validate_data
 
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
+E = TypeVar("E")
 
 # Element types the core reads in place.
 IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
@@ -40,15 +41,16 @@ def naming(array: str) -> Iterator[None]:
 
 
 @contextmanager
-def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Leave the estimator as it was when a fit fails or is stopped."""
-    before = vars(estimator).copy()
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+def built_aside(estimator: E) -> Iterator[E]:
+    """Give a copy to fit; in the end, the estimator becomes it in one step.
+
+    A fit that fails or is stopped leaves the estimator as it was, and another thread
+    that predicts meanwhile has the old model until it has the new one.
+    """
+    aside = object.__new__(type(estimator))
+    vars(aside).update(vars(estimator))
+    yield aside
+    estimator.__dict__ = vars(aside)
 
 
 class Targets(NamedTuple):

@@ -338,7 +338,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         return self._loss.n_outputs
 
     def _check_outputs(self) -> None:
-        loss = vars(self).get("_loss")
+        loss: Any = vars(self).get("_loss")
         require(isinstance(loss, NumberLoss | CustomLoss), "the loss is missing")
         loss.check_model(self.n_outputs_)
         super()._check_outputs()

@@ -420,12 +420,13 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest):
 
     def _check_outputs(self) -> None:
         super()._check_outputs()
-        y, weights = vars(self).get("_y"), vars(self).get("_weights")
+        y: Any = vars(self).get("_y")
+        weights: Any = vars(self).get("_weights")
         check_array("the targets", y, np.float64, (None, self.n_outputs_))
         require(np.isfinite(y), "a target is not finite")
         if weights is not None:
             check_length("the weights", weights, len(y))
-        leaf_rows = vars(self).get("_leaf_rows")
+        leaf_rows: Any = vars(self).get("_leaf_rows")
         require(isinstance(leaf_rows, LeafRows), "the rows of the leaves are missing")
         leaf_rows.check(len(self.trees_.leaf_values), len(y))
 

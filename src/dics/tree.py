@@ -331,8 +331,9 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         return self.trees_.shares(X, hard=False, n_threads=self._n_threads())
 
     def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
-        leaves = self.apply(X)
-        return self.trees_.leaf_classes(leaves)
+        X = self._check_rows(X)
+        trees = self.trees_  # the same twice, even if another thread fits meanwhile
+        return trees.leaf_classes(trees.apply(X, self._n_threads())[:, 0])
 
 
 # friedman_mse rates splits by the same number as squared_error.

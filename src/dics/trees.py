@@ -74,7 +74,7 @@ class Trees:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         names = {field.name for field in fields(self)}
-        if not isinstance(state, dict) or not names - {"n_features"} <= set(state):
+        if not names - {"n_features"} <= set(state):
             raise BadModel("This is no valid model: the trees are not complete.")
         self._set(
             {"n_features": -1, **{name: state[name] for name in state if name in names}}
@@ -278,7 +278,7 @@ class Trees:
     def contributions(
         self, X: Array, *, n_threads: int, hard: bool = False
     ) -> FloatArray:
-        """What each feature adds to the sum of all trees, [row][feature][output].
+        """Compute what features add to the sum of all trees, [row][feature][output].
 
         One entry more than features: what the trees say without any.
         """

@@ -17,10 +17,10 @@ from dics._threads import one_blas_thread
 from dics._validation import (
     Array,
     FloatArray,
+    built_aside,
     check_matrix,
     check_targets,
     draw_seed,
-    unchanged_on_error,
 )
 from dics.baselines._bisecting_tree import (
     BisectingTree,
@@ -140,24 +140,27 @@ class BDTKSClassifier(ClassPredictionMixin, BaseEstimator):
         -------
         self : BDTKSClassifier
         """
-        with unchanged_on_error(self), one_blas_thread():
-            X = check_matrix(self, X, reset=True, finite=True)
-            targets = check_targets(y, len(X))
-            n_classes = len(targets.classes)
-            scores = None
-            chosen = self.reg_lambda
-            if chosen == "holdout":
-                scores = self._holdout_scores(X, targets.labels, n_classes)
-                # The last of equally good ones: the smallest tree.
-                chosen = LAMBDAS[np.flatnonzero(scores == scores.max())[-1]]
-            sample = Sample.of(X, targets.labels, np.arange(len(X)), n_classes)
-            self.tree_ = grow(sample, float(chosen), self._limits())
-            self.n_iter_ = self.tree_.n_iter
-            self.lambda_ = float(chosen)
-            self.holdout_scores_ = scores
-            self.classes_ = targets.classes
-            self.n_classes_ = n_classes
+        with built_aside(self) as model, one_blas_thread():
+            model._fit(X, y)
         return self
+
+    def _fit(self, X: Any, y: Any) -> None:
+        X = check_matrix(self, X, reset=True, finite=True)
+        targets = check_targets(y, len(X))
+        n_classes = len(targets.classes)
+        scores = None
+        chosen = self.reg_lambda
+        if chosen == "holdout":
+            scores = self._holdout_scores(X, targets.labels, n_classes)
+            # The last of equally good ones: the smallest tree.
+            chosen = LAMBDAS[np.flatnonzero(scores == scores.max())[-1]]
+        sample = Sample.of(X, targets.labels, np.arange(len(X)), n_classes)
+        self.tree_ = grow(sample, float(chosen), self._limits())
+        self.n_iter_ = self.tree_.n_iter
+        self.lambda_ = float(chosen)
+        self.holdout_scores_ = scores
+        self.classes_ = targets.classes
+        self.n_classes_ = n_classes
 
     def _limits(self) -> Limits:
         return Limits(self.max_depth, self.max_iter, self.tol)
