@@ -15,7 +15,8 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("block", range(len(BLOCKS)))
-def test_block_runs(block, capsys):
+def test_block_runs(block, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     exec(compile(BLOCKS[block], f"README.md, block {block}", "exec"), {})
     printed = capsys.readouterr().out
     assert bool(printed) == ("print(" in BLOCKS[block])

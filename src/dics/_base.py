@@ -29,6 +29,7 @@ from dics._validation import (
     split_counts,
 )
 from dics._version import VERSION
+from dics._wide_columns import Ranks, WideColumns
 from dics.dictionary import MAX_THRESHOLDS, Dictionary
 from dics.trees import Trees
 
@@ -75,7 +76,9 @@ class TreesEstimator(BaseEstimator, ABC):
         self, X: Any, y: Any, sample_weight: Any, *, is_warm_start: bool = False
     ) -> TrainingData:
         """Check what `fit` was given; a warm start adds to an earlier fit."""
-        X = check_matrix(self, X, reset=not is_warm_start)
+        X = self._narrowed(
+            check_matrix(self, X, reset=not is_warm_start), is_warm_start=is_warm_start
+        )
         targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
         data = TrainingData.of(
             X,
@@ -86,6 +89,41 @@ class TreesEstimator(BaseEstimator, ABC):
         )
         self._directions(data)
         return data
+
+    def _narrowed(self, X: Array, *, is_warm_start: bool) -> Array:
+        """Return X for the fit: ranks where single precision would merge values."""
+        self._ranks: Ranks | WideColumns | None = None
+        if is_warm_start:
+            # Until the end of the fit, all trees know is what the core knows.
+            self._ranks = self.trees_.wide
+            self.trees_ = self.trees_.with_wide(None)
+        elif self.candidates is None or self.candidates._takes_ranks():
+            self._ranks = Ranks.of(X)
+        return X if self._ranks is None else self._ranks.narrowed(X)
+
+    def _keep_wide_columns(self) -> None:
+        """Tell trees and thresholds, at the end of a fit, what the ranks were."""
+        ranks = self._ranks
+        del self._ranks
+        if isinstance(ranks, Ranks):
+            trees, dictionary = self.trees_, self.candidates_._dictionary
+            ranks = ranks.steps(
+                {
+                    f: np.concatenate(
+                        [
+                            dictionary.values[
+                                dictionary.offsets[f] : dictionary.offsets[f + 1]
+                            ],
+                            trees.threshold[
+                                (trees.feature == f) & np.isfinite(trees.threshold)
+                            ],
+                        ]
+                    )
+                    for f in ranks.values
+                }
+            )
+        self.trees_ = self.trees_.with_wide(ranks)
+        self.candidates_._wide = ranks
 
     def _directions(self, data: TrainingData) -> list[int]:
         """Check the monotonic constraints; empty if there are none."""
@@ -281,6 +319,7 @@ class ImpurityTreesEstimator(TreesEstimator):
         """
         with built_aside(self) as model:
             model._fit(X, y, sample_weight)
+            model._keep_wide_columns()
         return self
 
     @abstractmethod

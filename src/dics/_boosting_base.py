@@ -244,6 +244,7 @@ class Boosting(TreesEstimator):
                 eval_sample_weight,
             )
             model._fit(X, y, sample_weight, sets, check_callbacks(callbacks))
+            model._keep_wide_columns()
         return self
 
     def _fit(
@@ -291,9 +292,12 @@ class Boosting(TreesEstimator):
 
     def _checked_rows(self, given: GivenRows, data: TrainingData) -> Validation:
         try:
-            return self._check_validation(given, data)
+            checked = self._check_validation(given, data)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{given.where}: {error}") from error
+        if self._ranks is None:
+            return checked
+        return checked._replace(X=self._ranks.narrowed(checked.X))
 
     def _check_options(self, n_done: int) -> None:
         """Check what is asked for, before any work."""

@@ -37,6 +37,7 @@ from dics._validation import (
     draw_seed,
     holds_numbers,
 )
+from dics._wide_columns import Ranks, WideColumns
 from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode, make_dictionary
 
 
@@ -203,6 +204,9 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             X = check_matrix(source, X, reset=True)
             weights = check_weights(sample_weight, len(X))
             targets = self._check_labels(y, len(X))
+            ranks = Ranks.of(X) if source._takes_ranks() else None
+            if ranks is not None:
+                X = ranks.narrowed(X)
             source._learn(
                 TrainingData.of(
                     X,
@@ -212,6 +216,9 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                     effective_n_threads(self.n_jobs),
                 )
             )
+            if ranks is not None:
+                parts = dict(enumerate(source.thresholds_))
+                source._wide = ranks.steps(parts)
         return self
 
     def _check_labels(self, y: Any, n_rows: int) -> Targets | NumberTargets | None:
@@ -230,9 +237,18 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _uses_labels(self) -> bool:
         return True
 
+    # What thresholds of wide columns are; set by a fit.
+    _wide: WideColumns | None = None
+    # Whether ranks are as good as values; see _wide_columns.py.
+    _is_content_with_ranks: ClassVar[bool] = False
+
+    def _takes_ranks(self) -> bool:
+        # A user's `place` counts also in a subclass of our sources.
+        return self._is_content_with_ranks and type(self).place is BaseCandidates.place
+
     def _learn(self, data: TrainingData) -> None:
         """Fit from checked arrays, as the tree estimators do."""
-        # A user's `place` counts also in a subclass of our sources.
+        self._wide = None
         written = type(self).place is not BaseCandidates.place
         self._dictionary = self._call_place(data) if written else self._place(data)
         self.n_features_in_ = data.X.shape[1]
@@ -250,10 +266,18 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
 
     @property
-    def thresholds_(self) -> list[npt.NDArray[np.float32]]:
-        """Thresholds of each feature, sorted and distinct."""
+    def thresholds_(self) -> list[npt.NDArray[np.floating[Any]]]:
+        """Thresholds of each feature, sorted and distinct.
+
+        In single precision, unless that would merge values of a column.
+        """
         check_is_fitted(self, "n_thresholds_")
-        return np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
+        dictionary = self._dictionary
+        values: npt.NDArray[np.floating[Any]] = dictionary.values
+        if self._wide is not None:
+            columns = np.repeat(np.arange(self.n_features_in_), self.n_thresholds_)
+            values = self._wide.thresholds(columns.astype(np.int32), dictionary.values)
+        return np.split(values, dictionary.offsets[1:-1])
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
         """Replace each value by the number of thresholds that aren't above it.
@@ -270,6 +294,8 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "n_thresholds_")
         X = check_matrix(self, X, reset=False)
+        if self._wide is not None:
+            X = self._wide.narrowed(X)
         codes = encode(X, self._dictionary, 1, effective_n_threads(self.n_jobs))
         return codes.reshape(X.shape[1], X.shape[0]).T
 

@@ -27,6 +27,7 @@ from dics._model_check import BadModel
 from dics._number_losses import NumberLoss
 from dics._validation import Array
 from dics._version import VERSION
+from dics._wide_columns import WideColumns
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
 from dics.candidates import CentroidCandidates, QuantileCandidates
@@ -92,6 +93,7 @@ KINDS = {
     "BoostingPlan": Kind(BoostingPlan, lambda plan: dict(vars(plan)), BoostingPlan),
     "Dictionary": Kind(Dictionary, lambda d: d._asdict(), Dictionary),
     "NumberLoss": Kind(NumberLoss, lambda loss: dict(vars(loss)), _loss_of),
+    "WideColumns": Kind(WideColumns, lambda wide: dict(vars(wide)), WideColumns),
     "LeafRows": Kind(
         LeafRows, lambda leaf: {"rows": leaf.rows, "counts": leaf.counts}, LeafRows
     ),

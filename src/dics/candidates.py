@@ -118,6 +118,7 @@ class CentroidCandidates(BaseCandidates):
     array([0, 0, 1, 1], dtype=uint8)
     """
 
+    _is_content_with_ranks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [
             StrOptions({"auto", "classes"}),
@@ -272,6 +273,7 @@ class QuantileCandidates(BaseCandidates):
     [array([1.5, 3. ], dtype=float32)]
     """
 
+    _is_content_with_ranks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_thresholds": [Interval(Integral, 1, MAX_THRESHOLDS, closed="both")],
         "random_state": ["random_state"],

@@ -12,6 +12,7 @@ import scipy.sparse
 from dics import _core
 from dics._model_check import BadModel, check_trees
 from dics._validation import Array, FloatArray
+from dics._wide_columns import WideColumns
 
 # What a row on its way down needs to know of a node, in one place: core/grow/grow.hpp.
 NODE = np.dtype(
@@ -56,6 +57,9 @@ class Trees:
         What `impurity` is; empty for boosting.
     n_features : int
         Features of the rows that may go down the trees.
+    wide : WideColumns or None
+        Of columns whose values single precision can't tell apart: thresholds in double
+        precision. `nodes` have ranks then, `threshold` has the thresholds themselves.
     """
 
     nodes: Array
@@ -68,13 +72,14 @@ class Trees:
     leaf_starts: npt.NDArray[np.int64]
     criterion: str = ""
     n_features: int = -1  # by hand: as many as the trees look at
+    wide: WideColumns | None = None
 
     def __post_init__(self) -> None:
         self._check()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         names = {field.name for field in fields(self)}
-        if not names - {"n_features"} <= set(state):
+        if not names - {"n_features", "wide"} <= set(state):
             raise BadModel("This is no valid model: the trees are not complete.")
         self._set(
             {"n_features": -1, **{name: state[name] for name in state if name in names}}
@@ -87,6 +92,12 @@ class Trees:
             most = int(self.feature.max()) + 1 if feature else 0
             self._set({"n_features": most})
         check_trees(self, NODE)
+        if self.wide is not None:
+            if not isinstance(self.wide, WideColumns):
+                raise BadModel(
+                    "This is no valid model: wide columns are something else."
+                )
+            self.wide.check()
 
     def _set(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
@@ -106,7 +117,10 @@ class Trees:
         """Take what the core returns."""
         nodes = arrays["nodes"].view(NODE)[:, 0]
         return cls._made(
-            **{**arrays, "nodes": nodes}, criterion=criterion, n_features=n_features
+            **{**arrays, "nodes": nodes},
+            criterion=criterion,
+            n_features=n_features,
+            wide=None,
         )
 
     @classmethod
@@ -124,7 +138,12 @@ class Trees:
             leaf_starts=start,
             criterion="",
             n_features=n_features,
+            wide=None,
         )
+
+    def with_wide(self, wide: WideColumns | None) -> Trees:
+        """Return the same trees that know of wide columns, or (None) of none."""
+        return Trees._made(**{**vars(self), "wide": wide})
 
     @property
     def feature(self) -> npt.NDArray[np.int32]:
@@ -133,10 +152,15 @@ class Trees:
         return feature
 
     @property
-    def threshold(self) -> npt.NDArray[np.float32]:
-        """NaN for a leaf; -inf where everything but NaN goes right."""
+    def threshold(self) -> npt.NDArray[np.floating[Any]]:
+        """NaN for a leaf; -inf where everything but NaN goes right.
+
+        In single precision, or in double precision if there are `wide` columns.
+        """
         threshold: npt.NDArray[np.float32] = self.nodes["threshold"]
-        return threshold
+        if self.wide is None:
+            return threshold
+        return self.wide.thresholds(self.feature, threshold)
 
     @property
     def left(self) -> npt.NDArray[np.int32]:
@@ -168,6 +192,7 @@ class Trees:
             leaf_starts=np.array([0, leaves.stop - leaves.start]),
             criterion=self.criterion,
             n_features=self.n_features,
+            wide=self.wide,
         )
 
     def first(self, n_trees: int) -> Trees:
@@ -180,6 +205,7 @@ class Trees:
             leaf_starts=self.leaf_starts[: n_trees + 1],
             criterion=self.criterion,
             n_features=self.n_features,
+            wide=self.wide,
         )
 
     def followed_by(self, other: Trees) -> Trees:
@@ -198,6 +224,7 @@ class Trees:
             **per_tree,
             criterion=self.criterion,
             n_features=max(self.n_features, other.n_features),
+            wide=self.wide,
         )
 
     @property
@@ -220,13 +247,14 @@ class Trees:
         """Indices of the nodes that aren't leaves."""
         return np.flatnonzero(self.feature >= 0)
 
-    def _walked(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """Return what the core needs to send rows of X down the trees."""
+    def _walked(self, X: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Return X and what else the core needs to send its rows down the trees."""
         if X.shape[1] < self.n_features:  # of another model, or of a later fit
             raise ValueError(
                 f"X has {X.shape[1]} features, but the trees expect {self.n_features}."
             )
         return (
+            X if self.wide is None else self.wide.narrowed(X),
             self.nodes.view(np.int32).reshape(-1, 4),
             self.missing_left,
             self.node_starts,
@@ -236,7 +264,7 @@ class Trees:
     def apply(self, X: Array, n_threads: int) -> npt.NDArray[np.int64]:
         """Find the leaf (as a node index) of each row of a checked X in each tree."""
         leaves = np.empty((len(X), len(self)), dtype=np.int64)
-        _core.find_leaves(X, *self._walked(X), leaves, n_threads)
+        _core.find_leaves(*self._walked(X), leaves, n_threads)
         return leaves
 
     def add_votes(
@@ -249,7 +277,7 @@ class Trees:
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
         """Add the class shares (or single votes) of each tree for rows of X."""
-        _core.vote(X, *self._walked(X), self.leaf_values, rows, hard, votes, n_threads)
+        _core.vote(*self._walked(X), self.leaf_values, rows, hard, votes, n_threads)
 
     def add_values(
         self,
@@ -260,7 +288,7 @@ class Trees:
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
         """Add the leaf values of each tree for rows of X; `sums` are of their type."""
-        _core.add_values(X, *self._walked(X), self.leaf_values, rows, sums, n_threads)
+        _core.add_values(*self._walked(X), self.leaf_values, rows, sums, n_threads)
 
     def means(self, X: Array, *, n_threads: int) -> FloatArray:
         """Mean of the leaf values of the trees for each row of a checked X."""
@@ -286,7 +314,7 @@ class Trees:
         n_values = values.shape[1]
         out = np.zeros((len(X), (X.shape[1] + 1) * n_values))
         _core.add_contributions(
-            X, *self._walked(X), self.weight, rows, values, out, n_threads
+            *self._walked(X), self.weight, rows, values, out, n_threads
         )
         return out.reshape(len(X), X.shape[1] + 1, n_values)
 

@@ -1,0 +1,156 @@
+"""Columns whose values single precision can't tell apart."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+from checks import GivenCandidates
+
+import dics
+from dics._export_json import to_json
+from dics._wide_columns import Ranks, wide_columns
+from dics.export import export_text
+
+SECONDS = 1.7e9 + np.arange(400.0)
+Y = (np.arange(400) >= 200).astype(int)
+rng = np.random.default_rng(0)
+X = np.column_stack([rng.normal(size=400), SECONDS, rng.normal(size=400)])
+
+MODELS = {
+    "tree": lambda: dics.CGTreeClassifier(random_state=0),
+    "forest": lambda: dics.CGForestClassifier(10, max_features=None, random_state=0),
+    "boosting": lambda: dics.FastCGBMClassifier(20, random_state=0),
+    "tree of numbers": lambda: dics.CGTreeRegressor(random_state=0),
+    "forest of numbers": lambda: dics.CGForestRegressor(10, random_state=0),
+    "boosting of numbers": lambda: dics.FastCGBMRegressor(
+        n_estimators=50, learning_rate=0.3, random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_seconds_are_told_apart(name):
+    model = MODELS[name]().fit(X, Y)
+    assert model.score(X, Y) > 0.98
+    # Rows are rows: another scale and offset of the column makes the same model.
+    moved = X.copy()
+    moved[:, 1] -= 1.7e9
+    same = MODELS[name]().fit(moved, Y)
+    np.testing.assert_allclose(model.predict(X), same.predict(moved), atol=0.3)
+    between = X[[198, 199, 200, 201]].copy()
+    between[:, 1] += 0.25
+    expected = [0, 0, 1, 1]
+    np.testing.assert_allclose(model.predict(between), expected, atol=0.3)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_they_travel(name):
+    model = MODELS[name]().fit(X, Y)
+    file = io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    for copy in (dics.load(file), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+        np.testing.assert_array_equal(copy.apply(X), model.apply(X))
+        np.testing.assert_array_equal(
+            copy.predict_contributions(X), model.predict_contributions(X)
+        )
+
+
+def test_thresholds_are_those_of_the_values():
+    tree = MODELS["tree"]().fit(X, Y)
+    assert tree.trees_.threshold[0] == 1.7e9 + 199.5
+    assert "1700000199.5" in export_text(tree, decimals=1)
+    assert "1700000199.5" in to_json(tree)
+    thresholds = tree.candidates_.thresholds_[1]
+    assert thresholds.min() >= SECONDS[0]
+    assert thresholds.max() <= SECONDS[-1]
+    codes = tree.candidates_.transform(X)
+    for t, tau in enumerate(thresholds):
+        np.testing.assert_array_equal(codes[:, 1] <= t, X[:, 1] < tau)
+
+
+def test_a_source_of_thresholds_alone():
+    source = dics.CentroidCandidates(random_state=0).fit(X, Y)
+    codes = source.transform(X)
+    assert len(np.unique(codes[:, 1])) > 50
+    for t, tau in enumerate(source.thresholds_[1]):
+        np.testing.assert_array_equal(codes[:, 1] <= t, X[:, 1] < tau)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.where(Y, 1e300, -1e300),
+        np.where(Y, 2e-300, 1e-300),
+        np.where(Y, 1e308, 1e39) * (1 + rng.random(400) / 2),
+        np.where(Y, np.inf, 1e300),
+    ],
+    ids=["huge", "tiny", "scales", "infinite"],
+)
+def test_extreme_values(column):
+    for name in ("tree", "boosting", "forest"):
+        model = MODELS[name]().fit(column[:, None], Y)
+        assert model.score(column[:, None], Y) > 0.99
+
+
+def test_missing_values():
+    rows = X.copy()
+    rows[::5, 1] = np.nan
+    model = MODELS["boosting"]().fit(rows, Y)
+    assert model.trees_.wide is not None
+    assert model.score(rows, Y) > 0.9
+    assert np.isfinite(model.predict_proba(rows)).all()
+
+
+def test_validation_rows_and_more_rounds():
+    model = dics.FastCGBMClassifier(60, warm_start=True, random_state=0)
+    model.fit(X[::2], Y[::2], X_val=X[1::2], y_val=Y[1::2])
+    assert model.best_score_ > -0.2
+    before = model.n_iter_
+    losses = -model.validation_score_
+    model.set_params(n_estimators=before + 5, early_stopping=False).fit(X[::2], Y[::2])
+    assert model.n_iter_ == before + 5
+    assert model.score(X, Y) > 0.98
+    assert losses[-1] < losses[0]
+
+
+def test_a_warm_start_is_one_fit():
+    grown = dics.CGForestClassifier(3, warm_start=True, random_state=0).fit(X, Y)
+    grown.set_params(n_estimators=6).fit(X, Y)
+    whole = dics.CGForestClassifier(6, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(grown.predict_proba(X), whole.predict_proba(X))
+
+
+def test_trees_of_a_forest():
+    forest = MODELS["forest"]().fit(X, Y)
+    votes = np.mean([tree.predict_proba(X) for tree in forest], axis=0)
+    np.testing.assert_allclose(votes, forest.predict_proba(X), atol=1e-6)
+
+
+def test_x_is_not_changed_and_other_columns_are_not_touched():
+    rows = X.copy()
+    MODELS["tree"]().fit(rows, Y)
+    np.testing.assert_array_equal(rows, X)
+    ordinary = rng.normal(size=(1000, 20))
+    assert len(wide_columns(ordinary)) == 0
+    assert len(wide_columns(ordinary.astype(np.float32))) == 0
+    assert MODELS["tree"]().fit(ordinary, np.arange(1000) % 2).trees_.wide is None
+    assert list(wide_columns(X)) == [1]
+    integers = rng.integers(0, 1000, size=(1000, 3)).astype(float)
+    assert len(wide_columns(integers)) == 0
+
+
+def test_thresholds_of_ones_own_are_of_values():
+    source = GivenCandidates([[0.0], [1.7e9], [0.0]])
+    model = dics.CGTreeClassifier(candidates=source, random_state=0).fit(X, Y)
+    assert model.trees_.wide is None
+
+
+def test_ranks_of_rows_that_were_not_seen():
+    ranks = Ranks(np.array([[3.0], [1.0], [2.0], [np.nan]]), np.array([0]))
+    rows = np.array([[0.0], [1.0], [1.5], [3.0], [9.0], [np.nan]])
+    np.testing.assert_array_equal(
+        ranks.narrowed(rows)[:, 0], [-0.5, 0.0, 0.5, 2.0, 2.5, np.nan]
+    )
