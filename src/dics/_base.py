@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
 from dics._candidates_base import BaseCandidates, TrainingData
 from dics._constraints import MONOTONIC, monotonic_directions
+from dics._fit_context import checks_parameters
 from dics._model_check import check_dictionary, require
 from dics._settings import make_settings
 from dics._threads import effective_n_threads
@@ -53,6 +54,8 @@ class TreesEstimator(BaseEstimator, ABC):
         "n_jobs": [Integral, None],
     }
 
+    n_features_in_: int
+    feature_names_in_: Array
     trees_: Trees
     candidates_: BaseCandidates
     _seed: int  # of the first fit, for a warm start
@@ -297,7 +300,7 @@ class ImpurityTreesEstimator(TreesEstimator):
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
     }
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree, or the trees of the forest.
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -35,6 +35,7 @@ from dics._boosting_rows import (
 )
 from dics._candidates_base import TrainingData
 from dics._constraints import interaction_groups, monotonic_directions
+from dics._fit_context import checks_parameters
 from dics._model_check import check_array, check_length, require
 from dics._progress import Progress
 from dics._rounds import Callback, RoundReport, Rounds
@@ -183,7 +184,7 @@ class Boosting(TreesEstimator):
 
     # --- fit ----------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters()
     def fit(
         self,
         X: Any,

@@ -16,11 +16,11 @@ from sklearn.base import (
     BaseEstimator,
     OneToOneFeatureMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from dics._fit_context import checks_parameters
 from dics._model_check import check_dictionary, require
 from dics._target_groups import group_targets
 from dics._threads import effective_n_threads
@@ -183,7 +183,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         thresholds = self.place(X, y, weights, np.random.default_rng(data.seed))
         return make_dictionary(thresholds, X.shape[1], f"{type(self).__name__}.place")
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters(skips_nested=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the thresholds of every feature.
 

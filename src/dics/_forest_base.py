@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,10 @@ SHARED_WITH_TREES = (
 )
 
 
-class CGForest(ImpurityTreesEstimator):
+TreeT = TypeVar("TreeT", bound=CGTree)
+
+
+class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
     """A forest of trees that share one dictionary, whatever it predicts."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -64,7 +67,7 @@ class CGForest(ImpurityTreesEstimator):
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
-    _tree_class: ClassVar[type[CGTree]]
+    _tree_class: type[TreeT]
     _paper_setting: ClassVar[dict[str, Any]] = {
         "feature_sampling": "tree",
         "max_candidates": 100,
@@ -297,7 +300,7 @@ class CGForest(ImpurityTreesEstimator):
         return scipy.sparse.csr_matrix(indicator), self.trees_.node_starts.copy()
 
     @property
-    def estimators_(self) -> list[Any]:
+    def estimators_(self) -> list[TreeT]:
         """The trees, each as an estimator that shares the forest's memory."""
         if not hasattr(self, "trees_"):
             raise AttributeError(
@@ -306,7 +309,7 @@ class CGForest(ImpurityTreesEstimator):
             )
         return [self._as_tree(t) for t in range(len(self.trees_))]
 
-    def _as_tree(self, t: int) -> CGTree:
+    def _as_tree(self, t: int) -> TreeT:
         tree = self._tree_class(
             criterion=self.criterion,
             max_depth=self.max_depth,
@@ -330,7 +333,11 @@ class CGForest(ImpurityTreesEstimator):
         """Return the number of trees."""
         return len(self.trees_)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> TreeT: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[TreeT]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> TreeT | list[TreeT]:
         """Return one tree, or a list of them for a slice."""
         numbers = range(len(self))[index]
         if isinstance(numbers, range):

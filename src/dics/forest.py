@@ -30,7 +30,7 @@ from dics.tree import (
 from dics.trees import Trees
 
 
-class CGForestClassifier(TreesClassifierMixin, CGForest):
+class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
     """Forest of classification trees that share one dictionary of candidate splits.
 
     A drop-in for scikit-learn's RandomForestClassifier. The thresholds are placed once,
@@ -263,7 +263,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest):
         )
 
 
-class CGForestRegressor(ImpurityRegressorMixin, CGForest):
+class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
     r"""Forest of regression trees that share one dictionary of candidate splits.
 
     A drop-in for scikit-learn's RandomForestRegressor that also predicts quantiles. X

@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics._boosting_rows import hold_out
 from dics._classifier import ClassPredictionMixin
+from dics._fit_context import checks_parameters
 from dics._threads import one_blas_thread
 from dics._validation import (
     Array,
@@ -124,7 +125,7 @@ class BDTKSClassifier(ClassPredictionMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @checks_parameters()
     def fit(self, X: Any, y: Any) -> Self:
         """Choose lambda, unless it is given, and grow the tree.
 
