@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
@@ -16,6 +19,7 @@ from dics._base import ImpurityTreesEstimator, rows_for_core
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
+from dics._pruning import pruned, pruning_path
 from dics._regressor import TreesRegressorMixin
 from dics._validation import FloatArray
 from dics.candidates import (
@@ -39,6 +43,7 @@ class CGTree(ImpurityTreesEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ImpurityTreesEstimator._parameter_constraints,
         "renew_thresholds": [StrOptions({"auto"}), "boolean"],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     }
 
     @classmethod
@@ -76,7 +81,40 @@ class CGTree(ImpurityTreesEstimator):
         data = self._check_training_data(X, y, sample_weight)
         self.candidates_ = fit_candidates(self, data)
         self.trees_ = self._grow(data, self.candidates_._dictionary)
+        if self.ccp_alpha > 0:
+            self.trees_ = pruned(self.trees_, self.ccp_alpha)
         self._keep_targets(data)
+
+    def cost_complexity_pruning_path(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> Bunch:
+        """Find at which `ccp_alpha` the tree of some rows gets smaller.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        path : Bunch
+            `ccp_alphas`, rising from 0, and `impurities`, the impurity of the leaves of
+            the tree that is left at each.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dics import CGTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = CGTreeClassifier(max_depth=2, random_state=0)
+        >>> path = tree.cost_complexity_pruning_path(X, y)
+        >>> len(path.ccp_alphas) == len(path.impurities)
+        True
+        """
+        whole = clone(self).set_params(ccp_alpha=0.0)
+        alphas, impurities = pruning_path(whole.fit(X, y, sample_weight).trees_)
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     def _renewal(
         self, dictionary: Dictionary, n_features: int, *, whole: bool
@@ -192,6 +230,9 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         Share of the total weight each side of a split must have.
     min_impurity_decrease : float, default=0.0
         A split must reduce the weighted impurity by at least this.
+    ccp_alpha : float, default=0.0
+        What a leaf must be worth: the tree is pruned to the one whose impurity, with
+        this for each leaf, is least (see `cost_complexity_pruning_path`).
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     candidates : BaseCandidates or None, default=None
@@ -266,6 +307,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
         renew_thresholds: bool | str = "auto",
@@ -281,6 +323,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
         self.candidates = candidates
         self.renew_thresholds = renew_thresholds
@@ -408,6 +451,9 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         Share of the total weight each side of a split must have.
     min_impurity_decrease : float, default=0.0
         A split must reduce the weighted impurity by at least this.
+    ccp_alpha : float, default=0.0
+        What a leaf must be worth: the tree is pruned to the one whose impurity, with
+        this for each leaf, is least (see `cost_complexity_pruning_path`).
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, cloned before use; None means
         ``CentroidCandidates()``.
@@ -463,6 +509,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         candidates: BaseCandidates | None = None,
         renew_thresholds: bool | str = "auto",
         monotonic_cst: Any = None,
@@ -476,6 +523,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.candidates = candidates
         self.renew_thresholds = renew_thresholds
         self.monotonic_cst = monotonic_cst
