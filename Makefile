@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?= -n 2
 BENCH_ARGS ?=
+SECONDS ?= 60
+FIRST ?= 0
 
 PY := $(VENV)/bin/python
 PIP = $(PY) -m pip --disable-pip-version-check --retries 10 --timeout 60
@@ -21,7 +23,7 @@ S_PAPER := $(VENV)/.stamp-paper
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build dev demo test lint format pytest sanitize bench wheel clean distclean
+.PHONY: help build dev demo test lint format pytest sanitize fuzz bench wheel clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
@@ -119,6 +121,9 @@ sanitize: $(S_DEV)  ## the tests of the core under ASan and UBSan (Linux, g++)
 	    g++ -print-file-name=lib$$lib.so; done | tr '\n' ' '); \
 	LD_PRELOAD="$$preload" $(PY) -S -c 'import sys; from dics import _core; sys.exit("$(SAN)/site" not in _core.__file__)' && \
 	LD_PRELOAD="$$preload" $(PY) -S -m pytest tests -m core --capture=sys
+
+fuzz: $(S_BUILD) $(S_DEV)  ## random fits and tampered models (SECONDS=600)
+	$(PY) tools/fuzz.py --seconds $(SECONDS) --first $(FIRST)
 
 wheel: $(S_VENV)  ## build wheels of both packages in dist/, isolated
 	$(PIP) wheel --no-deps --wheel-dir dist . ./paper

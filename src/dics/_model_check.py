@@ -127,16 +127,16 @@ def _check_leaves(trees: Any) -> None:
 
 
 def check_dictionary(values: Any, offsets: Any, most: int) -> None:
-    """Check thresholds: finite, rising, and not too many."""
+    """Check thresholds: rising, and not too many. Infinities can be among them."""
     check_array("thresholds", values, np.float32, (None,))
     check_starts("offsets of thresholds", offsets, len(values), strictly=False)
     require(np.diff(offsets) <= most, f"a feature has more than {most} thresholds")
-    require(np.isfinite(values), "a threshold is not finite")
+    require(~np.isnan(values), "a threshold is NaN")
     if len(values) > 1:
         same = np.ones(len(values) - 1, dtype=bool)
         ends = offsets[1:-1]
         same[ends[(ends > 0) & (ends < len(values))] - 1] = False
-        require((np.diff(values) > 0) | ~same, "thresholds don't rise")
+        require((values[1:] > values[:-1]) | ~same, "thresholds don't rise")
 
 
 def check_length(name: str, array: Any, length: int) -> Array:

@@ -1,0 +1,237 @@
+"""Random fits and tampered models: nothing may crash, hang or give NaN.
+
+    make fuzz SECONDS=600
+    python tools/fuzz.py --seconds 60 --first 1000     # seeds 1000, 1001, ...
+    python tools/fuzz.py --seed 1234                    # one case, here and now
+
+Cases run in batches, each in a process of its own: a crash or a hang ends the batch and
+not the search, and its seed is printed. The exit status is 1 if there was one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import pickle
+import subprocess
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+import dics
+from dics.trees import Trees
+
+BATCH = 40
+PATIENCE = 120  # seconds that a batch may take
+# Arrays of trees that a case changes.
+ARRAYS = (
+    "nodes",
+    "missing_left",
+    "weight",
+    "impurity",
+    "gain",
+    "leaf_values",
+    "node_starts",
+    "leaf_starts",
+)
+EXTREMES = (0, 1, -1, 2, 255, 2**31 - 1, -(2**31), 40, -40, 1e300, np.nan, np.inf)
+
+
+def make_rows(rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    """Make rows of any shape and type, with what is hard among them."""
+    n, p = int(rng.integers(1, 300)), int(rng.integers(1, 30))
+    kind = rng.choice(["f4", "f8", "u1"])
+    if kind == "u1":
+        return rng.integers(0, 256, size=(n, p)).astype(kind)
+    X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-30, 30)
+    if rng.random() < 0.5:
+        X = np.round(X, 1)
+    if rng.random() < 0.3:
+        X[rng.random(X.shape) < 0.2] = np.nan
+    if rng.random() < 0.2:
+        X[rng.random(X.shape) < 0.1] = rng.choice([np.inf, -np.inf])
+    if rng.random() < 0.2:
+        X[:, 0] = 1.7e9 + np.arange(n)
+    order = rng.choice(["C", "F"])
+    return np.asarray(X, dtype=kind, order=order)
+
+
+def make_model(rng: np.random.Generator) -> Any:
+    """Make one of the six estimators with some parameters."""
+    seed = int(rng.integers(1000))
+    common = {"random_state": seed, "n_jobs": int(rng.integers(1, 4))}
+    leaf = int(rng.integers(1, 30))
+    choice = int(rng.integers(6))
+    if choice < 2:
+        cls = (dics.CGTreeClassifier, dics.CGTreeRegressor)[choice]
+        depth = [None, 1, 5][rng.integers(3)]
+        return cls(max_depth=depth, min_samples_leaf=leaf, **common)
+    if choice < 4:
+        cls = (dics.CGForestClassifier, dics.CGForestRegressor)[choice - 2]
+        return cls(int(rng.integers(1, 6)), bootstrap=bool(rng.integers(2)), **common)
+    sampling = [None, "goss", "mvs", "auto"][rng.integers(4)]
+    options = {
+        "n_estimators": int(rng.integers(1, 12)),
+        "sampling": sampling,
+        "max_leaf_nodes": [2, 31, 90, None][rng.integers(4)],
+        "min_samples_leaf": leaf,
+        "l2_regularization": float(rng.choice([0.0, 0.1, 10.0])),
+        **common,
+    }
+    if choice == 4:
+        return dics.FastCGBMClassifier(**options)
+    loss = str(rng.choice(["squared_error", "absolute_error", "huber", "quantile"]))
+    return dics.FastCGBMRegressor(loss, **options)
+
+
+def make_target(model: Any, n: int, rng: np.random.Generator) -> Any:
+    """Make classes or numbers."""
+    if hasattr(model, "predict_proba"):
+        return rng.integers(0, rng.integers(1, 8), size=n)
+    return rng.normal(size=n) * 10.0 ** rng.integers(-5, 5)
+
+
+def ask(model: Any, X: Any) -> None:
+    """Ask a model everything; what it says must be finite."""
+    for name in ("predict", "predict_proba", "predict_contributions"):
+        if hasattr(model, name):
+            answer = np.asarray(getattr(model, name)(X))
+            if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+                raise AssertionError(f"{name} is not finite")
+    model.apply(X)
+
+
+def tamper_trees(model: Any, X: Any, rng: np.random.Generator) -> None:
+    """Change a number in an array of the trees; they are refused or harmless."""
+    fields = dict(vars(model.trees_))
+    name = str(rng.choice(ARRAYS))
+    array = np.array(fields[name])
+    if array.size == 0:
+        return
+    flat = array.reshape(-1)
+    place = int(rng.integers(len(flat)))
+    value = EXTREMES[rng.integers(len(EXTREMES))]
+    with np.errstate(all="ignore"):
+        try:
+            if name == "nodes":
+                field = str(rng.choice(["feature", "threshold", "left", "n_samples"]))
+                flat[field][place] = value
+            else:
+                flat[place] = value
+        except (OverflowError, ValueError):
+            return
+    fields[name] = array
+    try:
+        trees = Trees(**fields)
+    except ValueError:
+        return
+    trees.apply(X, 1)
+    changed = pickle.loads(pickle.dumps(model))
+    changed.trees_ = trees
+    try:
+        ask(changed, X)
+    except (AssertionError, ValueError):
+        return
+
+
+def tamper_bytes(content: bytes, rng: np.random.Generator) -> bytes:
+    """Flip some bits."""
+    changed = bytearray(content)
+    for _ in range(int(rng.integers(1, 6))):
+        changed[int(rng.integers(len(changed)))] ^= 1 << int(rng.integers(8))
+    return bytes(changed)
+
+
+def tamper_copies(model: Any, X: Any, rng: np.random.Generator) -> None:
+    """Change bytes of a file and of a pickle."""
+    file = io.BytesIO()
+    model.save(file)
+    for load, content in (
+        (lambda data: dics.load(io.BytesIO(data)), file.getvalue()),
+        (pickle.loads, pickle.dumps(model)),
+    ):
+        same = load(content)
+        if not np.array_equal(same.predict(X), model.predict(X)):
+            raise AssertionError("a copy predicts something else")
+        with contextlib.suppress(Exception):  # anything but a crash
+            ask(load(tamper_bytes(content, rng)), X)
+
+
+def run_case(seed: int) -> None:
+    """Run one case; what is wrong raises."""
+    rng = np.random.default_rng(seed)
+    X, model = make_rows(rng), make_model(rng)
+    y = make_target(model, len(X), rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        weights = rng.random(len(X)) + 0.1 if rng.random() < 0.3 else None
+        model.fit(X, y, sample_weight=weights)
+        ask(model, X)
+        once = model.predict(X)
+        model.set_params(n_jobs=1).fit(X, y, sample_weight=weights)
+        if not np.array_equal(once, model.predict(X)):
+            raise AssertionError("another number of threads makes another model")
+        tamper_copies(model, X, rng)
+        for _ in range(5):
+            tamper_trees(model, X, rng)
+
+
+def run_batch(first: int, n: int) -> None:
+    """Run cases in this process, and tell which is on."""
+    for seed in range(first, first + n):
+        print(json.dumps({"seed": seed}), flush=True)
+        run_case(seed)
+
+
+def search(first: int, seconds: float) -> int:
+    """Run batches in processes until the time is over; return how many failed."""
+    end = time.monotonic() + seconds
+    n_cases = n_failed = 0
+    while time.monotonic() < end:
+        command = [sys.executable, __file__, "--batch", str(first)]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=PATIENCE, check=False
+            )
+            output, trouble = done.stdout, done.stderr[-600:]
+            failed = done.returncode != 0
+        except subprocess.TimeoutExpired as error:
+            output = (error.stdout or b"").decode()
+            failed, trouble = True, f"no end within {PATIENCE} s"
+        seeds = [json.loads(line)["seed"] for line in output.splitlines()]
+        n_cases += len(seeds)
+        if failed:
+            n_failed += 1
+            last = seeds[-1] if seeds else first
+            print(f"seed {last} failed:\n{trouble}", flush=True)
+            first = last + 1
+        else:
+            first += BATCH
+    print(f"{n_cases} cases, {n_failed} failed; next seed {first}")
+    return n_failed
+
+
+def main() -> int:
+    """Read the arguments."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--seed", type=int, help="run this case alone")
+    parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.seed is not None:
+        run_case(arguments.seed)
+        return 0
+    if arguments.batch is not None:
+        run_batch(arguments.batch, BATCH)
+        return 0
+    return 1 if search(arguments.first, arguments.seconds) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
