@@ -320,3 +320,26 @@ def test_ctrl_c_and_going_on(tmp_path, capsys):
     n_kept = len(fits.read_text().splitlines())
     assert main(arguments) == 0
     assert f", {n_kept} kept from before" in capsys.readouterr().err
+
+
+def test_an_unusable_directory_is_noticed_before_any_fit(tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    arguments = ["table", "datasets", "--scale", "smoke", "--out"]
+    assert main([*arguments, str(tmp_path / "file" / "out")]) == 2
+    assert "can't write to" in capsys.readouterr().err
+
+
+def test_the_command_ends_quietly_while_it_is_imported():
+    code = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'dics_paper.cli': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from dics_paper.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "")

@@ -99,7 +99,19 @@ def test_an_entry_is_kept(tmp_path):
         assert len(same.entries()) == 2
 
 
-@pytest.mark.parametrize("line", ['{"key": {"data"', "[1, 2]", '{"seconds": 1.0}', "1"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"key": {"data"',
+        "[1, 2]",
+        '{"seconds": 1.0}',
+        "1",
+        '{"key": {}, "seconds": NaN}',
+        '{"key": {}, "seconds": 1.0, "crc32": 7}',
+        "[" * 100_000,
+    ],
+    ids=lambda line: line[:30],
+)
 def test_a_broken_line_is_reported_and_the_others_count(tmp_path, line):
     file = tmp_path / "fits.jsonl"
     Store(file).keep(KEY, seconds=1.5)
@@ -109,6 +121,14 @@ def test_a_broken_line_is_reported_and_the_others_count(tmp_path, line):
     store.keep({**KEY, "seed": 1}, seconds=2.5)
     with pytest.warns(UserWarning, match="line 2"):
         assert len(Store(file).entries()) == 2
+
+
+def test_a_changed_digit_is_not_believed(tmp_path):
+    file = tmp_path / "fits.jsonl"
+    Store(file).keep(KEY, seconds=1.5)
+    file.write_text(file.read_text().replace("1.5", "2.5"))
+    with pytest.warns(UserWarning, match="another checksum"):
+        assert Store(file).find(KEY) is None
 
 
 # --- the process -------------------------------------------------------------------

@@ -197,6 +197,7 @@ def whole_number(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make what was asked for, show it and say where it is."""
+    from dics_paper.files import check_out
     from dics_paper.report.document import Table
     from dics_paper.report.render import print_table
     from dics_paper.reproduction import FIGURES, TABLES, names_of, reproduce
@@ -210,9 +211,11 @@ def run(arguments: argparse.Namespace) -> int:
                     f"unknown {arguments.kind} {name!r}; known are {', '.join(known)}"
                 )
         names = arguments.names
+    options = make_options(arguments)
+    check_out(arguments.out)
     written = reproduce(
         names,
-        make_options(arguments),
+        options,
         arguments.out,
         limit=arguments.limit,
         fit=not arguments.kept,

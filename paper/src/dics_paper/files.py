@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -25,22 +27,40 @@ def write(document: Document, runs: Sequence[Run], out: Path, stem: str) -> Path
         if isinstance(part, Figure):
             file = out / "figures" / f"{part.name}.svg"
             file.parent.mkdir(exist_ok=True)
-            file.write_text(part.svg, encoding="utf-8")
-    (out / f"{stem}.md").write_text(as_markdown(document), encoding="utf-8")
+            _replace(file, part.svg)
+    _replace(out / f"{stem}.md", as_markdown(document))
     _write_runs(runs, out, stem)
     report = out / f"{stem}.html"
-    report.write_text(as_html(document), encoding="utf-8")
+    _replace(report, as_html(document))
     return report
+
+
+def check_out(out: Path) -> None:
+    """Refuse a directory that can't be written to, before any fit."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise OSError(f"can't write to {out}: {error.strerror or error}") from error
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a file that takes its name when it is complete."""
+    new = file.with_name(f".{file.name}.new")
+    new.write_text(text, encoding="utf-8", newline="")
+    new.replace(file)
 
 
 def _write_runs(runs: Sequence[Run], out: Path, stem: str) -> None:
     entries = [_as_entry(run) for run in runs]
     text = json.dumps({"machine": machine(), "runs": entries}, indent=1) + "\n"
-    (out / f"{stem}.json").write_text(text, encoding="utf-8")
-    with (out / f"{stem}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, CSV_COLUMNS, extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(map(_as_row, entries))
+    _replace(out / f"{stem}.json", text)
+    table = io.StringIO(newline="")
+    writer = csv.DictWriter(table, CSV_COLUMNS, extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(map(_as_row, entries))
+    _replace(out / f"{stem}.csv", table.getvalue())
 
 
 def _as_entry(run: Run) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ class Store:
     An entry has a `key`, a dictionary of everything that the result depends on, and
     any other fields. Lines are only appended: a process that is stopped loses at most
     the one that it is writing. Of several entries with the same key the last counts.
+    Each line has a checksum; one that was changed is not believed.
 
     Parameters
     ----------
@@ -44,12 +46,12 @@ class Store:
     def keep(self, key: Mapping[str, Any], **fields: Any) -> None:
         """Add an entry."""
         entry = {"key": key, **fields}
-        line = json.dumps(entry) + "\n"
+        line = json.dumps({**entry, "crc32": _checksum(entry)}, allow_nan=False) + "\n"
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with self.file.open("a", encoding="utf-8") as file:
             file.write(line if self._ends_in_a_line else f"\n{line}")
         self._ends_in_a_line = True
-        self._entries[_as_text(key)] = json.loads(line)
+        self._entries[_as_text(key)] = json.loads(json.dumps(entry))
 
     def entries(self) -> list[dict[str, Any]]:
         """Return all entries."""
@@ -60,10 +62,8 @@ class Store:
             if not line:
                 continue
             try:
-                entry = json.loads(line)
-                if not isinstance(entry["key"], dict):
-                    raise TypeError("its key is not a dictionary")
-            except (ValueError, TypeError, KeyError) as error:
+                entry = _parsed(line)
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 warnings.warn(
                     f"line {number} of {self.file} is broken ({error}); its fit will "
                     "be repeated",
@@ -71,6 +71,25 @@ class Store:
                 )
             else:
                 yield entry
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    """Return the entry of a line; what is wrong with it raises."""
+    entry: dict[str, Any] = json.loads(line, parse_constant=_refuse)
+    if not isinstance(entry["key"], dict):
+        raise TypeError("its key is not a dictionary")
+    checksum = entry.pop("crc32", None)  # lines of earlier versions have none
+    if checksum is not None and checksum != _checksum(entry):
+        raise ValueError("it has another checksum")
+    return entry
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no result")
+
+
+def _checksum(entry: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(entry, sort_keys=True).encode())
 
 
 def _as_text(key: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -49,6 +50,21 @@ def data_dir_from(data_dir: str | os.PathLike[str] | None) -> Path | None:
     return path
 
 
+# What NumPy and zipfile raise for files that are damaged, encrypted or made to be huge.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+    SyntaxError,
+    tokenize.TokenError,
+)
+
+
 def read_npz(file: Path) -> Labelled:
     """Read the arrays X and y of an npz file, and check them."""
     try:
@@ -58,7 +74,7 @@ def read_npz(file: Path) -> Labelled:
                 raise ValueError("it holds a single array")
             found = {name: arrays[name] for name in ("X", "y") if name in arrays}
             names = ", ".join(arrays.files) or "none"
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise BadDatasetError(
             f"{file}: expected an npz file with arrays X and y of numbers, but it "
             f"can't be read as one ({error})"
