@@ -392,3 +392,15 @@ def test_pickled_candidates_are_checked():
     broken = state["_dictionary"]._replace(offsets=state["_dictionary"].offsets + 5)
     with pytest.raises(ValueError, match="This is no valid model"):
         dics.CentroidCandidates().__setstate__({**state, "_dictionary": broken})
+
+
+def test_a_model_of_infinite_values_comes_back():
+    X = np.linspace(-1, 1, 60)[:, None] * [1.0, -2.0]
+    X[50:, 0], X[:10, 1] = np.inf, -np.inf
+    model = dics.CGTreeClassifier(max_depth=3).fit(X, X[:, 0] > 1)
+    assert np.isinf(model.candidates_._dictionary.values).any()
+    for read in (
+        dics.load(io.BytesIO(file_of(model))),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        np.testing.assert_array_equal(read.predict(X), model.predict(X))
