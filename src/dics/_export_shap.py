@@ -29,9 +29,8 @@ def to_shap(model: Any) -> dict[str, Any]:
     """
     plain = PlainModel.of(model, "to_shap")
     base = plain.base + (np.log(plain.factor) if plain.link == "exp" else 0.0)
-    trees = [_tree(tree) for tree in plain]
     return {
-        "trees": trees or [_tree(_leaf(plain.n_outputs))],
+        "trees": [_tree(tree) for tree in plain.at_least_one()],
         "base_offset": base if plain.n_outputs > 1 else float(base[0]),
         "tree_output": "raw_value",
         "objective": "squared_error",
@@ -44,28 +43,16 @@ def _tree(tree: PlainTree) -> dict[str, Any]:
     inner = tree.feature >= 0
     # There a value goes left up to the threshold, here below it: the number before.
     threshold = np.where(inner, np.nextafter(tree.threshold, -np.inf), -1.0)
+    # Only NaN goes left: then the children change places, and all else is up to inf.
+    swapped = inner & np.isneginf(tree.threshold)
+    threshold[swapped] = np.inf
+    default = np.where(tree.missing_left, tree.left, tree.right)
     return {
-        "children_left": tree.left.astype(np.int32),
-        "children_right": tree.right.astype(np.int32),
-        "children_default": np.where(tree.missing_left, tree.left, tree.right).astype(
-            np.int32
-        ),
+        "children_left": np.where(swapped, tree.right, tree.left).astype(np.int32),
+        "children_right": np.where(swapped, tree.left, tree.right).astype(np.int32),
+        "children_default": default.astype(np.int32),
         "features": np.where(inner, tree.feature, -2).astype(np.int32),
         "thresholds": threshold,
         "values": tree.value,
         "node_sample_weight": tree.weight,
     }
-
-
-def _leaf(n_outputs: int) -> PlainTree:
-    """Return a tree that says nothing, for a model without trees."""
-    none = np.full(1, -1)
-    return PlainTree(
-        feature=none,
-        threshold=np.full(1, np.nan),
-        left=none,
-        right=none,
-        missing_left=np.zeros(1, dtype=bool),
-        weight=np.ones(1),
-        value=np.zeros((1, n_outputs)),
-    )

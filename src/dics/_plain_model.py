@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,8 @@ class PlainModel:
             fields["scale"] = 1.0
             fields["base"] = model._start.astype(np.float64)
         if isinstance(model, FastCGBMClassifier):
-            fields["link"] = "logistic" if n_outputs == 1 else "softmax"
+            two = n_outputs < model.n_classes_
+            fields["link"] = "logistic" if two else "softmax"
         elif isinstance(model, FastCGBMRegressor):
             fields |= _of_loss(model._loss, fields["base"], purpose)
         return cls(**fields)
@@ -122,10 +123,32 @@ class PlainModel:
                 value=value,
             )
 
+    def at_least_one(self) -> Iterator[PlainTree]:
+        """Yield the trees; of a model without any, one that says nothing."""
+        return iter(self) if len(self) else iter([_leaf(self.n_outputs)])
+
+    def unscaled(self) -> PlainModel:
+        """Return the model whose trees are added up, where it takes their mean."""
+        return replace(self, scale=1.0)
+
     @property
     def n_outputs(self) -> int:
         """Numbers in a leaf."""
         return len(self.base)
+
+
+def _leaf(n_outputs: int) -> PlainTree:
+    """Return a tree that says nothing, for a model without trees."""
+    none = np.full(1, -1)
+    return PlainTree(
+        feature=none,
+        threshold=np.full(1, np.nan),
+        left=none,
+        right=none,
+        missing_left=np.zeros(1, dtype=bool),
+        weight=np.ones(1),
+        value=np.zeros((1, n_outputs)),
+    )
 
 
 def _of_loss(loss: Any, start: FloatArray, purpose: str) -> dict[str, Any]:

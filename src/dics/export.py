@@ -1,4 +1,8 @@
-"""Fitted trees as text, as Graphviz source and as a Matplotlib picture."""
+"""Fitted models for people and for other programs.
+
+A tree as text, as Graphviz source and as a Matplotlib picture; any model for ONNX,
+treelite, shap and skops, and as JSON.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._export_json import to_json
+from ._export_onnx import to_onnx
+from ._export_shap import to_shap
+from ._export_treelite import to_treelite
+from ._register_skl2onnx import register_skl2onnx
+from ._skops import SKOPS_TRUSTED
 from ._tree_layout import draw_tree
 from ._tree_view import (
     CUT,
@@ -35,7 +45,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
-__all__ = ["export_graphviz", "export_text", "plot_tree"]
+__all__ = [
+    "SKOPS_TRUSTED",
+    "export_graphviz",
+    "export_text",
+    "plot_tree",
+    "register_skl2onnx",
+    "to_json",
+    "to_onnx",
+    "to_shap",
+    "to_treelite",
+]
 
 
 def export_text(

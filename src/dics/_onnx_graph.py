@@ -1,0 +1,142 @@
+"""A fitted model as operators of ONNX, whoever keeps them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from dics._plain_model import PlainModel, PlainTree
+from dics._validation import Array
+
+ML = "ai.onnx.ml"
+ML_VERSION = 1  # the first one has all that is used here
+LEAST_OPSET = 13  # Softmax and ReduceSum as they are written here
+INT64, DOUBLE = 7, 11  # of onnx.TensorProto
+
+
+class Graph(Protocol):
+    """Where operators are added."""
+
+    def constant(self, values: Array) -> str:
+        """Keep an array of float32, int64 or str; return its name."""
+
+    def add(
+        self,
+        kind: str,
+        inputs: list[str],
+        output: str | None = None,
+        domain: str = "",
+        **attributes: Any,
+    ) -> str:
+        """Add an operator of one output; return the name of that."""
+
+
+def add_regressor(graph: Graph, plain: PlainModel, x: str, variable: str) -> None:
+    """Add a regressor: predictions of shape (n_samples, n_outputs)."""
+    if plain.link == "identity":
+        _add_sum(graph, plain, x, variable)
+        return
+    scores = graph.add("Exp", [_add_sum(graph, plain, x)])
+    factor = graph.constant(plain.factor.astype(np.float32))
+    graph.add("Mul", [scores, factor], variable)
+
+
+def add_classifier(
+    graph: Graph, plain: PlainModel, x: str, label: str, probabilities: str
+) -> None:
+    """Add a classifier: a label for each row, and a probability for each class."""
+    labels = carried_labels(plain)
+    if plain.link == "logistic":
+        number = _add_two_classes(graph, plain, x, probabilities)
+    else:
+        number = _add_classes(graph, plain, x, probabilities)
+    graph.add("Gather", [graph.constant(labels), number], label, axis=0)
+
+
+def carried_labels(plain: PlainModel) -> Array:
+    """Return the labels of the classes as int64 or str, which is all ONNX has."""
+    classes = plain.classes
+    assert classes is not None
+    if classes.dtype.kind == "U" or all(isinstance(c, str) for c in classes):
+        return classes.astype(str)
+    # An object may hold booleans too.
+    whole = classes.dtype.kind in "iu" or all(type(c) is int for c in classes)
+    if whole and all(abs(int(c)) < 2**63 for c in classes):
+        return classes.astype(np.int64)
+    raise ValueError(
+        f"ONNX carries labels that are whole numbers or text; classes_ is {classes!r}. "
+        "Fit the model with y.astype(int) or y.astype(str), or with "
+        "sklearn.preprocessing.LabelEncoder().fit_transform(y)."
+    )
+
+
+def _add_two_classes(graph: Graph, plain: PlainModel, x: str, output: str) -> str:
+    """Add probabilities of one score; return the number of the likelier class."""
+    score = _add_sum(graph, plain, x)
+    # The Sigmoid of ONNX Runtime has few digits where the result is small.
+    halves = graph.constant(np.array([-0.5, 0.5], dtype=np.float32))
+    graph.add("Softmax", [graph.add("Mul", [score, halves])], output, axis=1)
+    zero = graph.constant(np.zeros(1, dtype=np.float32))
+    number = graph.add("Cast", [graph.add("Greater", [score, zero])], to=INT64)
+    return graph.add("Reshape", [number, graph.constant(np.array([-1]))])
+
+
+def _add_classes(graph: Graph, plain: PlainModel, x: str, output: str) -> str:
+    """Add probabilities of a score for each class; return the number of the best."""
+    if plain.link == "softmax":
+        scores = _add_sum(graph, plain, x)
+        graph.add("Softmax", [scores], output, axis=1)
+    else:
+        # Whole votes, so that a tie of classes is a tie in 32 bits as well.
+        scores = _add_sum(graph, plain.unscaled(), x)
+        axis = graph.constant(np.array([1]))
+        graph.add("Div", [scores, graph.add("ReduceSum", [scores, axis])], output)
+    return graph.add("ArgMax", [scores], axis=1, keepdims=0)
+
+
+def _add_sum(graph: Graph, plain: PlainModel, x: str, output: str | None = None) -> str:
+    """Add the trees and the base."""
+    return graph.add("TreeEnsembleRegressor", [x], output, ML, **_attributes(plain))
+
+
+def _attributes(plain: PlainModel) -> dict[str, Any]:
+    parts: dict[str, list[Any]] = {}
+    for t, tree in enumerate(plain.at_least_one()):
+        for name, column in (_of_nodes(tree) | _of_leaves(tree)).items():
+            parts.setdefault(name, []).extend(column.tolist())
+            if name.endswith("_nodeids"):  # which of them, of which tree
+                ids = parts.setdefault(name.replace("_nodeids", "_treeids"), [])
+                ids.extend([t] * len(column))
+    return {
+        **parts,
+        "n_targets": plain.n_outputs,
+        "base_values": plain.base.tolist(),
+        "aggregate_function": "SUM",
+        "post_transform": "NONE",
+    }
+
+
+def _of_nodes(tree: PlainTree) -> dict[str, Array]:
+    inner = tree.feature >= 0
+    return {
+        "nodes_nodeids": np.arange(len(inner)),
+        "nodes_featureids": np.where(inner, tree.feature, 0),
+        "nodes_values": np.where(inner, tree.threshold, 0.0),
+        "nodes_modes": np.where(inner, "BRANCH_LT", "LEAF"),
+        "nodes_truenodeids": np.where(inner, tree.left, 0),
+        "nodes_falsenodeids": np.where(inner, tree.right, 0),
+        "nodes_missing_value_tracks_true": (inner & tree.missing_left).astype(int),
+    }
+
+
+def _of_leaves(tree: PlainTree) -> dict[str, Array]:
+    values = tree.value.astype(np.float32)
+    kept = values != 0  # most leaves of a forest have few classes
+    kept[:, 0] |= ~kept.any(axis=1)
+    node, output = np.nonzero(kept & (tree.feature < 0)[:, None])
+    return {
+        "target_nodeids": node,
+        "target_ids": output,
+        "target_weights": values[node, output],
+    }

@@ -1,0 +1,66 @@
+"""Fitted models of every kind, for the tests of exports."""
+
+import functools
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+
+import dics
+
+X, Y = make_classification(
+    400, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1,
+    random_state=0,
+)  # fmt: skip
+X = X.astype(np.float32)
+X[::6, 1] = np.nan
+X[Y == 2, 4] = np.nan  # missing says much: splits that only NaN passes
+X[::5, 4] = 0.5
+X[5, 0], X[6, 0] = np.inf, -np.inf
+T = np.nan_to_num(X[:, 0], posinf=3, neginf=-3) * 2.0 + Y
+T2 = np.column_stack([T, 100 - 5.0 * Y])
+COUNTS = np.random.default_rng(0).poisson(np.exp(0.3 * T)) * 1.0
+TEXT = np.array(["blue", "gr\u00fcn", "red"])[Y]
+
+TREE = dics.CGTreeClassifier(max_depth=5, random_state=0)
+FOREST = dics.CGForestClassifier(7, max_depth=6, random_state=0)
+VOTES = dics.CGForestClassifier(6, voting="hard", random_state=0)
+BOOSTING = dics.FastCGBMClassifier(8, min_samples_leaf=5, random_state=0)
+NUMBERS = dics.FastCGBMRegressor(n_estimators=8, random_state=0)
+POISSON = dics.FastCGBMRegressor("poisson", n_estimators=8, random_state=0)
+QUANTILE = dics.FastCGBMRegressor("quantile", n_estimators=8, random_state=0)
+
+CLASSIFIERS = {
+    "tree": (TREE, Y),
+    "tree of two": (TREE, (Y == 1).astype(np.uint8)),
+    "tree of one": (TREE, Y * 0),
+    "forest": (FOREST, Y * 10 - 7),
+    "forest of text": (FOREST, TEXT.astype(object)),
+    "votes": (VOTES, TEXT),
+    "votes of two": (VOTES, Y % 2),
+    "boosting": (BOOSTING, Y),
+    "boosting of text": (BOOSTING, TEXT),
+    "boosting of two": (BOOSTING, (Y == 1).astype(int)),
+    "boosting of two words": (BOOSTING, np.where(Y == 1, "yes", "no")),
+    "boosting of one": (BOOSTING, Y * 0),
+}
+REGRESSORS = {
+    "tree of numbers": (dics.CGTreeRegressor(max_depth=6, random_state=0), T),
+    "tree of targets": (dics.CGTreeRegressor(max_depth=6, random_state=0), T2),
+    "forest of numbers": (dics.CGForestRegressor(5, random_state=0), T),
+    "forest of targets": (dics.CGForestRegressor(5, random_state=0), T2),
+    "numbers": (NUMBERS, T),
+    "targets": (NUMBERS, T2),
+    "no rounds": (NUMBERS, T * 0 + 2.5),
+    "poisson": (POISSON, COUNTS),
+    "poisson of targets": (POISSON, np.column_stack([COUNTS, 1000 * COUNTS + 1])),
+    "quantile": (QUANTILE, T),
+}
+MODELS = CLASSIFIERS | REGRESSORS
+
+
+@functools.cache
+def fitted(name):
+    """Return a model by its name; don't change it."""
+    model, target = MODELS[name]
+    return clone(model).fit(X, target)

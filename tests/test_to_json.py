@@ -1,0 +1,81 @@
+"""Models as JSON, read by a program that knows the text alone."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from export_models import CLASSIFIERS, MODELS, T, X, Y, fitted
+from sklearn.base import clone
+
+import dics
+from dics.export import to_json
+
+
+def leaf(tree, row):
+    node = 0
+    while tree["feature"][node] >= 0:
+        x, threshold = row[tree["feature"][node]], float(tree["threshold"][node])
+        left = tree["missing_left"][node] if math.isnan(x) else x < threshold
+        node = tree["left" if left else "right"][node]
+    return tree["value"][node]
+
+
+def predict(plain, row):
+    """Do as the docstring of to_json says, in plain Python."""
+    scores = list(plain["base"])
+    for tree in plain["trees"]:
+        scores = [s + v for s, v in zip(scores, leaf(tree, row), strict=True)]
+    if plain["link"] == "logistic":
+        second = 1 / (1 + math.exp(-scores[0]))
+        return [1 - second, second]
+    if plain["link"] == "softmax":
+        powers = [math.exp(s - max(scores)) for s in scores]
+        return [p / sum(powers) for p in powers]
+    if plain["link"] == "exp":
+        scores = [math.exp(s) for s in scores]
+    return [s * f for s, f in zip(scores, plain["factor"], strict=True)]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_program_that_knows_the_text_alone(name):
+    model = fitted(name)
+    rows = X[:100].copy()
+    rows[:10], rows[10:20] = -np.inf, np.inf
+    plain = json.loads(to_json(model))
+    found = [predict(plain, row) for row in rows.tolist()]
+    is_class = name in CLASSIFIERS
+    expected = model.predict_proba(rows) if is_class else model.predict(rows)
+    expected = expected.reshape(len(rows), -1)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    assert plain["classes"] == (model.classes_.tolist() if is_class else None)
+    assert (plain["n_features"], plain["model"]) == (6, type(model).__name__)
+
+
+def test_names_and_indentation():
+    pandas = pytest.importorskip("pandas")
+    model = clone(MODELS["tree"][0]).fit(pandas.DataFrame(X, columns=list("abcdef")), Y)
+    text = to_json(model, indent=1)
+    assert json.loads(text)["feature_names"] == list("abcdef")
+    assert text.startswith('{\n "format": "dics-json-1"')
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (Y == 1, [False, True]),
+        (Y / 2, [0.0, 0.5, 1.0]),
+        (np.datetime64("2026-01-01") + Y % 2, ["2026-01-01", "2026-01-02"]),
+    ],
+    ids=["bool", "float", "date"],
+)
+def test_other_labels(y, expected):
+    model = clone(MODELS["tree"][0]).fit(X, Y if len(expected) == 3 else Y % 2)
+    model.classes_ = np.unique(y)
+    assert json.loads(to_json(model))["classes"] == expected
+
+
+def test_what_it_refuses():
+    several = dics.FastCGBMRegressor("quantile", quantile=[0.1, 0.9], n_estimators=2)
+    with pytest.raises(ValueError, match="to_json can't carry several quantiles"):
+        to_json(several.fit(X, T))
