@@ -100,8 +100,7 @@ def export_text(
 
     Examples
     --------
-    >>> from dics._export_json import to_json
-    from dics import CGTreeClassifier
+    >>> from dics import CGTreeClassifier
     >>> from dics.export import export_text
     >>> X, y = [[0.0], [1.0]] * 20, ["no", "yes"] * 20
     >>> tree = CGTreeClassifier(max_depth=1).fit(X, y)
