@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from export_models import CLASSIFIERS, MODELS, X, Y, fitted
+from export_models import CLASSIFIERS, HOUR, MODELS, WIDE, X, Y, fitted, fitted_wide
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -83,6 +83,17 @@ def test_whole_numbers():
     model = dics.CGTreeClassifier(max_depth=4, random_state=0).fit(rows, Y)
     made = skl2onnx.to_onnx(model, rows[:1], options={"zipmap": False})
     np.testing.assert_array_equal(run(made, rows)[0], model.predict(rows))
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_columns_that_single_precision_would_merge(name):
+    model = fitted_wide(name)
+    for rows in (HOUR, HOUR.astype(np.float32)):
+        options = {"zipmap": False} if hasattr(model, "classes_") else None
+        found = run(skl2onnx.to_onnx(model, rows[:1], options=options), rows)[-1]
+        is_class = hasattr(model, "classes_")
+        expected = model.predict_proba(rows) if is_class else model.predict(rows)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_what_it_refuses():

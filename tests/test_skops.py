@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from export_models import MODELS, TREE, X, Y, fitted
+from export_models import HOUR, MODELS, TREE, WIDE, X, Y, fitted, fitted_wide
 from sklearn.base import clone
 
 import dics
@@ -23,6 +23,12 @@ def test_a_model_comes_back(name):
     np.testing.assert_array_equal(read.predict(X), model.predict(X))
     if hasattr(model, "classes_"):
         np.testing.assert_array_equal(read.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_columns_that_single_precision_would_merge(name):
+    model = fitted_wide(name)
+    np.testing.assert_array_equal(again(model).predict(HOUR), model.predict(HOUR))
 
 
 def test_it_can_be_fitted_further():

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from export_models import CLASSIFIERS, MODELS, T, X, Y, fitted
+from export_models import CLASSIFIERS, HOUR, MODELS, WIDE, T, X, Y, fitted, fitted_wide
 from sklearn.base import clone
 
 import dics
@@ -73,6 +73,16 @@ def test_other_labels(y, expected):
     model = clone(MODELS["tree"][0]).fit(X, Y if len(expected) == 3 else Y % 2)
     model.classes_ = np.unique(y)
     assert json.loads(to_json(model))["classes"] == expected
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_columns_that_single_precision_would_merge(name):
+    model = fitted_wide(name)
+    plain = json.loads(to_json(model))
+    found = [predict(plain, row) for row in HOUR.tolist()]
+    is_class = name in CLASSIFIERS
+    expected = model.predict_proba(HOUR) if is_class else model.predict(HOUR)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_what_it_refuses():

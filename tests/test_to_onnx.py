@@ -4,7 +4,19 @@ import sys
 
 import numpy as np
 import pytest
-from export_models import BOOSTING, CLASSIFIERS, REGRESSORS, TREE, T, X, Y, fitted
+from export_models import (
+    BOOSTING,
+    CLASSIFIERS,
+    HOUR,
+    REGRESSORS,
+    TREE,
+    WIDE,
+    T,
+    X,
+    Y,
+    fitted,
+    fitted_wide,
+)
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -107,6 +119,16 @@ def test_labels_that_onnx_lacks(classes):
     model.classes_ = np.array(classes)
     with pytest.raises(ValueError, match=r"whole numbers or text; .* y\.astype\(int\)"):
         to_onnx(model)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_columns_that_single_precision_would_merge(name):
+    model = fitted_wide(name)
+    found = run(to_onnx(model), HOUR)
+    is_class = "probabilities" in found
+    expected = model.predict_proba(HOUR) if is_class else model.predict(HOUR)
+    values = found["probabilities" if is_class else "variable"]
+    np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_what_it_refuses():

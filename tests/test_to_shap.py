@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from export_models import MODELS, T, X, fitted
+from export_models import HOUR, MODELS, WIDE, T, X, fitted, fitted_wide
 
 import dics
 from dics.export import to_shap
@@ -44,6 +44,14 @@ def test_background_data():
     assert explainer.expected_value == pytest.approx(model.predict(rows).mean())
     total = values.sum(axis=1) + explainer.expected_value
     np.testing.assert_allclose(total, model.predict(rows), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_columns_that_single_precision_would_merge(name):
+    model = fitted_wide(name)
+    values = shap.TreeExplainer(to_shap(model)).shap_values(HOUR)
+    added = model.predict_contributions(HOUR)[:, :-1]
+    np.testing.assert_allclose(values, added, rtol=0, atol=1e-9)
 
 
 def test_what_it_refuses():

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from export_models import MODELS, T, X, fitted
+from export_models import HOUR, MODELS, WIDE, T, X, fitted, fitted_wide
 
 import dics
 from dics.export import to_treelite
@@ -46,6 +46,13 @@ def test_what_it_holds():
     made = to_treelite(fitted("forest"))
     assert (made.num_tree, made.num_feature) == (7, 6)
     assert (made.input_type, made.output_type) == ("float64", "float64")
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_columns_that_single_precision_would_merge(name):
+    model = fitted_wide(name)
+    found = treelite.gtil.predict(to_treelite(model), HOUR)
+    np.testing.assert_allclose(found, expected(model, HOUR), rtol=1e-6, atol=1e-6)
 
 
 def test_what_it_refuses():

@@ -28,7 +28,8 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
     has `variable`, of shape (n_samples, n_outputs). Numbers have 32 bits: probabilities
     differ from ``predict_proba`` in the seventh digit, and so may the labels of rows
     whose two best classes differ no more than that. Rows of float64 can fall to the
-    other side of a threshold when they are rounded to float32.
+    other side of a threshold when they are rounded to float32. `X` is float64 if the
+    model was fitted with columns that float32 can't hold, such as seconds since 1970.
 
     Parameters
     ----------
@@ -61,9 +62,8 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
         add_regressor(graph, plain, "X", "variable")
     else:
         add_classifier(graph, plain, "X", "label", "probabilities")
-    rows = onnx.helper.make_tensor_value_info(
-        "X", onnx.TensorProto.FLOAT, [None, plain.n_features]
-    )
+    kind = onnx.TensorProto.DOUBLE if plain.is_wide else onnx.TensorProto.FLOAT
+    rows = onnx.helper.make_tensor_value_info("X", kind, [None, plain.n_features])
     made = onnx.helper.make_graph(
         graph.nodes,
         type(model).__name__,

@@ -10,7 +10,7 @@ from dics._plain_model import PlainModel, PlainTree
 from dics._validation import Array
 
 ML = "ai.onnx.ml"
-ML_VERSION = 1  # the first one has all that is used here
+ML_VERSION = 3  # the first one with thresholds in double precision
 LEAST_OPSET = 13  # Softmax and ReduceSum as they are written here
 INT64, DOUBLE = 7, 11  # of onnx.TensorProto
 
@@ -33,7 +33,10 @@ class Graph(Protocol):
 
 
 def add_regressor(graph: Graph, plain: PlainModel, x: str, variable: str) -> None:
-    """Add a regressor: predictions of shape (n_samples, n_outputs)."""
+    """Add a regressor: predictions of shape (n_samples, n_outputs).
+
+    X is in double precision if thresholds are.
+    """
     if plain.link == "identity":
         _add_sum(graph, plain, x, variable)
         return
@@ -45,7 +48,10 @@ def add_regressor(graph: Graph, plain: PlainModel, x: str, variable: str) -> Non
 def add_classifier(
     graph: Graph, plain: PlainModel, x: str, label: str, probabilities: str
 ) -> None:
-    """Add a classifier: a label for each row, and a probability for each class."""
+    """Add a classifier: a label for each row, and a probability for each class.
+
+    X is in double precision if thresholds are.
+    """
     labels = carried_labels(plain)
     if plain.link == "logistic":
         number = _add_two_classes(graph, plain, x, probabilities)
@@ -101,20 +107,29 @@ def _add_sum(graph: Graph, plain: PlainModel, x: str, output: str | None = None)
 
 
 def _attributes(plain: PlainModel) -> dict[str, Any]:
-    parts: dict[str, list[Any]] = {}
+    parts: dict[str, Any] = {}
     for t, tree in enumerate(plain.at_least_one()):
         for name, column in (_of_nodes(tree) | _of_leaves(tree)).items():
             parts.setdefault(name, []).extend(column.tolist())
             if name.endswith("_nodeids"):  # which of them, of which tree
                 ids = parts.setdefault(name.replace("_nodeids", "_treeids"), [])
                 ids.extend([t] * len(column))
+    parts["base_values"] = plain.base.tolist()
+    if plain.is_wide:
+        for name in ("nodes_values", "target_weights", "base_values"):
+            parts[f"{name}_as_tensor"] = _tensor(np.array(parts.pop(name)))
     return {
         **parts,
         "n_targets": plain.n_outputs,
-        "base_values": plain.base.tolist(),
         "aggregate_function": "SUM",
         "post_transform": "NONE",
     }
+
+
+def _tensor(values: Array) -> Any:
+    from onnx.numpy_helper import from_array
+
+    return from_array(values.astype(np.float64))
 
 
 def _of_nodes(tree: PlainTree) -> dict[str, Array]:

@@ -132,6 +132,11 @@ class PlainModel:
         return replace(self, scale=1.0)
 
     @property
+    def is_wide(self) -> bool:
+        """Whether some thresholds don't fit into single precision."""
+        return self.trees.wide is not None
+
+    @property
     def n_outputs(self) -> int:
         """Numbers in a leaf."""
         return len(self.base)

@@ -92,7 +92,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     plain = PlainModel.of(operator.raw_operator, "skl2onnx")
     graph = _ContainerGraph(scope, container)
     x = operator.inputs[0].full_name
-    if not isinstance(operator.inputs[0].type, FloatTensorType | DoubleTensorType):
+    taken = DoubleTensorType if plain.is_wide else DoubleTensorType | FloatTensorType
+    if not isinstance(operator.inputs[0].type, taken):
         x = graph.add("Cast", [x], to=DOUBLE)
     outputs = [output.full_name for output in operator.outputs]
     if plain.classes is None:
