@@ -16,7 +16,7 @@ from dics._plain_model import PlainModel, missing_library
 from dics._validation import Array
 from dics._version import VERSION
 
-# One that run-times of 2022 read as well.
+# Not the newest: older run-times read it too.
 USUAL_OPSET = 15
 
 
