@@ -1,69 +1,90 @@
 // Compiled once per instruction set with DICS_ISA = baseline or avx2; see kernels.hpp.
 #include "kernels/contribution_kernels.hpp"
 
+#include <cstring>
+
 namespace dics::DICS_ISA {
 namespace {
 
 constexpr int R = kContributionRows;
 
-// inside[r] = 1 where the value of row r lies within the bounds, else 0.
-void find_inside(const PathBounds& bounds, const double* x, double* inside) {
-    const double missing = bounds.missing_inside ? 1.0 : 0.0;
-    for (int r = 0; r < R; ++r) {
-        const double within =
-            (x[r] >= bounds.lower) & (x[r] <= bounds.upper) ? 1.0 : 0.0;
-        inside[r] = x[r] != x[r] ? missing : within;
-    }
+// A number of each of four rows, a register: of wider ones the compiler makes three
+// times as slow a code. In plain loops it would have to assume that any array may lie
+// within another.
+constexpr int kLanes = 4;
+typedef double Rows __attribute__((vector_size(kLanes * sizeof(double))));
+typedef long long Flags __attribute__((vector_size(kLanes * sizeof(long long))));
+
+inline Rows load(const double* from) {
+    Rows rows;
+    std::memcpy(&rows, from, sizeof rows);
+    return rows;
+}
+inline void store(double* to, const Rows& rows) { std::memcpy(to, &rows, sizeof rows); }
+
+// 1 where the value of a row lies within the bounds, else 0.
+inline Rows inside(const PathBounds& bounds, const Rows& x) {
+    const Rows one = Rows{} + 1.0;
+    const Flags within = (x >= bounds.lower) & (x <= bounds.upper);
+    const Rows missing = Rows{} + (bounds.missing_inside ? 1.0 : 0.0);
+    return x != x ? missing : (within ? one : Rows{});
 }
 
-void leaf_factors(const ContributionArgs& a) {
+// Writes what the leaf's value is multiplied by to `factors`, for each of its features
+// and for four rows; arrays have R numbers in a line, of which `first` is the first.
+void find_factors(const ContributionArgs& a, int first) {
     const int d = a.length;
-    double* inside = a.scratch;           // [d][R]
-    double* p = a.scratch + (d + 1) * R;  // [d + 1][R]: coefficients of P
-    for (int r = 0; r < R; ++r)
-        p[r] = 1.0;
+    double* o = a.scratch + first;                // [d][R]
+    double* p = a.scratch + (d + 1) * R + first;  // [d + 1][R]: coefficients of P
+    store(p, Rows{} + 1.0);
     for (int i = 0; i < d; ++i) {
         const double z = a.path[i].share;
-        double* o = inside + i * R;
-        find_inside(a.path[i], a.values + std::int64_t{a.path[i].feature} * R, o);
-        for (int r = 0; r < R; ++r)
-            p[(i + 1) * R + r] = o[r] * p[i * R + r];
+        const Rows own = inside(
+            a.path[i], load(a.values + std::int64_t{a.path[i].feature} * R + first));
+        store(o + i * R, own);
+        Rows above = load(p + i * R);
+        store(p + (i + 1) * R, own * above);
         for (int s = i; s > 0; --s) {
-            for (int r = 0; r < R; ++r)
-                p[s * R + r] = z * p[s * R + r] + o[r] * p[(s - 1) * R + r];
+            const Rows below = load(p + (s - 1) * R);
+            store(p + s * R, z * above + own * below);
+            above = below;
         }
-        for (int r = 0; r < R; ++r)
-            p[r] *= z;
+        store(p, z * above);
     }
     // Where o_i is 0, P is z_i times what is without i: (0 - z_i) c_s = -p_s.
-    double outside[R] = {};
-    for (int s = 0; s < d; ++s) {
-        for (int r = 0; r < R; ++r)
-            outside[r] -= p[s * R + r] * a.weights[s];
-    }
+    Rows outside = {};
+    for (int s = 0; s < d; ++s)
+        outside -= load(p + s * R) * a.weights[s];
+    const Rows highest = load(p + d * R);
     for (int i = 0; i < d; ++i) {
         const double z = a.path[i].share;
         // Divided by z_i + y, from the highest power down: errors are multiplied by
         // z_i, which is at most one.
-        double c[R], sum[R] = {};
-        for (int r = 0; r < R; ++r)
-            c[r] = p[d * R + r];
+        Rows c = highest, sum = {};
         for (int s = d - 1; s >= 0; --s) {
-            for (int r = 0; r < R; ++r) {
-                sum[r] += c[r] * a.weights[s];
-                c[r] = p[s * R + r] - z * c[r];
-            }
+            sum += c * a.weights[s];
+            c = load(p + s * R) - z * c;
         }
-        const double* o = inside + i * R;
-        double* out = a.factors + i * R;
-        for (int r = 0; r < R; ++r)
-            out[r] = o[r] != 0 ? (1.0 - z) * sum[r] : outside[r];
+        const Rows own = load(o + i * R);
+        store(a.factors + i * R + first, own != 0.0 ? (1.0 - z) * sum : outside);
+    }
+}
+
+void add_leaf(const ContributionArgs& a) {
+    for (int first = 0; first < R; first += kLanes) {
+        find_factors(a, first);
+        for (int i = 0; i < a.length; ++i) {
+            const Rows factor = load(a.factors + i * R + first);
+            double* to = a.sums + std::int64_t{a.path[i].feature} * a.width * R + first;
+            for (int c = 0; c < a.width; ++c, to += R)
+                store(to, load(to) + factor * a.value[c]);
+        }
     }
 }
 
 }  // namespace
 
 extern const ContributionKernels contribution_table;
-const ContributionKernels contribution_table = {&leaf_factors};
+const ContributionKernels contribution_table = {&add_leaf};
 
 }  // namespace dics::DICS_ISA

@@ -31,15 +31,15 @@ struct ContributionArgs {
     int length;
     // weights[s] = s! (length - 1 - s)! / length!
     const double* weights;
-    // [feature][kContributionRows]
-    const double* values;
-    // Out: [length][kContributionRows], what the leaf's value is multiplied by.
-    double* factors;
-    double* scratch;  // 3 * (length + 1) * kContributionRows
+    const double* values;  // of X, [feature][kContributionRows]
+    const double* value;   // of the leaf, [width]
+    int width;
+    double* sums;               // [feature][width][kContributionRows], added to
+    double *factors, *scratch;  // length, and 2 * (length + 1) times kContributionRows
 };
 
 struct ContributionKernels {
-    void (*leaf_factors)(const ContributionArgs&);
+    void (*add_leaf)(const ContributionArgs&);
 };
 
 const ContributionKernels& contribution_kernels();

@@ -30,11 +30,6 @@ class LeafPaths {
         go_down();
         for (const Leaf& leaf : leaves_)
             longest_ = std::max(longest_, leaf.length);
-        for (const PathBounds& bounds : bounds_)
-            features_.push_back(bounds.feature);
-        std::sort(features_.begin(), features_.end());
-        features_.erase(std::unique(features_.begin(), features_.end()),
-                        features_.end());
         weights_.resize(static_cast<std::size_t>(longest_) + 1);
         for (int d = 1; d <= longest_; ++d)
             weights_[static_cast<std::size_t>(d)] = weights_of(d);
@@ -48,7 +43,9 @@ class LeafPaths {
         return weights_[static_cast<std::size_t>(leaf.length)].data();
     }
     int longest() const { return longest_; }
-    const std::vector<std::int32_t>& features() const { return features_; }
+    std::size_t bytes() const {
+        return bounds_.size() * sizeof(PathBounds) + leaves_.size() * sizeof(Leaf);
+    }
 
   private:
     struct Step {
@@ -142,73 +139,94 @@ class LeafPaths {
     std::vector<Leaf> leaves_;
     std::vector<PathBounds> bounds_;
     std::vector<std::vector<double>> weights_;
-    std::vector<std::int32_t> features_;  // that the tree looks at
     int longest_ = 0;
 };
 
-// Adds the leaves of one tree for up to R rows, `values` [feature][R].
-void add_tree(const LeafPaths& paths, const ContributionView& trees,
-              const double* values, std::int64_t n_rows, std::int64_t n_features,
-              std::vector<double>& space, double* out) {
-    const int width = trees.leaves.width;
-    const std::int64_t row_size = (n_features + 1) * width;
-    const auto step = static_cast<std::size_t>(paths.longest() + 1) * R;
-    space.resize(4 * step);
-    ContributionArgs args{};
-    args.values = values;
-    args.factors = space.data();
-    args.scratch = space.data() + step;
-    for (const LeafPaths::Leaf& leaf : paths.leaves()) {
-        const double* value = trees.leaves.values + leaf.row * width;
-        args.path = paths.path(leaf);
-        args.length = leaf.length;
-        args.weights = paths.weights(leaf);
-        if (leaf.length > 0)
-            contribution_kernels().leaf_factors(args);
-        for (std::int64_t r = 0; r < n_rows; ++r) {
-            double* of_row = out + r * row_size;
-            for (int i = 0; i < leaf.length; ++i) {
-                const double factor = args.factors[i * R + r];
-                double* to = of_row + std::int64_t{args.path[i].feature} * width;
-                for (int c = 0; c < width; ++c)
-                    to[c] += factor * value[c];
-            }
-            double* bias = of_row + n_features * width;
-            for (int c = 0; c < width; ++c)
-                bias[c] += leaf.share * value[c];
+// Up to R rows, column by column, and what the features add to their predictions.
+class RowBlock {
+  public:
+    RowBlock(const ContributionView& trees, std::int64_t n_features)
+        : trees_(trees),
+          n_features_(n_features),
+          width_(trees.leaves.width),
+          values_(static_cast<std::size_t>(n_features * R)),
+          sums_(static_cast<std::size_t>((n_features + 1) * width_ * R)) {}
+
+    template <class T>
+    void read(const Matrix<T>& X, std::int64_t first, std::int64_t n) {
+        for (std::int64_t f = 0; f < n_features_; ++f) {
+            for (std::int64_t r = 0; r < n; ++r)
+                values_[static_cast<std::size_t>(f * R + r)] =
+                    static_cast<double>(X(first + r, f));
+        }
+        std::fill(sums_.begin(), sums_.end(), 0.0);
+    }
+
+    void add(const LeafPaths& paths) {
+        const auto size = static_cast<std::size_t>(paths.longest() + 1) * R;
+        space_.resize(std::max(space_.size(), 3 * size));
+        ContributionArgs args{};
+        args.values = values_.data();
+        args.width = width_;
+        args.sums = sums_.data();
+        args.factors = space_.data();
+        args.scratch = space_.data() + size;
+        double* bias = sums_.data() + n_features_ * width_ * R;
+        for (const LeafPaths::Leaf& leaf : paths.leaves()) {
+            args.value = trees_.leaves.values + leaf.row * width_;
+            args.path = paths.path(leaf);
+            args.length = leaf.length;
+            args.weights = paths.weights(leaf);
+            contribution_kernels().add_leaf(args);
+            for (int c = 0; c < width_; ++c)
+                bias[c * R] += leaf.share * args.value[c];  // the same for all rows
         }
     }
-}
+
+    // out[row][feature][output] += the sums of n rows.
+    void write(std::int64_t n, double* out) {
+        const std::int64_t row_size = (n_features_ + 1) * width_;
+        for (std::int64_t j = 0; j < row_size; ++j) {
+            const bool is_bias = j >= n_features_ * width_;
+            for (std::int64_t r = 0; r < n; ++r)
+                out[r * row_size + j] +=
+                    sums_[static_cast<std::size_t>(j * R + (is_bias ? 0 : r))];
+        }
+    }
+
+  private:
+    const ContributionView& trees_;
+    std::int64_t n_features_;
+    int width_;
+    std::vector<double> values_, sums_, space_;
+};
 
 }  // namespace
 
 void add_contributions(const AnyMatrix& any, const ContributionView& trees, Team& team,
                        double* out) {
-    constexpr std::int64_t kTaskBlocks = 4;
+    constexpr std::size_t kPathBytes = std::size_t{32} << 20;  // of trees at a time
     std::visit(
         [&](const auto& X) {
-            const std::int64_t task_rows = R * kTaskBlocks;
-            const std::int64_t n_tasks = (X.n_rows + task_rows - 1) / task_rows;
+            const std::int64_t n_blocks = (X.n_rows + R - 1) / R;
             const std::int64_t row_size = (X.n_cols + 1) * trees.leaves.width;
-            std::vector<std::vector<double>> of_threads(
-                2 * static_cast<std::size_t>(team.size()));
-            for (std::int64_t t = 0; t < trees.forest.n_trees; ++t) {
-                const LeafPaths paths(trees, t);
-                team.run(n_tasks, true, [&](std::int64_t task, int thread) {
-                    auto& values = of_threads[2 * static_cast<std::size_t>(thread)];
-                    auto& space = of_threads[2 * static_cast<std::size_t>(thread) + 1];
-                    values.resize(static_cast<std::size_t>(X.n_cols * R));
-                    const std::int64_t end = std::min(X.n_rows, (task + 1) * task_rows);
-                    for (std::int64_t row = task * task_rows; row < end; row += R) {
-                        const std::int64_t n = std::min<std::int64_t>(R, end - row);
-                        for (const std::int64_t f : paths.features()) {
-                            for (std::int64_t r = 0; r < n; ++r)
-                                values[static_cast<std::size_t>(f * R + r)] =
-                                    static_cast<double>(X(row + r, f));
-                        }
-                        add_tree(paths, trees, values.data(), n, X.n_cols, space,
-                                 out + row * row_size);
-                    }
+            std::vector<RowBlock> blocks(static_cast<std::size_t>(team.size()),
+                                         RowBlock(trees, X.n_cols));
+            for (std::int64_t t = 0; t < trees.forest.n_trees;) {
+                std::vector<LeafPaths> paths;
+                for (std::size_t bytes = 0;
+                     t < trees.forest.n_trees && bytes < kPathBytes; ++t) {
+                    paths.emplace_back(trees, t);
+                    bytes += paths.back().bytes();
+                }
+                team.run(n_blocks, true, [&](std::int64_t task, int thread) {
+                    RowBlock& block = blocks[static_cast<std::size_t>(thread)];
+                    const std::int64_t first = task * R;
+                    const std::int64_t n = std::min<std::int64_t>(R, X.n_rows - first);
+                    block.read(X, first, n);
+                    for (const LeafPaths& of_tree : paths)
+                        block.add(of_tree);
+                    block.write(n, out + first * row_size);
                 });
             }
         },
