@@ -19,6 +19,12 @@ from dics._candidates_base import BaseCandidates, TrainingData
 from dics._constraints import MONOTONIC, monotonic_directions
 from dics._fit_context import checks_parameters
 from dics._model_check import check_dictionary, require
+from dics._other_names import (
+    TREE_NAMES,
+    Answers,
+    answers_other_names,
+    check_parameters,
+)
 from dics._settings import make_settings
 from dics._threads import effective_n_threads
 from dics._validation import (
@@ -56,9 +62,28 @@ class TreesEstimator(BaseEstimator, ABC):
 
     n_features_in_: int
     feature_names_in_: Array
+    # What arguments of the constructor are called in other libraries.
+    _other_names: ClassVar[Answers]
+
     trees_: Trees
     candidates_: BaseCandidates
     _seed: int  # of the first fit, for a warm start
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name; ``candidates__n_pairs`` is one of `candidates`.
+
+        Returns
+        -------
+        self : object
+        """
+        check_parameters(self, params)
+        super().set_params(**params)
+        return self
 
     # --- hooks for the mixin ------------------------------------------------
 
@@ -299,7 +324,9 @@ class ImpurityTreesEstimator(TreesEstimator):
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
     }
+    _other_names = TREE_NAMES
 
+    @answers_other_names
     @checks_parameters()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree, or the trees of the forest.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -37,10 +36,12 @@ from dics._candidates_base import TrainingData
 from dics._constraints import interaction_groups, monotonic_directions
 from dics._fit_context import checks_parameters
 from dics._model_check import check_array, check_length, require
+from dics._other_names import BOOSTING_NAMES, answers_other_names
 from dics._progress import Progress
 from dics._rounds import Callback, RoundReport, Rounds
 from dics._settings import make_settings
 from dics._validation import Array, FloatArray, built_aside
+from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
 from dics.dictionary import encode
 from dics.trees import Trees
@@ -111,6 +112,8 @@ class Boosting(TreesEstimator):
         "leaf_values": "sample",
         "min_samples_leaf": 1,
     }
+
+    _other_names = BOOSTING_NAMES
 
     plan_: BoostingPlan
     evals_result_: dict[str, dict[str, list[float]]]
@@ -184,6 +187,7 @@ class Boosting(TreesEstimator):
 
     # --- fit ----------------------------------------------------------------
 
+    @answers_other_names
     @checks_parameters()
     def fit(
         self,
@@ -265,10 +269,9 @@ class Boosting(TreesEstimator):
         interaction_groups(self)
         given = {rows.name: self._checked_rows(rows, data) for rows in sets}
         if is_warm_start and self._n_rounds_in_all() == n_done:
-            warnings.warn(
+            warn_user(
                 "Warm-start fitting without increasing n_estimators does not fit new "
-                "trees.",
-                stacklevel=4,
+                "trees."
             )
             return
         stops_early = self._stops_early(data, given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
@@ -25,6 +24,7 @@ from dics._candidates_base import TrainingData
 from dics._progress import Progress
 from dics._settings import make_settings
 from dics._validation import MAX_COUNT, FloatArray
+from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
 from dics.dictionary import encode, select
 from dics.tree import CGTree
@@ -110,10 +110,9 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         )
         n_draws = self._n_draws(data)
         if self.n_estimators == n_trees:
-            warnings.warn(
+            warn_user(
                 "Warm-start fitting without increasing n_estimators does not fit new "
-                "trees.",
-                stacklevel=4,
+                "trees."
             )
         else:
             if not is_warm_start:
@@ -269,10 +268,9 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             sums[rows] += own
             n_trees[rows] += 1
         if not n_trees.all():
-            warnings.warn(
+            warn_user(
                 "Some inputs do not have OOB scores. This probably means too few trees "
-                "were used to compute any reliable OOB estimates.",
-                stacklevel=6,
+                "were used to compute any reliable OOB estimates."
             )
         sums[n_trees == 0] = np.nan
         return sums, n_trees

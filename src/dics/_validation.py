@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import reprlib
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
@@ -16,6 +15,8 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
+
+from dics._warning import warn_user
 
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
@@ -159,11 +160,10 @@ def check_numbers(y: Any, n_rows: int, name: str) -> FloatArray:
             f"X has {n_rows} rows, y has {len(values)}."
         )
     if values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn(
+        warn_user(
             "A column-vector y was passed when a 1d array was expected. Please change "
             "the shape of y to (n_samples,), for example using ravel().",
             DataConversionWarning,
-            stacklevel=6,
         )
     values = values.reshape(n_rows, -1)
     if values.shape[1] == 0:

@@ -16,6 +16,7 @@ from dics._boosting_rows import CodedRows, GivenRows, Validation
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._objective import LogLoss
+from dics._other_names import answers_other_names
 from dics._rounds import CurrentModel, Rounds
 from dics._validation import (
     Array,
@@ -224,6 +225,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         "noise_shrinkage": 0.0,
     }
 
+    @answers_other_names
     def __init__(
         self,
         n_estimators: int | str = "auto",

@@ -17,6 +17,7 @@ from dics._candidates_base import TrainingData
 from dics._leaf_rows import check_quantiles
 from dics._model_check import check_length, require
 from dics._number_losses import LOSSES, OF_LOGARITHMS, CustomLoss, NumberLoss
+from dics._other_names import answers_other_names
 from dics._regressor import TreesRegressorMixin
 from dics._rounds import CurrentRegressor, Rounds
 from dics._validation import (
@@ -237,6 +238,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
 
     _loss: NumberLoss | CustomLoss
 
+    @answers_other_names
     def __init__(
         self,
         loss: Any = "squared_error",
@@ -421,6 +423,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         predicted = self._loss.predictions(scores)
         return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
+    @answers_other_names
     def predict(self, X: Any) -> FloatArray:
         """Predict the targets of each row.
 

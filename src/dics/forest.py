@@ -19,6 +19,7 @@ from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
 from dics._forest_base import CGForest
 from dics._leaf_rows import LeafRows, check_quantiles
 from dics._model_check import check_array, check_length, require
+from dics._other_names import answers_other_names
 from dics._validation import Array, FloatArray
 from dics.candidates import BaseCandidates
 from dics.tree import (
@@ -150,6 +151,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         "voting": "hard",
     }
 
+    @answers_other_names
     def __init__(
         self,
         n_estimators: int = 100,
@@ -358,6 +360,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
     _y: FloatArray
     _weights: FloatArray | None
 
+    @answers_other_names
     def __init__(
         self,
         n_estimators: int = 100,

@@ -20,6 +20,7 @@ from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
 from dics._pruning import pruned, pruning_path
+from dics._other_names import answers_other_names
 from dics._regressor import TreesRegressorMixin
 from dics._validation import FloatArray
 from dics.candidates import (
@@ -297,6 +298,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
+    @answers_other_names
     def __init__(
         self,
         *,
@@ -409,6 +411,7 @@ class ImpurityRegressorMixin(TreesRegressorMixin):
                 f"smallest is {values.min()}."
             )
 
+    @answers_other_names
     def predict(self, X: Any) -> FloatArray:
         """Predict the targets of each row.
 
@@ -499,6 +502,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         "criterion": [StrOptions(REGRESSION_CRITERIA)],
     }
 
+    @answers_other_names
     def __init__(
         self,
         *,
