@@ -16,7 +16,13 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
-from dics import CGTreeClassifier, CGTreeRegressor
+from dics import (
+    CGForestClassifier,
+    CGTreeClassifier,
+    CGTreeRegressor,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+)
 from dics.export import export_graphviz, export_text, plot_tree
 
 EXPORTERS = [export_text, export_graphviz, plot_tree]
@@ -509,3 +515,116 @@ def test_several_targets_in_a_picture():
     X = np.arange(10.0)[:, None]
     tree = CGTreeRegressor(max_depth=1).fit(X, np.column_stack([X[:, 0], -X[:, 0]]))
     assert "value: [2.00, -2.00]" in export_text(tree)
+
+
+# --- forests and boosting -----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def iris_boosting():
+    """Return boosting of three classes, with names of features."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return FastCGBMClassifier(3, max_depth=2, random_state=0).fit(X, y)
+
+
+def test_rounds_are_taken_out_by_number(iris_boosting):
+    assert len(iris_boosting) == 3
+    assert [tree.trees_.n_nodes for tree in iris_boosting] == np.diff(
+        iris_boosting.trees_.node_starts
+    ).tolist()
+    assert iris_boosting[-1].get_n_leaves() == iris_boosting[2].get_n_leaves()
+    assert len(iris_boosting[1:]) == 2
+    assert 0 < iris_boosting[0].get_depth() <= 2
+    with pytest.raises(IndexError):
+        iris_boosting[3]
+    with pytest.raises(NotFittedError):
+        FastCGBMClassifier()[0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_leaves_of_a_round_are_what_it_adds(n_classes):
+    """The text of the leaves is the step of the decision function."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes], y[y < n_classes]
+    model = FastCGBMClassifier(2, max_depth=2, random_state=0).fit(X, y)
+    first, second = model.staged_decision_function(X)
+    steps = (second - first).reshape(len(X), -1)
+    leaves = re.findall(r"adds: \[?(.*?)\]?\n", export_text(model[1], decimals=3))
+    shown = {tuple(float(v) for v in leaf.split(", ")) for leaf in leaves}
+    assert {tuple(row) for row in (steps.round(3) + 0.0).tolist()} == shown
+
+
+def test_a_round_of_numbers():
+    X, y = load_iris(return_X_y=True)
+    model = FastCGBMRegressor(n_estimators=1, max_depth=1, random_state=0).fit(X, y)
+    assert export_text(model).count("adds: ") == 2  # its only tree
+    assert model.predict(X).min() == pytest.approx(
+        model._start[0] + model._loss.centre[0] + model.trees_.leaf_values.min(),
+        abs=1e-4,
+    )
+
+
+def test_boxes_of_a_round(iris_boosting, plt):
+    """Splits show their gain, leaves what they add."""
+    boxes = [box.get_text() for box in plot_tree(iris_boosting[0])]
+    assert re.fullmatch(
+        r"petal \w+ \(cm\) < [\d.]+\ngain = [\d.]+\nsamples = 150", boxes[0]
+    )
+    ends = [box for box in boxes if "adds" in box]
+    assert len(ends) == iris_boosting[0].get_n_leaves()
+    assert all(re.match(r"samples = \d+\nadds = \[.*, .*, .*\]$", end) for end in ends)
+    dot = export_graphviz(iris_boosting[0], filled=True)
+    assert dot.count("adds = ") == len(ends)
+
+
+def test_a_round_of_many_classes(plt):
+    """Leaves name the classes whose scores change most."""
+    X, y = make_classification(
+        400, 12, n_informative=8, n_classes=8, n_clusters_per_class=1, random_state=0
+    )
+    model = FastCGBMClassifier(1, max_depth=2, random_state=0).fit(X, y)
+    names = [f"kind {k}" for k in range(8)]
+    boxes = [box.get_text() for box in plot_tree(model[0], class_names=names)]
+    leaves = [box for box in boxes if "gain" not in box]
+    assert all(leaf.count("class kind ") == 3 for leaf in leaves)
+    assert not any("class" in box for box in boxes if "gain" in box)
+
+
+@pytest.mark.parametrize("export", EXPORTERS)
+def test_a_forest_is_no_tree(export, iris_boosting, plt):
+    X, y = load_iris(return_X_y=True)
+    forest = CGForestClassifier(3, max_depth=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"has 3 trees; .* such as forest\[0\]"):
+        export(forest)
+    with pytest.raises(ValueError, match=r"has 3 trees; .* such as model\[0\]"):
+        export(iris_boosting)
+    alone = CGForestClassifier(1, max_depth=2, random_state=0).fit(X, y)
+    assert len(export(alone)) == len(export(alone[0]))
+    constant = FastCGBMClassifier(3).fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="has no trees"):
+        export(constant)
+    assert constant  # though its length is 0
+
+
+def test_rows_drawn_are_told_from_distinct_ones(plt):
+    """Counts of a bootstrap sample don't add up to the rows."""
+    X, y = load_iris(return_X_y=True)
+    drawn = CGForestClassifier(2, max_depth=1, max_samples=60, random_state=0)
+    root = plot_tree(drawn.fit(X, y)[0])[0].get_text()
+    counts = re.search(r"rows drawn = \[(.*)\]", root)[1]
+    assert sum(map(int, counts.split(", "))) == 60
+    assert int(re.search(r"distinct rows = (\d+)", root)[1]) < 60
+    root = plot_tree(drawn[0], proportion=True)[0].get_text()
+    assert "value = " in root
+    whole = CGForestClassifier(2, max_depth=1, bootstrap=False, random_state=0)
+    root = plot_tree(whole.fit(X, y)[0])[0].get_text()
+    assert "samples = 150\nvalue = [50, 50, 50]" in root
+
+
+def test_huge_pictures_warn(plt):
+    X, y = make_classification(3000, 10, flip_y=0.4, random_state=0)
+    tree = CGTreeClassifier(random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match=r"leaves is \d+ inches wide; max_depth=3"):
+        plot_tree(tree)
+    plt.close("all")
+    assert plot_tree(tree, max_depth=3)

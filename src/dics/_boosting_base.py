@@ -38,6 +38,7 @@ from dics._fit_context import checks_parameters
 from dics._model_check import check_array, check_length, require
 from dics._other_names import BOOSTING_NAMES, answers_other_names
 from dics._progress import Progress
+from dics._round_tree import RoundTree
 from dics._rounds import Callback, RoundReport, Rounds
 from dics._settings import make_settings
 from dics._validation import Array, FloatArray, built_aside
@@ -713,6 +714,33 @@ class Boosting(TreesEstimator):
         for t in range(len(self.trees_)):
             self.trees_[t].add_values(X, scores, n_threads=n_threads)
             yield scores
+
+    def __len__(self) -> int:
+        """Return the number of rounds."""
+        check_is_fitted(self, "trees_")
+        return len(self.trees_)
+
+    def __bool__(self) -> bool:
+        return True  # a model without rounds is one, too
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the tree of one round, or a list of them for a slice.
+
+        See `dics.export` for pictures of it.
+        """
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._round_tree(t) for t in numbers]
+        return self._round_tree(numbers)
+
+    def _round_tree(self, t: int) -> RoundTree:
+        tree = self.trees_[t]
+        return RoundTree(
+            trees_=tree,
+            n_features_in_=self.n_features_in_,
+            feature_names_in_=getattr(self, "feature_names_in_", None),
+            classes_=getattr(self, "classes_", None) if tree.n_classes > 1 else None,
+        )
 
     @property
     def feature_importances_(self) -> FloatArray:

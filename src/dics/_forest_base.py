@@ -235,6 +235,10 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
     def _balances_each_tree(self) -> bool:
         return False
 
+    def _counts_draws(self) -> bool:
+        """Whether weights of nodes are the number of times that rows were drawn."""
+        return bool(self.bootstrap) and not self._balances_each_tree()
+
     def _take_trees(self, arrays: dict[str, Any]) -> Trees:
         return Trees.from_core(arrays, self.n_features_in_, self.criterion)
 
@@ -322,6 +326,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             n_jobs=self.n_jobs,
         )
         tree.trees_ = self.trees_[t]
+        tree._is_drawn = self._counts_draws()
         for name in SHARED_WITH_TREES:
             if hasattr(self, name):
                 setattr(tree, name, getattr(self, name))

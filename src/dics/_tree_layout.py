@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ._matplotlib import matplotlib_needed
 from ._tree_view import Shown
+from ._warning import warn_user
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +25,7 @@ _BOX_PAD = 0.45
 _INK = "#404040"
 _LARGEST_FONT = 12.0  # points
 _NEW_FIGURE_FONT = 9.0  # points
+_HUGE_FIGURE = 50.0  # inches; from there on there is a warning
 _LARGEST_FIGURE = 100.0  # inches
 
 
@@ -60,6 +62,7 @@ def draw_tree(
     layout = _lay_out(ax, boxes, shown)
     if figure is not None:
         inches = np.array([layout.width, layout.height]) * _NEW_FIGURE_FONT / 72
+        _warn_if_huge(float(inches.max()), shown)
         figure.set_size_inches(*np.clip(inches, 2, _LARGEST_FIGURE))
     size = fontsize or _fitting_font(ax, layout)
     for box, x, y in zip(boxes, layout.x, layout.y, strict=True):
@@ -69,6 +72,16 @@ def draw_tree(
     _draw_edges(ax, shown, layout, size)
     ax.set(xlim=(0, layout.width), ylim=(0, layout.height))
     return boxes
+
+
+def _warn_if_huge(inches: float, shown: Shown) -> None:
+    if inches <= _HUGE_FIGURE:
+        return
+    n_ends = sum(left < 0 for left in shown.left)
+    warn_user(
+        f"A picture of {n_ends} leaves is {min(inches, _LARGEST_FIGURE):.0f} inches "
+        "wide; max_depth=3 draws the upper part of the tree alone."
+    )
 
 
 @dataclass(frozen=True)

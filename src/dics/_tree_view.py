@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ._round_tree import RoundTree
+
 CUT = "(...)"
 _CUT_COLOR = "#d9d9d9"
 _MOST_LISTED_CLASSES = 5
@@ -39,11 +41,13 @@ class Tree:
     feature_names: list[str]
     class_names: list[str]  # none if numbers are predicted
     is_named: bool
+    adds: bool = False  # a round of boosting: values are added to scores
+    is_drawn: bool = False  # rows were drawn, some of them several times
 
     @property
     def is_regression(self) -> bool:
         """Whether nodes predict numbers."""
-        return not self.class_names
+        return self.adds or not self.class_names
 
 
 @dataclass(frozen=True)
@@ -74,21 +78,24 @@ def read_tree(
     class_names: ArrayLike | bool | None,
     generic_name: str,
 ) -> Tree:
-    if hasattr(estimator, "fit"):
+    if hasattr(estimator, "fit") and not isinstance(estimator, type):
         check_is_fitted(estimator)
+        estimator = _only_tree(estimator)
+    adds = isinstance(estimator, RoundTree)
     is_tree = hasattr(estimator, "trees_") and hasattr(estimator, "criterion")
-    if not is_tree or isinstance(estimator, type):
+    if not (adds or is_tree) or isinstance(estimator, type):
         raise TypeError(
-            "decision_tree must be a fitted CGTreeClassifier or CGTreeRegressor, got "
+            "decision_tree must be a fitted CGTreeClassifier or CGTreeRegressor, or a "
+            "tree of a forest or of boosting (model[0]), got "
             f"{reprlib.repr(estimator)} of type {type(estimator).__name__}"
         )
     n_features = int(estimator.n_features_in_)
     seen = getattr(estimator, "feature_names_in_", None)
-    features = _read_names("feature_names", feature_names, n_features, seen)
+    features = read_names("feature_names", feature_names, n_features, seen)
     labels = None if isinstance(class_names, bool) else class_names
-    classes = getattr(estimator, "classes_", ())
-    if not len(classes):
-        labels = None  # numbers have no names
+    classes = getattr(estimator, "classes_", None)
+    if classes is None or not len(classes):
+        labels, classes = None, ()  # numbers have no names
     trees = estimator.trees_
     return Tree(
         feature=trees.feature,
@@ -98,15 +105,32 @@ def read_tree(
         n_samples=trees.n_samples,
         weight=np.asarray(trees.weight, dtype=np.float64),
         values=np.nan_to_num(trees.node_values()),
-        impurities=np.asarray(trees.impurity, dtype=np.float64),
-        criterion=trees.criterion,
+        impurities=np.asarray(trees.gain if adds else trees.impurity, dtype=np.float64),
+        criterion="gain" if adds else trees.criterion,
         feature_names=features or [generic_name.format(i) for i in range(n_features)],
-        class_names=_read_names("class_names", labels, len(classes), classes),
+        class_names=read_names("class_names", labels, len(classes), classes),
         is_named=bool(features),
+        adds=adds,
+        is_drawn=bool(getattr(estimator, "_is_drawn", False)),
     )
 
 
-def _read_names(
+def _only_tree(model: Any) -> Any:
+    """Return the tree of a forest, or of boosting, that has one alone."""
+    if not hasattr(model, "__getitem__"):
+        return model
+    if len(model) == 1:
+        return model[0]
+    name = type(model).__name__
+    if len(model) == 0:
+        raise ValueError(f"this {name} has no trees: it predicts a constant.")
+    raise ValueError(
+        f"this {name} has {len(model)} trees; choose one of them by its number, such "
+        f"as {'forest' if 'Forest' in name else 'model'}[0]."
+    )
+
+
+def read_names(
     parameter: str, names: Any, expected: int, default: Sequence[Any] | None
 ) -> list[str]:
     if names is None:
@@ -203,23 +227,29 @@ def majority(tree: Tree, node: int) -> str:
 def node_lines(tree: Tree, node: int, style: Style) -> list[str]:
     named = style.label == "all" or (style.label == "root" and node == 0)
     rows: list[tuple[str, str]] = []
-    if style.impurity:
+    is_leaf = bool(tree.feature[node] < 0)
+    if style.impurity and not (tree.adds and is_leaf):
         number = _short(float(tree.impurities[node]), style.precision)
         rows.append((tree.criterion, number))
     samples = str(tree.n_samples[node])
     if style.proportion:
         samples = f"{100 * tree.n_samples[node] / tree.n_samples[0]:.1f}%"
-    rows.append(("samples", samples))
+    rows.append(("distinct rows" if tree.is_drawn else "samples", samples))
     many = len(tree.class_names) > _MOST_LISTED_CLASSES
-    if tree.is_regression:
-        rows.append(("value", _number_text(tree, node, style)))
+    if tree.adds and not is_leaf:
+        many = False  # only leaves add anything
+    elif tree.is_regression and not many:
+        rows.append(("adds" if tree.adds else "value", _number_text(tree, node, style)))
     elif not many:
-        rows.append(("value", _value_text(tree, node, style)))
+        counts_draws = tree.is_drawn and not style.proportion
+        name = "rows drawn" if counts_draws else "value"
+        rows.append((name, _value_text(tree, node, style)))
     if not many and style.show_majority and not tree.is_regression:
         rows.append(("class", majority(tree, node)))
     lines = [f"{name} = {text}" if named else text for name, text in rows]
     if many:
-        lines += [f"class {line}" if named else line for line in _top(tree, node)]
+        top = _top_added(tree, node, style) if tree.adds else _top(tree, node)
+        lines += [f"class {line}" if named else line for line in top]
     if tree.feature[node] >= 0:
         number = _short(float(tree.threshold[node]), style.precision)
         lines.insert(0, f"{tree.feature_names[tree.feature[node]]} < {number}")
@@ -250,6 +280,17 @@ def _top(tree: Tree, node: int) -> list[str]:
     return [f"{tree.class_names[k]}: {_percent(shares[k])}" for k in best if shares[k]]
 
 
+def _top_added(tree: Tree, node: int, style: Style) -> list[str]:
+    """Classes whose scores change most."""
+    added = tree.values[node]
+    best = np.argsort(-np.abs(added), kind="stable")[:_TOP_CLASSES]
+    return [
+        f"{tree.class_names[k]}: {_short(float(added[k]), style.precision)}"
+        for k in best
+        if added[k]
+    ]
+
+
 def _percent(share: float) -> str:
     return "<1%" if share < 0.005 else f"{100 * share:.0f}%"
 
@@ -257,6 +298,8 @@ def _percent(share: float) -> str:
 def node_color(tree: Tree, node: int, cut: bool) -> str:
     if cut:
         return _CUT_COLOR
+    if tree.adds and tree.class_names:
+        return _added_color(tree, node)
     if tree.is_regression:
         return _number_color(tree, node)
     shares = tree.values[node]
@@ -264,9 +307,16 @@ def node_color(tree: Tree, node: int, cut: bool) -> str:
     even = 1 / n_classes
     purity = 1.0 if n_classes == 1 else (shares[best] - even) / (1 - even)
     # The power keeps classes apart in nodes that hold many of them.
-    strength = _STRONGEST * min(max(float(purity), 0.0), 1.0) ** 0.7
-    mixed = [round(255 * (1 - strength * (1 - c))) for c in _hue(best, n_classes)]
-    return "#" + "".join(f"{c:02x}" for c in mixed)
+    strength = min(max(float(purity), 0.0), 1.0) ** 0.7
+    return _mixed(_hue(best, n_classes), strength)
+
+
+def _added_color(tree: Tree, node: int) -> str:
+    """Colour of the class that gains most, stronger the more it gains."""
+    added, most = tree.values[node], float(tree.values.max())
+    best = int(added.argmax())
+    strength = max(float(added[best]), 0.0) / most if most > 0 else 0.0
+    return _mixed(_hue(best, len(added)), strength)
 
 
 def _number_color(tree: Tree, node: int) -> str:
@@ -274,7 +324,12 @@ def _number_color(tree: Tree, node: int) -> str:
     values = tree.values[:, 0]
     width = float(np.ptp(values))
     share = float(values[node] - values.min()) / width if width > 0 else 0.0
-    mixed = [round(255 * (1 - _STRONGEST * share * (1 - c))) for c in _hue(0, 1)]
+    return _mixed(_hue(0, 1), share)
+
+
+def _mixed(hue: tuple[float, ...], strength: float) -> str:
+    """Mix a colour with white."""
+    mixed = [round(255 * (1 - _STRONGEST * strength * (1 - c))) for c in hue]
     return "#" + "".join(f"{c:02x}" for c in mixed)
 
 

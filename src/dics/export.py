@@ -73,8 +73,9 @@ def export_text(
 
     Parameters
     ----------
-    decision_tree : CGTreeClassifier or CGTreeRegressor
-        Fitted tree.
+    decision_tree : CGTreeClassifier, CGTreeRegressor or RoundTree
+        Fitted tree, or one of a forest or of boosting: ``forest[0]``, ``model[0]``. A
+        round of boosting shows what its leaves add to the scores.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. If None, the names seen in `fit` if there were any,
         else "feature_0", "feature_1" and so on.
@@ -163,8 +164,9 @@ def export_graphviz(
 
     Parameters
     ----------
-    decision_tree : CGTreeClassifier or CGTreeRegressor
-        Fitted tree.
+    decision_tree : CGTreeClassifier, CGTreeRegressor or RoundTree
+        Fitted tree, or one of a forest or of boosting: ``forest[0]``, ``model[0]``. A
+        round of boosting shows what its leaves add to the scores.
     out_file : path or text file, default=None
         Where to write. If None, the text is returned.
     max_depth : int, default=None
@@ -261,8 +263,9 @@ def plot_tree(
 
     Parameters
     ----------
-    decision_tree : CGTreeClassifier or CGTreeRegressor
-        Fitted tree.
+    decision_tree : CGTreeClassifier, CGTreeRegressor or RoundTree
+        Fitted tree, or one of a forest or of boosting: ``forest[0]``, ``model[0]``. A
+        round of boosting shows what its leaves add to the scores.
     max_depth : int, default=None
         Nodes below this depth are cut and marked "(...)". None draws all.
     feature_names : array-like of shape (n_features,), default=None
@@ -348,7 +351,8 @@ def _rule_texts(
 
 def _leaf_text(tree: Tree, node: int, decimals: int, show_weights: bool) -> str:
     if tree.is_regression:
-        text = f"value: {prediction(tree, node, decimals)}"
+        name = "adds" if tree.adds else "value"
+        text = f"{name}: {prediction(tree, node, decimals)}"
         deviation = spread(tree, node) if show_weights else None
         if deviation is not None:
             text += f" \N{PLUS-MINUS SIGN} {fixed(deviation, decimals)}"

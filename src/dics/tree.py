@@ -46,6 +46,7 @@ class CGTree(ImpurityTreesEstimator):
         "renew_thresholds": [StrOptions({"auto"}), "boolean"],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     }
+    _is_drawn = False  # one of a forest, from rows that were drawn
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
