@@ -349,6 +349,7 @@ def test_verbose(data, capfd, verbose, early_stopping):
     same_bytes(model, booster(7, early_stopping=early_stopping).fit(X, y))
 
 
+@pytest.mark.filterwarnings("ignore:Early stopping keeps none")
 def test_progress_of_a_fit_that_stops_early(capfd):
     X = np.arange(40.0)[:, None]
     y = np.arange(40) // 20

@@ -186,6 +186,7 @@ def test_early_stopping_by_itself(data):
     assert len(given.validation_score_) > 0
 
 
+@pytest.mark.filterwarnings("ignore:Early stopping keeps none")
 def test_nothing_gets_better():
     # Validation rows with the labels exchanged: the start is the best.
     X = np.arange(40.0)[:, None]
@@ -206,6 +207,7 @@ def test_patience_may_be_a_numpy_number(data):
     assert 0 < model.n_iter_ <= 30
 
 
+@pytest.mark.filterwarnings("ignore:Early stopping keeps none")
 def test_a_scorer_gets_the_weights(data):
     X, y = data
     seen = []

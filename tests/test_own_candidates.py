@@ -198,6 +198,7 @@ def test_rows_without_weight_are_not_seen():
         np.testing.assert_array_equal(array, all_of_it[weights > 0])
 
 
+@pytest.mark.filterwarnings("ignore:Early stopping keeps none")
 def test_rows_held_out_are_not_seen():
     model = FastCGBMClassifier(
         2, candidates=Seen(), early_stopping=True, validation_fraction=50

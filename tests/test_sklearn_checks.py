@@ -99,5 +99,6 @@ def expected_failed_checks(estimator):
     ],
     expected_failed_checks=expected_failed_checks,
 )
+@pytest.mark.filterwarnings("ignore:Early stopping keeps none")
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -82,6 +83,8 @@ class TreesEstimator(BaseEstimator, ABC):
         self : object
         """
         check_parameters(self, params)
+        if params.get("candidates", self.candidates) is None:
+            check_no_source(params)
         super().set_params(**params)
         return self
 
@@ -382,6 +385,17 @@ class ImpurityTreesEstimator(TreesEstimator):
             seed=data.seed,
             **fields,
         )
+
+
+def check_no_source(parameters: Iterable[str]) -> None:
+    """Refuse parameters of `candidates` where it is None."""
+    for name in parameters:
+        outer, _, inner = name.partition("__")
+        if outer == "candidates" and inner:
+            raise ValueError(
+                f"{name} can't be set while candidates is None; pass a source that has "
+                f"it, such as candidates=CentroidCandidates({inner}=...)."
+            )
 
 
 def rows_for_core(

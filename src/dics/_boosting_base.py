@@ -418,6 +418,8 @@ class Boosting(TreesEstimator):
         )
         self._keep(new, used, rounds)
         self._keep_history(rounds, tuple(validation), trial)
+        if stops_early and self.n_iter_ == 0 and rounds.n_done > 0:
+            warn_of_no_rounds(rounds.n_done, is_given=bool(given))
 
     def _try_rate(
         self, data: TrainingData, rows: CodedRows, callbacks: list[Callback]
@@ -770,6 +772,22 @@ def check_callbacks(callbacks: Any) -> list[Callback]:
         if not callable(callback):
             raise TypeError(f"callbacks must be callable, got {callback!r}.")
     return checked
+
+
+def warn_of_no_rounds(n_done: int, *, is_given: bool) -> None:
+    """Say that early stopping has left nothing, and what may be the cause."""
+    cause = (
+        "If the validation rows are scaled or coded differently from X, pass them as X "
+        "is passed: a Pipeline transforms X alone, unless scikit-learn's "
+        'Pipeline(steps, transform_input=["X_val"]) makes it transform them too.'
+        if is_given
+        else "If there is something to learn, try a smaller learning_rate, a larger "
+        "validation_fraction or another random_state."
+    )
+    warn_user(
+        f"Early stopping keeps none of {n_done} rounds, as none made the score of the "
+        f"validation rows better: the model predicts a constant. {cause}"
+    )
 
 
 def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> FloatArray:

@@ -16,6 +16,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from dics._column_check import check_kind, explaining_text
 from dics._warning import warn_user
 
 Array = npt.NDArray[Any]
@@ -77,7 +78,8 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
     else:
         narrow = str(getattr(X, "dtype", "")) in NARROW_KINDS
         first = np.float32 if narrow else np.float64
-        with naming("X"):
+        check_kind(X)
+        with naming("X"), explaining_text(X):
             checked = validate_data(
                 estimator,
                 X,

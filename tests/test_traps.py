@@ -1,0 +1,157 @@
+"""Mistakes that would go unnoticed, or end in an obscure error, are named."""
+
+import re
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from dics import (
+    CentroidCandidates,
+    CGForestRegressor,
+    CGTreeClassifier,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+)
+
+RNG = np.random.default_rng(0)
+X = 1000.0 + RNG.normal(size=(300, 4))
+Y = (X[:, 0] > 1000.0).astype(int)
+X_VAL, Y_VAL = X[:100], Y[:100]
+MODELS = [CGTreeClassifier(), CGForestRegressor(3), FastCGBMClassifier(5)]
+
+# --- validation rows on another scale -------------------------------------------------
+
+
+def scaled(**options):
+    model = FastCGBMClassifier(30, random_state=0)
+    model.set_fit_request(X_val=True, y_val=True)
+    steps = [("scaler", StandardScaler()), ("model", model)]
+    return Pipeline(steps, **options)
+
+
+def test_unscaled_validation_rows_are_noticed():
+    with sklearn.config_context(enable_metadata_routing=True):
+        with pytest.warns(UserWarning, match=r"keeps none of 10 rounds.*transform_inp"):
+            lost = scaled().fit(X, Y, X_val=X_VAL, y_val=Y_VAL)
+        assert lost["model"].n_iter_ == 0
+        found = scaled(transform_input=["X_val"]).fit(X, Y, X_val=X_VAL, y_val=Y_VAL)
+        assert found["model"].n_iter_ > 0
+        assert found.score(X_VAL, Y_VAL) > 0.95
+
+
+def test_nothing_to_learn_is_noticed():
+    rng = np.random.default_rng(1)
+    model = FastCGBMRegressor(
+        learning_rate=1.0, min_samples_leaf=1, early_stopping=True, random_state=0
+    )
+    with pytest.warns(UserWarning, match=r"keeps none of 10 rounds.*validation_frac"):
+        model.fit(rng.normal(size=(200, 3)), rng.normal(size=200))
+    assert model.n_iter_ == 0
+
+
+def test_a_warm_start_may_add_nothing():
+    """Rounds that are there already are no constant."""
+    model = FastCGBMClassifier(40, warm_start=True, random_state=0)
+    model.fit(X, Y, X_val=X_VAL, y_val=Y_VAL)
+    model.set_params(n_estimators=80)
+    model.fit(X, Y, X_val=X_VAL, y_val=1 - Y_VAL)
+    assert model.n_iter_ == 40
+
+
+# --- parameters of candidates that are not there --------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_parameters_of_no_candidates(model):
+    hint = re.escape("candidates=CentroidCandidates(n_pairs=...)")
+    with pytest.raises(ValueError, match=hint):
+        model.set_params(candidates__n_pairs=3)
+    with pytest.raises(ValueError, match=hint):
+        GridSearchCV(model, {"candidates__n_pairs": [3]}).fit(
+            *load_iris(return_X_y=True)
+        )
+
+
+def test_parameters_of_given_candidates():
+    tree = CGTreeClassifier(candidates=CentroidCandidates())
+    assert tree.set_params(candidates__n_pairs=3).candidates.n_pairs == 3
+    tree = CGTreeClassifier()
+    tree.set_params(candidates=CentroidCandidates(), candidates__n_pairs=4)
+    assert tree.candidates.n_pairs == 4
+
+
+# --- columns that are no numbers ------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+class TestFrames:
+    """Of both libraries, in fit and in predict."""
+
+    def frame(self, library, name, values):
+        module = pytest.importorskip(library)
+        return module.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], name: values})
+
+    def refused(self, model, frame, text):
+        good = frame[["age"]]
+        with pytest.raises(ValueError, match=text):
+            model.fit(frame, [0, 1, 0, 1])
+        model.fit(good, [0, 1, 0, 1])
+        bad = frame[[c for c in frame.columns if c != "age"]]
+        with pytest.raises(ValueError, match=text):
+            model.predict(bad)
+
+    def test_dates(self, model, library):
+        days = np.arange("2026-01-01", "2026-01-05", dtype="datetime64[D]")
+        frame = self.frame(library, "day", days.astype("datetime64[ns]"))
+        self.refused(model, frame, r"column 'day' holds dates .*astype.*weekday")
+
+    def test_durations(self, model, library):
+        frame = self.frame(library, "took", np.arange(4).astype("timedelta64[ns]"))
+        self.refused(model, frame, r"column 'took' holds dates or times")
+
+    def test_text(self, model, library):
+        frame = self.frame(library, "town", ["1", "2", "Rome", "Oslo"])
+        self.refused(model, frame, r"column 'town' holds text, such as 'Rome'.*Ordinal")
+
+
+def test_categories_of_text_are_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"kind": pandas.Categorical(["a", "b"] * 5)})
+    with pytest.raises(ValueError, match="column 'kind' holds text, such as 'a'"):
+        CGTreeClassifier().fit(frame, [0, 1] * 5)
+
+
+def test_lazy_frames_are_to_be_collected():
+    polars = pytest.importorskip("polars")
+    frame = polars.LazyFrame({"a": [1.0, 2.0]})
+    with pytest.raises(TypeError, match=r"X is a LazyFrame.*X\.collect\(\)"):
+        CGTreeClassifier().fit(frame, [0, 1])
+
+
+def test_structured_arrays_are_to_be_made_plain():
+    records = np.zeros(2, dtype=[("a", float), ("b", int)])
+    with pytest.raises(ValueError, match=r"fields a, b; call .*_to_unstructured\(X\)"):
+        CGTreeClassifier().fit(records, [0, 1])
+
+
+def test_arrays_of_dates_and_text():
+    days = np.array([["2026-01-01"], ["2026-01-02"]], dtype="datetime64[D]")
+    with pytest.raises(ValueError, match=r"X holds dates or times \(datetime64\[D\]\)"):
+        CGTreeClassifier().fit(days, [0, 1])
+    words = np.array([[1, "red"], [2, "blue"]], dtype=object)
+    with pytest.raises(ValueError, match="column 1 holds text, such as 'red'"):
+        CGTreeClassifier().fit(words, [0, 1])
+    numbers = np.array([["1", "2"], ["3", "4"]], dtype=object)
+    assert CGTreeClassifier().fit(numbers, [0, 1]).n_features_in_ == 2
+
+
+def test_validation_rows_are_named():
+    bad = np.array([["red"] * 4] * 100)
+    with pytest.raises(ValueError, match="X_val, y_val: X: column 0 holds text"):
+        FastCGBMClassifier().fit(X, Y, X_val=bad, y_val=Y_VAL)
