@@ -42,6 +42,8 @@ from dics.dictionary import MAX_THRESHOLDS, Dictionary
 from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
+# Other names of criteria, as scikit-learn has them.
+SAME_CRITERION = {"log_loss": "entropy"}
 
 
 class TreesEstimator(BaseEstimator, ABC):
@@ -359,8 +361,12 @@ class ImpurityTreesEstimator(TreesEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit after the parameters were checked."""
 
+    def _criterion(self) -> str:
+        """Return the criterion by the name that it has in a model."""
+        return SAME_CRITERION.get(self.criterion) or str(self.criterion)
+
     def _core_criterion(self) -> _core.Criterion:
-        criterion: _core.Criterion = getattr(_core.Criterion, self.criterion)
+        criterion: _core.Criterion = getattr(_core.Criterion, self._criterion())
         return criterion
 
     def _grow_settings(

@@ -93,6 +93,16 @@ class ClassPredictionMixin(SklearnClassifierMixin, ABC):
 class TreesClassifierMixin(ClassPredictionMixin):
     """Makes a classifier of an estimator that holds trees: y are class labels."""
 
+    @property
+    def n_outputs_(self) -> int:
+        """Number of targets: one."""
+        if not hasattr(self, "classes_"):
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'n_outputs_' before "
+                "it is fitted"
+            )
+        return 1
+
     def _class_weight(self) -> Any:
         """Return the weights of the classes that are known before the trees grow."""
         return self.class_weight

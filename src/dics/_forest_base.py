@@ -21,6 +21,7 @@ from dics._base import (
     rows_for_core,
 )
 from dics._candidates_base import TrainingData
+from dics._forest_draws import check_draws, draw_counts
 from dics._progress import Progress
 from dics._settings import make_settings
 from dics._validation import MAX_COUNT, FloatArray
@@ -68,6 +69,10 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         "verbose": ["verbose"],
     }
     _tree_class: type[TreeT]
+    max_features_: int
+    _n_rows: int  # of the last fit
+    _n_drawn: int  # 0 without bootstrap
+    _draw_weights: FloatArray | None  # chances of the rows
     _paper_setting: ClassVar[dict[str, Any]] = {
         "feature_sampling": "tree",
         "max_candidates": 100,
@@ -122,7 +127,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
                 self.__dict__.pop(stale, None)
             self.trees_ = self.trees_.followed_by(new) if is_warm_start else new
             self._keep_targets(data)
-            self._seed = data.seed
+            self._keep_draws(data, n_draws)
         if self.oob_score and (
             self.n_estimators > n_trees or not hasattr(self, "oob_score_")
         ):
@@ -164,6 +169,39 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
                 f"at most {MAX_COUNT} are supported."
             )
         return n_draws
+
+    def _keep_draws(self, data: TrainingData, n_draws: int) -> None:
+        """Keep what the draws of rows and features can be told from."""
+        self.max_features_ = as_feature_count(self.max_features, data.X.shape[1])
+        self._seed = data.seed
+        self._n_rows, self._n_drawn = len(data.X), n_draws
+        self._draw_weights = data.weights if n_draws else None
+
+    def _check_model(self) -> None:
+        super()._check_model()
+        if "_n_drawn" in vars(self):
+            own = vars(self)
+            check_draws(own.get("_n_rows"), own["_n_drawn"], own.get("_draw_weights"))
+
+    @property
+    def estimators_samples_(self) -> list[npt.NDArray[np.intp]]:
+        """Numbers of the rows that each tree has drawn, as often as it has drawn them.
+
+        They are those of the X of the last fit, and drawn again whenever they are asked
+        for. Without `bootstrap`, every tree has all rows.
+        """
+        if "_n_drawn" not in vars(self):
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute "
+                "'estimators_samples_' before it is fitted"
+            )
+        rows, n_trees = np.arange(self._n_rows), len(self.trees_)
+        if self._n_drawn == 0:
+            return [rows.copy() for _ in range(n_trees)]
+        draws = draw_counts(
+            self._seed, n_trees, self._n_rows, self._n_drawn, self._draw_weights
+        )
+        return [np.repeat(rows, counts) for counts in draws]
 
     def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
         data = self._core_data(data)
@@ -237,10 +275,10 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
 
     def _counts_draws(self) -> bool:
         """Whether weights of nodes are the number of times that rows were drawn."""
-        return bool(self.bootstrap) and not self._balances_each_tree()
+        return vars(self).get("_n_drawn", 0) > 0 and not self._balances_each_tree()
 
     def _take_trees(self, arrays: dict[str, Any]) -> Trees:
-        return Trees.from_core(arrays, self.n_features_in_, self.criterion)
+        return Trees.from_core(arrays, self.n_features_in_, self._criterion())
 
     @abstractmethod
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
@@ -258,12 +296,10 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         ``add(tree, rows, sums)`` adds the predictions of a tree for some rows.
         """
         n_rows = len(data.X)
-        cumulative = None if data.weights is None else np.cumsum(data.weights)
         sums = np.zeros((n_rows, width))
         n_trees = np.zeros(n_rows, dtype=np.int64)
-        counts = np.empty(n_rows, dtype=np.uint32)
-        for t in range(len(self.trees_)):
-            _core.bootstrap(data.seed, t, n_draws, cumulative, counts)
+        draws = draw_counts(data.seed, len(self.trees_), n_rows, n_draws, data.weights)
+        for t, counts in enumerate(draws):
             rows = np.flatnonzero(counts == 0).astype(np.uint32)
             if len(rows) == 0:
                 continue
@@ -328,8 +364,8 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         tree.trees_ = self.trees_[t]
         tree._is_drawn = self._counts_draws()
         for name in SHARED_WITH_TREES:
-            if hasattr(self, name):
-                setattr(tree, name, getattr(self, name))
+            if name in vars(self):
+                setattr(tree, name, vars(self)[name])
         return tree
 
     def __len__(self) -> int:

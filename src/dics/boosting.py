@@ -153,6 +153,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_classes_ : int
+    n_outputs_ : int
+        1: classifiers predict one target.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.

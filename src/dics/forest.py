@@ -43,8 +43,8 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity that a split is to reduce.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that a split is to reduce; "log_loss" is another name of "entropy".
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit. The paper uses 8.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
@@ -105,11 +105,17 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_classes_ : int
+    n_outputs_ : int
+        1: classifiers predict one target.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.
     estimators_ : list of CGTreeClassifier
         The trees, as views of `trees_`.
+    max_features_ : int
+        Number of features drawn.
+    estimators_samples_ : list of ndarray of int
+        Numbers of the rows that each tree has drawn, as often as it has drawn them.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean over the trees of the decrease of impurity by each feature, normalised.
     oob_score_ : float
@@ -141,7 +147,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CGForest._parameter_constraints,
-        "criterion": [StrOptions({"gini", "entropy"})],
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
         "voting": [StrOptions({"soft", "hard"})],
         "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
     }
@@ -219,12 +225,12 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
     def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
         settings = super()._tree_settings(data)
         if data.values is not None:
-            set_criterion_of_numbers(settings, self.criterion)
+            set_criterion_of_numbers(settings, self._criterion())
         return settings
 
     def _take_trees(self, arrays: dict[str, Any]) -> Trees:
         if arrays["leaf_values"].dtype == np.float64:  # of numbers, see `_core_data`
-            return as_classes(arrays, self.n_features_in_, self.criterion)
+            return as_classes(arrays, self.n_features_in_, self._criterion())
         return super()._take_trees(arrays)
 
     def _contributions(self, X: Array) -> FloatArray:
@@ -326,6 +332,10 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.
     estimators_ : list of CGTreeRegressor
+    max_features_ : int
+        Number of features drawn.
+    estimators_samples_ : list of ndarray of int
+        Numbers of the rows that each tree has drawn, as often as it has drawn them.
     feature_importances_ : ndarray of shape (n_features_in_,)
     oob_score_ : float
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)

@@ -215,8 +215,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
 
     Parameters
     ----------
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity that a split is to reduce.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that a split is to reduce; "log_loss" is another name of "entropy".
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit. The paper uses 8.
     max_candidates : int or None, default=None
@@ -270,6 +270,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_classes_ : int
+    n_outputs_ : int
+        1: classifiers predict one target.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.
@@ -294,7 +296,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CGTree._parameter_constraints,
-        "criterion": [StrOptions({"gini", "entropy"})],
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
         "reuse_splits": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
@@ -338,9 +340,9 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
         if self._directions(data):
             settings = self._number_settings(data, dictionary)
-            set_criterion_of_numbers(settings, self.criterion)
+            set_criterion_of_numbers(settings, self._criterion())
             arrays = self._grow_numbers(as_numbers(data), dictionary, settings)
-            return as_classes(arrays, data.X.shape[1], self.criterion)
+            return as_classes(arrays, data.X.shape[1], self._criterion())
         k = self.max_candidates
         n_features = data.X.shape[1]
         whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
@@ -364,7 +366,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
             **rows_for_core(data, dictionary),
             settings=settings,
         )
-        return Trees.from_core(arrays, data.X.shape[1], self.criterion)
+        return Trees.from_core(arrays, data.X.shape[1], self._criterion())
 
     def _directions(self, data: TrainingData) -> list[int]:
         directions = super()._directions(data)
@@ -538,4 +540,4 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
         settings = self._number_settings(data, dictionary)
         arrays = self._grow_numbers(data, dictionary, settings)
-        return Trees.from_core(arrays, data.X.shape[1], self.criterion)
+        return Trees.from_core(arrays, data.X.shape[1], self._criterion())

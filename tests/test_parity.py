@@ -1,0 +1,140 @@
+"""Names and attributes that scikit-learn's trees and forests have."""
+
+import io
+
+import numpy as np
+import pytest
+from checks import digest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import RandomForestClassifier
+
+import dics
+from dics import (
+    CGForestClassifier,
+    CGForestRegressor,
+    CGTreeClassifier,
+    FastCGBMClassifier,
+)
+
+X, Y = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize("two", [False, True])
+@pytest.mark.parametrize(
+    "model", [CGTreeClassifier(random_state=0), CGForestClassifier(5, random_state=0)]
+)
+def test_log_loss_is_entropy(model, two):
+    """Also with monotonic constraints, which two classes may have."""
+    rows = slice(50, 150) if two else slice(None)
+    constraint = [1, 0, 0, 0] if two else None
+    fits = [
+        model.set_params(criterion=name, monotonic_cst=constraint)
+        .fit(X[rows], Y[rows])
+        .trees_
+        for name in ("entropy", "log_loss")
+    ]
+    assert digest_of(fits[0]) == digest_of(fits[1])
+    assert fits[1].criterion == "entropy"
+
+
+def digest_of(trees):
+    return [getattr(trees, name).tobytes() for name in ("nodes", "leaf_values")]
+
+
+def test_log_loss_in_a_file():
+    tree = CGTreeClassifier(criterion="log_loss", random_state=0).fit(X, Y)
+    file = io.BytesIO()
+    tree.save(file)
+    file.seek(0)
+    loaded = dics.load(file)
+    assert loaded.criterion == "log_loss"
+    assert digest(loaded) == digest(tree)
+
+
+@pytest.mark.parametrize(
+    "model", [CGTreeClassifier(), CGForestClassifier(2), FastCGBMClassifier(2)]
+)
+def test_classifiers_have_one_output(model):
+    assert not hasattr(model, "n_outputs_")
+    assert model.fit(X, Y).n_outputs_ == 1
+    if isinstance(model, CGForestClassifier):
+        assert model[0].n_outputs_ == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "drawn"), [("sqrt", 2), ("log2", 2), (3, 3), (0.5, 2), (None, 4)]
+)
+def test_features_drawn(asked, drawn):
+    forest = CGForestClassifier(2, max_features=asked).fit(X, Y)
+    assert forest.max_features_ == drawn
+    forest.set_params(max_features=1)
+    assert forest.max_features_ == drawn  # of the fit
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(len(X)) % 4])
+@pytest.mark.parametrize("max_samples", [None, 40])
+def test_rows_drawn(weights, max_samples):
+    """Each tree has what is drawn, no more and no less."""
+    forest = CGForestClassifier(4, max_samples=max_samples, random_state=0)
+    assert not hasattr(forest, "estimators_samples_")
+    forest.fit(X, Y, weights)
+    samples = forest.estimators_samples_
+    assert len(samples) == 4
+    for tree, rows in zip(forest, samples, strict=True):
+        assert len(rows) == (max_samples or len(X))
+        assert tree.trees_.n_samples[0] == len(np.unique(rows))
+        shares = np.bincount(Y[rows], minlength=3) / len(rows)
+        assert tree.trees_.node_values()[0] == pytest.approx(shares, abs=1e-6)
+        if weights is not None:
+            assert (weights[rows] > 0).all()
+    assert any(len(np.unique(rows)) < len(rows) for rows in samples)
+
+
+def test_rows_drawn_are_those_in_the_bag():
+    """A row that every tree has drawn has no out-of-bag estimate."""
+    X, y = load_diabetes(return_X_y=True)
+    forest = CGForestRegressor(3, oob_score=True, random_state=0)
+    with pytest.warns(UserWarning, match="OOB"):
+        forest.fit(X, y)
+    in_all = set.intersection(*map(set, map(tuple, forest.estimators_samples_)))
+    assert set(np.flatnonzero(np.isnan(forest.oob_prediction_))) == in_all
+
+
+def test_all_rows_without_bootstrap():
+    ours = CGForestClassifier(2, bootstrap=False).fit(X, Y).estimators_samples_
+    theirs = RandomForestClassifier(2, bootstrap=False).fit(X, Y).estimators_samples_
+    assert [a.tolist() for a in ours] == [sorted(a.tolist()) for a in theirs]
+
+
+def test_rows_drawn_travel_with_the_model():
+    forest = CGForestClassifier(3, random_state=0).fit(X, Y, np.arange(len(X)))
+    file = io.BytesIO()
+    forest.save(file)
+    file.seek(0)
+    loaded = dics.load(file)
+    for a, b in zip(
+        forest.estimators_samples_, loaded.estimators_samples_, strict=True
+    ):
+        assert (a == b).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("_n_rows", -1), ("_n_drawn", 2.5), ("_n_rows", 10), ("_draw_weights", "no")],
+)
+def test_contradictory_draws_are_refused(name, value):
+    forest = CGForestClassifier(2, random_state=0).fit(X, Y, np.arange(len(X)))
+    setattr(forest, name, value)
+    file = io.BytesIO()
+    forest.save(file)
+    file.seek(0)
+    with pytest.raises(ValueError, match="damaged"):
+        dics.load(file)
+
+
+def test_first_arguments_by_position():
+    """As scikit-learn has them: of a tree, none."""
+    assert CGForestClassifier(7).n_estimators == 7
+    assert CGForestRegressor(7).n_estimators == 7
+    with pytest.raises(TypeError):
+        CGTreeClassifier("gini")
