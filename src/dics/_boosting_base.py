@@ -41,6 +41,8 @@ from dics._progress import Progress
 from dics._round_tree import RoundTree
 from dics._rounds import Callback, RoundReport, Rounds
 from dics._settings import make_settings
+from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
+from dics._sklearn_callbacks import CallbackSupport, FitTasks
 from dics._validation import Array, FloatArray, built_aside
 from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
@@ -51,7 +53,7 @@ from dics.trees import Trees
 LOSSES = ("loss", "neg_log_loss")
 
 
-class Boosting(TreesEstimator):
+class Boosting(TreesEstimator, CallbackSupport):
     """Gradient boosting with one small tree a round, whatever it predicts."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -235,11 +237,14 @@ class Boosting(TreesEstimator):
             Called after each round, each with a `RoundReport`: the number of the round,
             the losses, the score and the model. One that returns True ends the fit,
             and the rounds done are kept; what one raises ends it without a trace.
+            Those of scikit-learn, such as ``ProgressBar``, are set by `set_callbacks`.
 
         Returns
         -------
         self : object
         """
+        told = check_callbacks(callbacks)
+        tasks = self._begin_tasks()
         with built_aside(self) as model:
             sets = check_eval_sets(
                 X_val,
@@ -249,9 +254,19 @@ class Boosting(TreesEstimator):
                 eval_names,
                 eval_sample_weight,
             )
-            model._fit(X, y, sample_weight, sets, check_callbacks(callbacks))
+            model._fit(X, y, sample_weight, sets, [*told, *tasks])
             model._keep_wide_columns()
+            for task in tasks:
+                task.end()
         return self
+
+    def _begin_tasks(self) -> list[FitTasks]:
+        """Begin the fit for callbacks of scikit-learn, if there are any."""
+        if not getattr(self, CALLBACKS, None):
+            return []
+        n_done = len(self.trees_) if self.warm_start and hasattr(self, "trees_") else 0
+        asked = self.n_estimators
+        return [FitTasks(self, None if asked == "auto" else max(asked - n_done, 0))]
 
     def _fit(
         self,

@@ -25,6 +25,7 @@ from dics._boosting_plan import BoostingPlan
 from dics._leaf_rows import LeafRows
 from dics._model_check import BadModel
 from dics._number_losses import NumberLoss
+from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
 from dics._validation import Array
 from dics._version import VERSION
 from dics._wide_columns import WideColumns
@@ -168,7 +169,7 @@ class Packer:
         attributes = {
             name: value
             for name, value in vars(estimator).items()
-            if name not in parameters
+            if name not in parameters and name != CALLBACKS
         }
         return {
             "object": type(estimator).__name__,
