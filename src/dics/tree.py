@@ -19,8 +19,8 @@ from dics._base import ImpurityTreesEstimator, rows_for_core
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
-from dics._pruning import pruned, pruning_path
 from dics._other_names import answers_other_names
+from dics._pruning import pruned, pruning_path
 from dics._regressor import TreesRegressorMixin
 from dics._validation import FloatArray
 from dics.candidates import (
