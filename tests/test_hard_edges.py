@@ -1,0 +1,94 @@
+"""What is rare and used to end badly: exits, limits of the system, extreme numbers."""
+
+import sys
+
+import numpy as np
+import pytest
+from boosting_data import booster
+from checks import digest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import log_loss
+from test_threads import large_set, run_script
+
+from dics import (
+    CGForestClassifier,
+    CGTreeClassifier,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+)
+from dics._boosting_rows import part_rows
+from dics._candidates_base import TrainingData
+from dics._validation import check_matrix
+
+ON_LINUX = sys.platform.startswith("linux")
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    return X, (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+
+
+# --- the end of the process -------------------------------------------------
+
+FITS = {
+    "tree": "CGTreeClassifier(max_candidates=4000).fit(X, y)",
+    "forest": "CGForestClassifier(10**5).fit(X, y)",
+    "forest, told": "CGForestClassifier(10**5, verbose=1).fit(X, y)",
+    "forest of few rows": "CGForestClassifier(10**5, max_depth=2).fit(X[:50], y[:50])",
+    "boosting": "FastCGBMClassifier(10**6, learning_rate=1e-3).fit(X, y)",
+    "boosting of few rows": (
+        "FastCGBMClassifier(10**6, learning_rate=1e-3).fit(X[:50], y[:50] % 2)"
+    ),
+    "callback": (
+        "FastCGBMClassifier(10**6, learning_rate=1e-3).fit("
+        "X[:50], y[:50] % 2, callbacks=[lambda report: sum(range(3000)) < 0])"
+    ),
+    "loss": (
+        "FastCGBMRegressor(Squared(), n_estimators=10**6, learning_rate=1e-3).fit("
+        "X[:50], X[:50, 0])"
+    ),
+}
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("fit", FITS)
+def test_exit_while_a_daemon_thread_fits(fit, n_threads):
+    # Objects of the core that the thread still has are no leak to be told of.
+    script = f"""
+    import threading, time
+    import numpy as np
+    from dics import (
+        CGForestClassifier, CGTreeClassifier, FastCGBMClassifier, FastCGBMRegressor
+    )
+    from test_boosting_regression import Squared
+
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, (100_000, 60), dtype=np.uint8)
+    y = rng.integers(0, 30, 100_000)
+
+    def work():
+        while True:
+            {FITS[fit]}
+
+    threading.Thread(target=work, daemon=True).start()
+    time.sleep(0.7)
+    print("end")
+    """
+    done = run_script(script, OMP_NUM_THREADS=str(n_threads))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "end\n"
+    if "told" not in fit:
+        assert done.stderr == ""
+
+
+# --- callbacks --------------------------------------------------------------
+
+
+@pytest.mark.core
+def test_rounds_say_whether_to_stop(data):
+    # The core takes a bool of Python and nothing else.
+    model = booster()
+    model.fit(*data, callbacks=[lambda report: np.bool_(report.round == 3)])
+    assert model.n_iter_ == 3
