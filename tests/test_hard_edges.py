@@ -83,6 +83,52 @@ def test_exit_while_a_daemon_thread_fits(fit, n_threads):
         assert done.stderr == ""
 
 
+# --- threads that can't start -----------------------------------------------
+
+
+@pytest.mark.skipif(not ON_LINUX, reason="needs limits as Linux has them")
+@pytest.mark.parametrize("model", ["tree", "forest", "boosting"])
+def test_threads_that_can_not_start(model):
+    # Stacks of 8 GB in an address space with room for 2 GB more. The size of stacks is
+    # read when a process starts.
+    script = f"""
+    import os, resource, sys
+    stack = 8 << 30
+    if len(sys.argv) == 1:
+        hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+        if hard != resource.RLIM_INFINITY and hard < stack:
+            sys.exit("no")
+        resource.setrlimit(resource.RLIMIT_STACK, (stack, hard))
+        os.execv(sys.executable, [*sys.orig_argv, "again"])
+    import threading
+    from checks import digest
+    from test_hard_edges import few_threads
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30), resource.RLIM_INFINITY))
+    try:
+        threading.Thread(target=print).start()
+    except RuntimeError:
+        print(few_threads({model!r}, n_jobs=4))
+    """
+    done = run_script(script, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    if "no" in done.stderr.split():
+        pytest.skip("stacks can't be as large")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == few_threads(model, n_jobs=1) + "\n"
+
+
+def few_threads(name, n_jobs):
+    """Fit a model in parallel, and return what it is like."""
+    X, y = large_set()
+    model = {
+        "tree": CGTreeClassifier(max_depth=6, random_state=0),
+        "forest": CGForestClassifier(5, max_depth=6, random_state=0),
+        "boosting": FastCGBMClassifier(5, max_features=None, random_state=0),
+    }[name]
+    return digest(model.set_params(n_jobs=n_jobs).fit(X, y))
+
+
 # --- callbacks --------------------------------------------------------------
 
 
