@@ -129,6 +129,51 @@ def few_threads(name, n_jobs):
     return digest(model.set_params(n_jobs=n_jobs).fit(X, y))
 
 
+# --- draws of a forest ------------------------------------------------------
+
+
+def test_draws_do_not_grow_with_the_weights():
+    X, y = [[0.0], [1.0]], [0, 1]
+    heavy = CGForestClassifier(1, max_samples=0.25, random_state=0)
+    heavy.fit(X, y, [4e8, 6e8])
+    assert heavy.trees_.weight[0] == 2
+    twice = CGForestClassifier(1, max_samples=2.0, random_state=0).fit(X, y, [9e8, 9e8])
+    assert twice.trees_.weight[0] == 4
+
+
+@pytest.mark.parametrize("max_samples", [1.7e308, 10**400])
+def test_more_draws_than_can_be_counted(data, max_samples):
+    forest = CGForestClassifier(1, max_samples=max_samples)
+    with pytest.raises(ValueError, match=r"max_samples=.* more than 1073741824 rows"):
+        forest.fit(*data)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
+@pytest.mark.parametrize(
+    "draw",
+    [
+        "_core.bootstrap(0, 0, 10**12, None, np.empty(9, np.uint32))",
+        "_core.bootstrap(0, 0, 10**12, np.arange(1.0, 10), np.empty(9, np.uint32))",
+        "CGForestClassifier(1, max_samples=2**30).fit([[0.0]] * 999, [0, 1, 2] * 333)",
+    ],
+)
+def test_interrupted_draws(draw):
+    script = f"""
+    import os, signal, threading
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    import numpy as np
+    from dics import CGForestClassifier, _core
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        {draw}
+    except KeyboardInterrupt:
+        print("interrupted")
+    """
+    done = run_script(script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "interrupted\n"
+
+
 # --- callbacks --------------------------------------------------------------
 
 

@@ -153,8 +153,11 @@ nb::dict grow_regression_forest(
 // Writes how often a tree drew each row.
 void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
                      const Optional<double>& cumulative, Output<std::uint32_t> counts) {
-    bootstrap(seed, tree, n_draws, data_or_null(cumulative),
-              static_cast<std::int64_t>(counts.shape(0)), counts.data());
+    with_team(1, [&](Team& team) {
+        bootstrap(seed, tree, n_draws, data_or_null(cumulative),
+                  static_cast<std::int64_t>(counts.shape(0)), team, counts.data());
+        return 0;
+    });
 }
 
 }  // namespace
