@@ -174,6 +174,102 @@ def test_interrupted_draws(draw):
     assert done.stdout == "interrupted\n"
 
 
+# --- weights of boosting ----------------------------------------------------
+
+
+def check_no_nan(model, X):
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.isfinite(model.train_score_).all()
+    assert np.isfinite(model.feature_importances_).all()
+    assert np.isfinite(model.trees_.gain).all()
+
+
+@pytest.mark.parametrize("tiny", [1e-310, 5e-324, 1e-200])
+def test_classes_that_weigh_next_to_nothing(data, tiny):
+    X, y = data
+    y = y + (X[:, 1] > 0)
+    weights = (y != 2).astype(float)
+    for class_weight in ({0: tiny, 1: tiny, 2: 1}, {0: tiny, 1: tiny, 2: tiny}):
+        model = booster(class_weight=class_weight, l2_regularization=0)
+        check_no_nan(model.fit(X, y, weights), X)
+        expected = booster(l2_regularization=0).fit(X, y, weights)
+        assert_array_equal(model.predict(X), expected.predict(X))
+    model = booster(class_weight={0: tiny, 1: 1, 2: 1}).fit(X, y)
+    check_no_nan(model, X)
+    assert model.predict(X).min() == 1
+
+
+def test_products_of_small_weights(data):
+    X, y = data
+    model = booster(class_weight={0: 1e-120, 1: 1e-120}, l2_regularization=0)
+    check_no_nan(model.fit(X, y, np.full(len(y), 1e-120)), X)
+    expected = booster(l2_regularization=0).fit(X, y)
+    assert_array_equal(model.predict(X), expected.predict(X))
+
+
+@pytest.mark.parametrize("weight", [1e46, 1e100, 1e-46, 1e-100])
+@pytest.mark.parametrize("given", [False, True])
+def test_held_out_rows_of_another_size(data, given, weight):
+    # Rows held out and rows for training have weights of their own size.
+    X, y = data
+    weights = np.ones(len(y))
+    more = {"early_stopping": True, "scoring": "loss", "n_iter_no_change": 20}
+    expected = booster(**more).fit(X, y)
+    held = part_rows(training_data(X, y), 0.1).validation
+    weights[held] = weight
+    if given:
+        kept = np.setdiff1d(np.arange(len(y)), held)
+        sets = {"X_val": X[held], "y_val": y[held], "sample_weight_val": weights[held]}
+        model = booster(**more).fit(X[kept], y[kept], **sets)
+    else:
+        model = booster(**more).fit(X, y, weights)
+    assert_allclose(model.train_score_, expected.train_score_, rtol=1e-12)
+    assert_allclose(model.validation_score_, expected.validation_score_, rtol=1e-6)
+    assert model.n_iter_ == expected.n_iter_ > 0
+    check_no_nan(model, X)
+
+
+def training_data(X, y):
+    return TrainingData(X, y.astype(np.uint32), 2, None, 0, 1)
+
+
+@pytest.mark.parametrize("heavy", range(0, 300, 60))
+def test_a_row_that_outweighs_all_others(data, heavy):
+    X, y = data
+    weights = np.ones(len(y))
+    weights[heavy] = 1e46
+    check_no_nan(booster(early_stopping=True).fit(X, y, weights), X)
+
+
+@pytest.mark.parametrize("largest", [10, 19, 38, 100, 300])
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_weights_of_many_sizes(n_classes, early_stopping, largest):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    y = X[:, 0] + rng.normal(size=len(X))
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    weights = 10.0 ** rng.uniform(-largest, largest, len(y))
+    kind = FastCGBMClassifier if n_classes else FastCGBMRegressor
+    for more in ({}, {"sampling": "mvs", "learning_rate": 0.1}):
+        model = kind(early_stopping=early_stopping, random_state=0, **more)
+        if more:
+            model.set_params(n_estimators=10)
+        model.fit(X, y, weights)
+        assert np.isfinite(model.predict(X)).all()
+        assert np.isfinite(model.feature_importances_).all()
+        assert np.isfinite(model.train_score_).all()
+        assert np.isfinite(model.validation_score_).all()
+
+
+def test_validation_rows_without_weight(data):
+    X, y = data
+    model = booster(class_weight={0: 1.0, 1: 0.0})
+    with pytest.raises(ValueError, match=r"X_val, y_val.*no row has any weight"):
+        model.fit(X, y, X_val=X[y == 1], y_val=y[y == 1])
+
+
 # --- callbacks --------------------------------------------------------------
 
 

@@ -238,10 +238,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
             "one weight for each row of X."
         )
     _check_weight_values("sample_weight", weights)
-    return _in_range(weights)
+    return in_range(weights)
 
 
-def _in_range(weights: FloatArray) -> FloatArray:
+def in_range(weights: FloatArray) -> FloatArray:
     """Scale extreme weights by a power of two: sums and products stay finite."""
     exponent = int(np.frexp(weights.max())[1])
     return np.ldexp(weights, -exponent) if abs(exponent) > 400 else weights
@@ -275,7 +275,7 @@ def combine_weights(
             f"class_weight must hold numbers, got {class_weight}."
         ) from error
     _check_weight_values("class_weight", by_class)
-    of_rows: FloatArray = _in_range(by_class)[targets.labels]
+    of_rows: FloatArray = in_range(by_class)[targets.labels]
     if weights is None:
         return of_rows
     combined = weights * of_rows
@@ -283,7 +283,7 @@ def combine_weights(
         raise ValueError(
             "sample_weight times class_weight is zero for every row; nothing to fit."
         )
-    return combined
+    return in_range(combined)
 
 
 class SplitCounts(NamedTuple):

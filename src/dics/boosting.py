@@ -26,6 +26,7 @@ from dics._validation import (
     check_targets,
     check_weights,
     combine_weights,
+    in_range,
 )
 from dics.candidates import BaseCandidates
 from dics.trees import Trees
@@ -315,6 +316,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
             )
             own = 1.0 if weights is None else weights
             weights = own * of_classes[labels]
+            if not (weights > 0).any():
+                raise ValueError("with class_weight no row has any weight.")
+            weights = in_range(weights)
         return Validation(X, labels, weights)
 
     def _n_leaf_values(self) -> int:
