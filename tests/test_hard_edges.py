@@ -270,6 +270,31 @@ def test_validation_rows_without_weight(data):
         model.fit(X, y, X_val=X[y == 1], y_val=y[y == 1])
 
 
+# --- other extreme numbers --------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", ["goss", "mvs"])
+@pytest.mark.parametrize("max_features", ["auto", None])
+def test_next_to_no_rows_are_drawn(data, sampling, max_features):
+    model = booster(
+        sampling=sampling, top_rate=5e-324, other_rate=0, max_features=max_features
+    )
+    check_no_nan(model.fit(*data), data[0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("l2", [1e10, 1e16, 1e20, 1e25, 1e30, 1e300])
+def test_prediction_is_the_most_probable_class(data, n_classes, l2):
+    X, y = data
+    # As many rows of each class, so that scores begin at zero.
+    y = np.arange(len(y)) % n_classes
+    model = booster(5, l2_regularization=l2).fit(X, y)
+    assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+    stages = zip(model.staged_predict(X), model.staged_predict_proba(X), strict=True)
+    for predicted, probabilities in stages:
+        assert_array_equal(predicted, probabilities.argmax(axis=1))
+
+
 # --- callbacks --------------------------------------------------------------
 
 
