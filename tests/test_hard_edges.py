@@ -295,6 +295,39 @@ def test_prediction_is_the_most_probable_class(data, n_classes, l2):
         assert_array_equal(predicted, probabilities.argmax(axis=1))
 
 
+# --- large trees ------------------------------------------------------------
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("leaf_values", ["all", "sample"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_more_leaves_than_bits_of_a_word(n_classes, leaf_values):
+    # The leaves of rows that weren't drawn, and of validation rows, are looked up.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 5)).astype(np.float32)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    score = np.nan_to_num(X[:, 0] * X[:, 1]) + np.sin(3 * np.nan_to_num(X[:, 2]))
+    y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+    model = booster(
+        6,
+        max_leaf_nodes=150,
+        min_samples_leaf=2,
+        sampling="mvs",
+        top_rate=0.2,
+        other_rate=0.2,
+        leaf_values=leaf_values,
+    )
+    model.fit(X[:4000], y[:4000], X_val=X[4000:], y_val=y[4000:])
+    leaves = np.diff(model.trees_.leaf_starts)
+    assert (leaves > 64).all()
+    for rows, scores in (
+        (slice(4000), model.train_score_),
+        (slice(4000, None), model.validation_score_),
+    ):
+        staged = [-log_loss(y[rows], p) for p in model.staged_predict_proba(X[rows])]
+        assert_allclose(scores[1:], staged, rtol=1e-5)
+
+
 # --- callbacks --------------------------------------------------------------
 
 
