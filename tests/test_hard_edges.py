@@ -337,3 +337,30 @@ def test_rounds_say_whether_to_stop(data):
     model = booster()
     model.fit(*data, callbacks=[lambda report: np.bool_(report.round == 3)])
     assert model.n_iter_ == 3
+
+
+# --- frames -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["Float32", "UInt8", "Float64"])
+def test_polars_frames_keep_their_type(data, dtype):
+    polars = pytest.importorskip("polars")
+    X = np.abs(data[0] * 30).astype(dtype.lower())
+    frame = polars.DataFrame(X, schema=list("abcd"))
+    assert set(frame.dtypes) == {getattr(polars, dtype)}
+    checked = check_matrix(CGTreeClassifier(), frame, reset=True)
+    assert checked.dtype == X.dtype
+    assert_array_equal(checked, X)
+    model = CGTreeClassifier(random_state=0).fit(frame, data[1])
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert digest(model) == digest(CGTreeClassifier(random_state=0).fit(X, data[1]))
+
+
+def test_polars_frames_of_several_types():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1, 2, None]}, schema={"a": polars.UInt8})
+    checked = check_matrix(CGTreeClassifier(), frame, reset=True)
+    assert_array_equal(checked, [[1.0], [2.0], [np.nan]])
+    mixed = frame.with_columns(b=polars.lit(0.1, polars.Float32))
+    checked = check_matrix(CGTreeClassifier(), mixed, reset=True)
+    assert checked.dtype == np.float64

@@ -76,8 +76,7 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
     if not reset and not finite and _is_plain(estimator, X):
         checked = X
     else:
-        narrow = str(getattr(X, "dtype", "")) in NARROW_KINDS
-        first = np.float32 if narrow else np.float64
+        first = _wanted_type(X)
         check_kind(X)
         with naming("X"), explaining_text(X):
             checked = validate_data(
@@ -99,6 +98,21 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
 
 def _is_plain(estimator: Any, X: Any) -> bool:
     """Tell whether X needs no conversion at all: one-row predictions pass this way."""
+def _wanted_type(X: Any) -> np.dtype[Any]:
+    """Return the type that X is to have unless it is an array of one read in place."""
+    if str(getattr(X, "dtype", "")) in NARROW_KINDS:
+        return np.dtype(np.float32)
+    # scikit-learn knows the types of pandas' columns, but not those of polars'.
+    if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "dtypes"):
+        types = {str(column) for column in X.dtypes}
+        if types == {"Float32"}:
+            return np.dtype(np.float32)
+        # What is missing becomes NaN, which a byte can't be.
+        if types == {"UInt8"} and not X.null_count().to_numpy().any():
+            return np.dtype(np.uint8)
+    return np.dtype(np.float64)
+
+
     return (
         type(X) in (np.ndarray, np.memmap)
         and X.dtype in IN_PLACE
