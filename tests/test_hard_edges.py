@@ -364,3 +364,27 @@ def test_polars_frames_of_several_types():
     mixed = frame.with_columns(b=polars.lit(0.1, polars.Float32))
     checked = check_matrix(CGTreeClassifier(), mixed, reset=True)
     assert checked.dtype == np.float64
+
+
+# --- targets ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("convert", [int, float, str, bool])
+@pytest.mark.parametrize("model", [CGTreeClassifier, FastCGBMClassifier])
+def test_more_classes_than_rows_can_tell(model, convert):
+    X = np.arange(30.0).reshape(-1, 1)
+    model = model(n_estimators=2) if model is FastCGBMClassifier else model()
+    y = np.array([convert(i) for i in range(30)])
+    if convert is bool:
+        model.fit(X, y)
+        return
+    with pytest.warns(UserWarning, match="greater than 50% of the number of samples"):
+        model.fit(X, y)
+    model.fit(X, np.array([convert(i // 2) for i in range(30)]))  # no more than half
+    model.fit(X[:20], y[:20])
+
+
+def test_validation_rows_may_have_many_classes():
+    X = np.arange(120.0).reshape(-1, 1)
+    y = np.arange(120) % 25
+    booster(2).fit(X, y, X_val=X[:30], y_val=y[:30])

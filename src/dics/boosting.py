@@ -298,7 +298,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
 
     def _check_validation(self, given: GivenRows, data: TrainingData) -> Validation:
         X = check_matrix(self, given.X, reset=False)
-        targets = check_targets(given.y, len(X))
+        targets = check_targets(given.y, len(X), may_be_few=True)
         assert data.classes is not None
         assert data.labels is not None
         training = Targets(data.classes, data.labels)
