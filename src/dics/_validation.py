@@ -113,8 +113,25 @@ def _wanted_type(X: Any) -> np.dtype[Any]:
     return np.dtype(np.float64)
 
 
+def _wanted_type(X: Any) -> np.dtype[Any]:
+    """Return the type that X is to have unless it is an array of one read in place."""
+    if str(getattr(X, "dtype", "")) in NARROW_KINDS:
+        return np.dtype(np.float32)
+    # scikit-learn knows the types of pandas' columns, but not those of polars'.
+    if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "dtypes"):
+        types = {str(column) for column in X.dtypes}
+        if types == {"Float32"}:
+            return np.dtype(np.float32)
+        # What is missing becomes NaN, which a byte can't be.
+        if types == {"UInt8"} and not X.null_count().to_numpy().any():
+            return np.dtype(np.uint8)
+    return np.dtype(np.float64)
+
+
 def _is_plain(estimator: Any, X: Any) -> bool:
     """Tell whether X needs no conversion at all: one-row predictions pass this way."""
+
+
     return (
         type(X) in (np.ndarray, np.memmap)
         and X.dtype in IN_PLACE
