@@ -116,6 +116,7 @@ def random_forest_parameters(rng, n, p):
 
 
 @pytest.mark.parametrize("seed", range(250))
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_random_small_sets(seed):
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(2, 150)), int(rng.integers(1, 9))

@@ -63,6 +63,7 @@ def test_labels_of_any_type(data, classes):
     assert (tree.predict(X) == labels).all()
 
 
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_wide_range_of_small_integers():
     # As many labels as the element type has values.
     X = np.arange(256.0)[:, None]

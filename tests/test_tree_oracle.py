@@ -104,6 +104,7 @@ def random_parameters(rng):
 
 
 @pytest.mark.parametrize("seed", range(400))
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_random_small_sets(seed):
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(2, 150)), int(rng.integers(1, 7))

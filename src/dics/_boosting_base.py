@@ -30,7 +30,6 @@ from dics._boosting_rows import (
     Validation,
     check_eval_sets,
     part_rows,
-    weight_unit,
 )
 from dics._candidates_base import TrainingData
 from dics._constraints import interaction_groups, monotonic_directions
@@ -543,22 +542,22 @@ class Boosting(TreesEstimator, CallbackSupport):
             loss,
             values=dictionary.values,
             offsets=dictionary.offsets,
-            training=training,
-            validation=validation,
+            training=training.for_core(),
+            validation=[rows.for_core() for rows in validation],
             used_splits=self._used_splits,
-            settings=self._boost_settings(data),
+            settings=self._boost_settings(data, training.weight_unit),
             after_round=lambda train, held: rounds.note(
                 train * self._loss_unit, [loss * self._loss_unit for loss in held]
             ),
             n_threads=data.n_threads,
         )
-        arrays["gain"] *= self._loss_unit / weight_unit(data.weights)
+        arrays["gain"] *= self._loss_unit / training.weight_unit
         if self._score_unit is not None:
             arrays["leaf_values"] *= self._score_unit.astype(np.float32)
         return Trees.from_core(arrays, data.X.shape[1]), used
 
-    def _boost_settings(self, data: TrainingData) -> _core.BoostSettings:
-        unit = weight_unit(data.weights)  # what is compared with weights has it too
+    def _boost_settings(self, data: TrainingData, unit: float) -> _core.BoostSettings:
+        """Return the settings; what is compared with weights has their unit too."""
         n_done = len(self.trees_)
         limits = make_settings(
             _core.NodeLimits,
@@ -618,11 +617,7 @@ class Boosting(TreesEstimator, CallbackSupport):
             scores = padded
         # Column by column: a round looks at some of the features.
         codes = encode(data.X, self.candidates_._dictionary, 1, data.n_threads)
-        weights = None
-        if data.weights is not None:
-            scaled = data.weights * weight_unit(data.weights)
-            weights = scaled.astype(np.float32)
-        return CodedRows(codes, *self._core_targets(data), weights, scores)
+        return CodedRows(codes, *self._core_targets(data), data.weights, scores)
 
     def _scorer(self) -> Callable[..., float]:
         from sklearn.metrics import get_scorer
@@ -651,7 +646,7 @@ class Boosting(TreesEstimator, CallbackSupport):
         weights = {}
         takes_weights = "sample_weight" in inspect.signature(scorer).parameters
         if takes_weights and watched.weights is not None:
-            weights["sample_weight"] = watched.weights.astype(np.float64)
+            weights["sample_weight"] = watched.weights * watched.weight_unit
         return lambda: float(scorer(model, X, y, **weights))
 
     def _keep(self, new: Trees, used: npt.NDArray[np.int64], rounds: Rounds) -> None:

@@ -253,11 +253,8 @@ def make_plan(
     max_features = parameters["max_features"]
     prefers_gains = False
     if max_features == "auto":
-        n_numbers = (
-            (min(1.0, sum(shares)) if sampling else 1.0)
-            * n_rows
-            * (sketch or n_outputs)
-        )
+        n_drawn = max(1.0, (min(1.0, sum(shares)) if sampling else 1.0) * n_rows)
+        n_numbers = n_drawn * (sketch or n_outputs)
         max_features = auto_features(n_rows, n_features, n_numbers)
         if n_classes == 0 and max_features < n_features and n_rows >= FEW_ROWS:
             max_features = least_features(n_features)

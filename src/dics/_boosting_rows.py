@@ -105,18 +105,37 @@ class Parts(NamedTuple):
 
 
 class CodedRows(NamedTuple):
-    """Rows as the core wants them."""
+    """Rows as the core wants them, but for the unit of their weights."""
 
     codes: npt.NDArray[np.uint8]
     labels: npt.NDArray[np.uint32] | None
     targets: npt.NDArray[np.float32] | None  # [row][target]
-    weights: npt.NDArray[np.float32] | None
+    weights: FloatArray | None
     scores: npt.NDArray[np.float32]
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.scores)
+
+    @property
+    def weight_unit(self) -> float:
+        """What a weight of one is in the core: each part of the rows has its own.
+
+        A row may outweigh all others so much that beside it they would be zero, and be
+        held out.
+        """
+        return weight_unit(self.weights)
+
+    def core_weights(self) -> npt.NDArray[np.float32] | None:
+        """Return the weights in that unit."""
+        if self.weights is None:
+            return None
+        return (self.weights * self.weight_unit).astype(np.float32)
+
+    def for_core(self) -> tuple[Array | None, ...]:
+        """Return the arrays in the order that the core knows."""
+        return self.codes, self.labels, self.targets, self.core_weights(), self.scores
 
     def total_weight(self) -> float:
         """Return what all rows weigh."""
@@ -188,4 +207,4 @@ def weight_unit(weights: FloatArray | None) -> float:
     if weights is None:
         return 1.0
     exponent = int(np.frexp(weights.max())[1])
-    return float(np.ldexp(1.0, -exponent))
+    return float(np.ldexp(1.0, min(-exponent, 1000)))  # finite for the smallest too

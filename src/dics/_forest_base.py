@@ -159,16 +159,19 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         if self.max_samples is None:
             return n_rows
         if isinstance(self.max_samples, Integral):
-            n_draws = int(self.max_samples)
+            n_draws: float = int(self.max_samples)
         else:
             total = n_rows if data.weights is None else float(data.weights.sum())
-            n_draws = max(1, int(self.max_samples * total))
+            # The scale of weights that aren't counts must not decide how long a fit
+            # takes: as many as without weights, or as there are rows.
+            most = max(1.0, self.max_samples) * n_rows
+            n_draws = max(1.0, min(self.max_samples * total, most))
         if n_draws > MAX_COUNT:
             raise ValueError(
-                f"max_samples={self.max_samples!r} asks for {n_draws} rows a tree; "
-                f"at most {MAX_COUNT} are supported."
+                f"max_samples={self.max_samples!r} asks for more than {MAX_COUNT} rows "
+                "a tree."
             )
-        return n_draws
+        return int(n_draws)
 
     def _keep_draws(self, data: TrainingData, n_draws: int) -> None:
         """Keep what the draws of rows and features can be told from."""

@@ -205,13 +205,9 @@ class CustomLoss:
     def check(self, y: FloatArray) -> None:
         """Let the loss itself judge y."""
 
-    def for_rows(
-        self,
-        weight_unit: float,
-        parts: Sequence[CodedRows],
-    ) -> _core.Objective:
+    def for_rows(self, parts: Sequence[CodedRows]) -> _core.Objective:
         """Return what the core calls in each round for the parts, training first."""
-        known = [self._y_and_weights(rows, weight_unit) for rows in parts]
+        known = [self._y_and_weights(rows) for rows in parts]
 
         def fill(
             part: int, scores: Any, gradients: Any, hessians: Any, norms: Any
@@ -229,15 +225,13 @@ class CustomLoss:
 
         return _core.custom_loss(self.n_outputs, fill)
 
-    def _y_and_weights(
-        self, rows: CodedRows, unit: float
-    ) -> tuple[FloatArray, FloatArray | None]:
+    def _y_and_weights(self, rows: CodedRows) -> tuple[FloatArray, FloatArray | None]:
         assert rows.targets is not None
         y = self.original(rows.targets)
-        weights: FloatArray | None = None
-        if rows.weights is not None:
-            weights = rows.weights.astype(np.float64) / unit
-        return y, weights
+        weights = rows.core_weights()
+        if weights is None:
+            return y, None
+        return y, weights.astype(np.float64) / rows.weight_unit
 
     def _gradients(
         self, y: FloatArray, raw: FloatArray, weights: FloatArray | None, n_rows: int

@@ -12,6 +12,9 @@ from dics._validation import FloatArray
 
 # Probability that a class without any weight begins with.
 LEAST_PRIOR = 1e-9
+# Scores in single precision that differ by less than 1e-15, which probabilities may not
+# tell apart, are all smaller than this.
+TIED_SCORES = 1e-7
 
 Scores = npt.NDArray[np.float32]
 
@@ -62,8 +65,17 @@ class LogLoss:
         return wide
 
     def most_probable(self, scores: Scores) -> npt.NDArray[np.intp]:
-        """Return the number of the most probable class of each row."""
+        """Return the number of the most probable class of each row.
+
+        Always the first of the largest probabilities, but mostly without making them.
+        """
         if self.n_outputs < self.n_classes:
-            return (scores[:, 0] > 0).astype(np.intp)
-        numbers: npt.NDArray[np.intp] = scores.argmax(axis=1)
+            top = scores[:, 0]
+            numbers = (top > 0).astype(np.intp)
+        else:
+            numbers = scores.argmax(axis=1)
+            top = np.take_along_axis(scores, numbers[:, None], axis=1)[:, 0]
+        tied = np.flatnonzero(np.abs(top) < TIED_SCORES)
+        if len(tied):
+            numbers[tied] = self.probabilities(scores[tied]).argmax(axis=1)
         return numbers

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
 from dics._column_check import check_kind, explaining_text
@@ -26,9 +26,11 @@ E = TypeVar("E")
 # Element types the core reads in place.
 IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 # Wider numbers become float64; these fit into float32 without loss.
+NARROW_KINDS = ("int8", "int16", "uint16", "float16", "bool")
 # Twice the square of a count must fit into 63 bits.
 MAX_COUNT = 2**30
-NARROW_KINDS = ("int8", "int16", "uint16", "float16", "bool")
+# What scikit-learn calls targets that are classes.
+DISCRETE = ("binary", "multiclass")
 
 
 @contextmanager
@@ -76,8 +78,7 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
     if not reset and not finite and _is_plain(estimator, X):
         checked = X
     else:
-        narrow = str(getattr(X, "dtype", "")) in NARROW_KINDS
-        first = np.float32 if narrow else np.float64
+        first = _wanted_type(X)
         check_kind(X)
         with naming("X"), explaining_text(X):
             checked = validate_data(
@@ -97,6 +98,21 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
     return array
 
 
+def _wanted_type(X: Any) -> np.dtype[Any]:
+    """Return the type that X is to have unless it is an array of one read in place."""
+    if str(getattr(X, "dtype", "")) in NARROW_KINDS:
+        return np.dtype(np.float32)
+    # scikit-learn knows the types of pandas' columns, but not those of polars'.
+    if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "dtypes"):
+        types = {str(column) for column in X.dtypes}
+        if types == {"Float32"}:
+            return np.dtype(np.float32)
+        # What is missing becomes NaN, which a byte can't be.
+        if types == {"UInt8"} and not X.null_count().to_numpy().any():
+            return np.dtype(np.uint8)
+    return np.dtype(np.float64)
+
+
 def _is_plain(estimator: Any, X: Any) -> bool:
     """Tell whether X needs no conversion at all: one-row predictions pass this way."""
     return (
@@ -109,8 +125,12 @@ def _is_plain(estimator: Any, X: Any) -> bool:
     )
 
 
-def check_targets(y: Any, n_rows: int) -> Targets:
-    """Turn y into 0..K-1 and the sorted class labels."""
+def check_targets(y: Any, n_rows: int, *, may_be_few: bool = False) -> Targets:
+    """Turn y into 0..K-1 and the sorted class labels.
+
+    Classes of more than half as many as there are rows are warned of, unless the rows
+    `may_be_few`.
+    """
     if y is None:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None."
@@ -128,9 +148,23 @@ def check_targets(y: Any, n_rows: int) -> Targets:
     if y.dtype.kind == "O" and any(_is_missing(value) for value in y):
         raise ValueError("y contains NaN or None.")
     with naming("y"):
-        if y.dtype.kind not in "biu":
-            check_classification_targets(y)
-        return Targets(*_unique_labels(y))
+        if y.dtype.kind not in "biu" and type_of_target(y, "y") not in DISCRETE:
+            check_classification_targets(y)  # refuses
+        targets = Targets(*_unique_labels(y))
+    if not may_be_few:
+        _warn_of_many_classes(targets)
+    return targets
+
+
+def _warn_of_many_classes(targets: Targets) -> None:
+    """Say what scikit-learn says, whose check would sort y once more."""
+    n_rows = len(targets.labels)
+    if n_rows > 20 and len(targets.classes) > round(0.5 * n_rows):
+        warn_user(
+            "The number of unique classes is greater than 50% of the number of "
+            "samples. `y` could represent a regression problem, not a classification "
+            "problem."
+        )
 
 
 def check_numbers(y: Any, n_rows: int, name: str) -> FloatArray:
@@ -238,10 +272,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
             "one weight for each row of X."
         )
     _check_weight_values("sample_weight", weights)
-    return _in_range(weights)
+    return in_range(weights)
 
 
-def _in_range(weights: FloatArray) -> FloatArray:
+def in_range(weights: FloatArray) -> FloatArray:
     """Scale extreme weights by a power of two: sums and products stay finite."""
     exponent = int(np.frexp(weights.max())[1])
     return np.ldexp(weights, -exponent) if abs(exponent) > 400 else weights
@@ -275,7 +309,7 @@ def combine_weights(
             f"class_weight must hold numbers, got {class_weight}."
         ) from error
     _check_weight_values("class_weight", by_class)
-    of_rows: FloatArray = _in_range(by_class)[targets.labels]
+    of_rows: FloatArray = in_range(by_class)[targets.labels]
     if weights is None:
         return of_rows
     combined = weights * of_rows
@@ -283,7 +317,7 @@ def combine_weights(
         raise ValueError(
             "sample_weight times class_weight is zero for every row; nothing to fit."
         )
-    return combined
+    return in_range(combined)
 
 
 class SplitCounts(NamedTuple):

@@ -26,6 +26,7 @@ from dics._validation import (
     check_targets,
     check_weights,
     combine_weights,
+    in_range,
 )
 from dics.candidates import BaseCandidates
 from dics.trees import Trees
@@ -297,7 +298,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
 
     def _check_validation(self, given: GivenRows, data: TrainingData) -> Validation:
         X = check_matrix(self, given.X, reset=False)
-        targets = check_targets(given.y, len(X))
+        targets = check_targets(given.y, len(X), may_be_few=True)
         assert data.classes is not None
         assert data.labels is not None
         training = Targets(data.classes, data.labels)
@@ -315,6 +316,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
             )
             own = 1.0 if weights is None else weights
             weights = own * of_classes[labels]
+            if not (weights > 0).any():
+                raise ValueError("with class_weight no row has any weight.")
+            weights = in_range(weights)
         return Validation(X, labels, weights)
 
     def _n_leaf_values(self) -> int:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from dics._boosting_base import Boosting
-from dics._boosting_rows import CodedRows, GivenRows, Validation, weight_unit
+from dics._boosting_rows import CodedRows, GivenRows, Validation
 from dics._candidates_base import TrainingData
 from dics._leaf_rows import check_quantiles
 from dics._model_check import check_length, require
@@ -378,10 +378,8 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         if isinstance(self._loss, NumberLoss):
             core = self._loss.core()
         else:
-            unit = weight_unit(data.weights)
-            core = self._loss.for_rows(unit, [training, *validation])
+            core = self._loss.for_rows([training, *validation])
             # Its gradients are weighted.
-            data = data._replace(weights=None)
             training = training._replace(weights=None)
             validation = [rows._replace(weights=None) for rows in validation]
         return self._run_core(core, data, training, validation, rounds)

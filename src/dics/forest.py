@@ -65,7 +65,8 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         Grow each tree from rows drawn with replacement. False gives each tree all rows.
     max_samples : int, float or None, default=None
         Number of rows drawn for each tree; a float is a share of all rows (of their
-        total weight), None means as many as there are rows.
+        total weight, but unless it is above 1 no more than there are rows), None means
+        as many as there are rows.
     oob_score : bool or callable, default=False
         Estimate the accuracy from the rows that a tree didn't draw; a callable
         ``metric(y_true, y_pred)`` is used instead of accuracy.

@@ -1,6 +1,8 @@
 #include "team.hpp"
 
 #include <chrono>
+#include <new>
+#include <system_error>
 
 namespace dics {
 namespace {
@@ -45,10 +47,17 @@ Team::~Team() {
 }
 
 void Team::start_workers() {
-    if (!workers_.empty())
+    if (started_)
         return;
-    for (int thread = 1; thread < n_threads_; ++thread) {
-        workers_.emplace_back([this, thread] { work(thread); });
+    started_ = true;
+    // A limit of processes or of memory may be reached. Whoever is there does the work:
+    // the result doesn't depend on how many they are.
+    try {
+        workers_.reserve(static_cast<std::size_t>(n_threads_ - 1));
+        for (int thread = 1; thread < n_threads_; ++thread)
+            workers_.emplace_back([this, thread] { work(thread); });
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
     }
 }
 

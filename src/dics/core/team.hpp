@@ -31,6 +31,7 @@ class Team {
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
+    // At most so many work; fewer if the system lets no more start.
     int size() const { return n_threads_; }
 
     // Runs body(task, thread) for task = 0 .. n_tasks-1, in any order, thread in
@@ -54,6 +55,7 @@ class Team {
     std::atomic<bool> stop_{false};
     std::int64_t next_poll_ns_ = 0;
 
+    bool started_ = false;
     std::vector<std::thread> workers_;
     std::mutex mutex_;
     std::condition_variable wake_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/gil.hpp"
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
 #include "team.hpp"
@@ -76,18 +77,24 @@ nb::object to_array(std::vector<T>&& values) {
 }
 
 inline bool signal_pending() {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
+    if (must_stop())
+        return true;
+    InsidePython python;
+    return handles_signals();
 }
 
-// Runs `body` without the GIL and with a team; Ctrl-C ends it.
+// Runs `body` without the GIL and with a team; Ctrl-C ends it, and so does the end of
+// Python.
 template <class Body>
 auto with_team(int n_threads, Body body, Interrupted interrupted = signal_pending) {
     try {
-        nb::gil_scoped_release no_gil;
+        OutsidePython outside;
         Team team(n_threads, std::move(interrupted));
         return body(team);
     } catch (const Stopped&) {
+        // Python ends, but isn't as far yet: this ends the thread without a word.
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_SystemExit, "Python is ending");
         throw nb::python_error();
     }
 }

@@ -1,11 +1,9 @@
 // Stage `boost`, and the losses that it minimises.
 #include "boost/boost.hpp"
 
-#include <nanobind/stl/function.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <functional>
 #include <memory>
 
 #include "bindings/arrays.hpp"
@@ -47,18 +45,20 @@ struct RowArrays {
 };
 
 // Scores are updated in place. `after_round(loss, validation losses)` returns True to
-// end.
-nb::tuple boost_arrays(
-    const Objective& objective, const Array<float>& values,
-    const Array<std::int64_t>& offsets, const nb::tuple& training,
-    const std::vector<nb::tuple>& validation, const Array<std::int64_t>& used_splits,
-    const BoostSettings& settings,
-    const std::function<bool(double, std::vector<double>)>& after_round,
-    int n_threads) {
+// end. Lists and functions are taken as they are: nanobind's casters to those of C++
+// allocate where they may not throw, and abort when memory is out.
+nb::tuple boost_arrays(const Objective& objective, const Array<float>& values,
+                       const Array<std::int64_t>& offsets, const nb::tuple& training,
+                       const nb::list& validation,
+                       const Array<std::int64_t>& used_splits,
+                       const BoostSettings& settings, const nb::callable& after_round,
+                       int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const Outputs outputs(objective.n_outputs());
     const RowArrays arrays(training);  // they own what the rows below point to
-    const std::vector<RowArrays> sets(validation.begin(), validation.end());
+    std::vector<RowArrays> sets;
+    for (const nb::handle set : validation)
+        sets.emplace_back(nb::cast<nb::tuple>(set));
     const BoostRows rows = arrays.rows(dictionary.n_features, outputs);
     std::vector<BoostRows> validation_rows;
     for (const RowArrays& set : sets)
@@ -66,8 +66,13 @@ nb::tuple boost_arrays(
     std::vector<std::int64_t> used(used_splits.data(),
                                    used_splits.data() + used_splits.shape(0));
     auto report = [&](double loss, const std::vector<double>& losses) {
-        nb::gil_scoped_acquire gil;
-        return after_round(loss, losses);
+        if (must_stop())
+            throw Stopped();
+        InsidePython python;
+        nb::list held;
+        for (const double of_set : losses)
+            held.append(of_set);
+        return nb::cast<bool>(call(after_round, nb::make_tuple(loss, held)));
     };
     ForestArrays boosted = with_team(n_threads, [&](Team& team) {
         return boost(dictionary, rows, validation_rows, objective, settings, used,
@@ -92,10 +97,13 @@ std::unique_ptr<Objective> custom_loss_of(int n_outputs, nb::callable fill) {
             nb::rv_policy::reference);
     };
     return custom_loss(n_outputs, [fill, view](const GradientArgs& a) {
-        nb::gil_scoped_acquire gil;
-        return nb::cast<double>(
-            fill(a.part, view(a.scores, a, a.stride), view(a.gradients, a, a.stride),
-                 view(a.hessians, a, a.stride), view(a.norms, a, 1)));
+        if (must_stop())
+            throw Stopped();
+        InsidePython python;
+        return nb::cast<double>(call(
+            fill, nb::make_tuple(a.part, view(a.scores, a, a.stride),
+                                 view(a.gradients, a, a.stride),
+                                 view(a.hessians, a, a.stride), view(a.norms, a, 1))));
     });
 }
 

@@ -1,9 +1,6 @@
 // Stage `grow`: trees and forests.
 #include "grow/grow.hpp"
 
-#include <nanobind/stl/function.h>
-
-#include <functional>
 #include <optional>
 
 #include "bindings/arrays.hpp"
@@ -21,15 +18,16 @@ nb::object forest_order_array(const Array<std::int64_t>& offsets, std::uint64_t 
 }
 
 // Called now and then while trees grow: says how many are done, and whether to stop.
-using TreeProgress = std::optional<std::function<void(std::int64_t)>>;
-Interrupted report_trees(const TreeProgress& progress,
+// `progress` is a function of Python, or None.
+Interrupted report_trees(const nb::object& progress,
                          const std::atomic<std::int64_t>& done) {
     return [&] {
-        if (!progress)
-            return signal_pending();
-        nb::gil_scoped_acquire gil;
-        (*progress)(done.load());
-        return PyErr_CheckSignals() != 0;
+        if (must_stop())
+            return true;
+        InsidePython python;
+        if (!progress.is_none())
+            call(progress, nb::make_tuple(done.load()));
+        return handles_signals();
     };
 }
 
@@ -82,7 +80,7 @@ nb::dict grow_forest_array(
     const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,
-    const TreeProgress& progress, int n_threads) {
+    const nb::object& progress, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const auto n = static_cast<std::int64_t>(labels.shape(0));
     const Codes coded = as_codes(codes, n, dictionary.n_features, code_width);
@@ -137,7 +135,7 @@ nb::dict grow_regression_forest(
     const Array<std::int64_t>& offsets, const Table<double>& y,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,
-    const TreeProgress& progress, int n_threads) {
+    const nb::object& progress, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const TargetColumns columns = as_targets(y, counts, wide_counts, weights);
     const Codes coded =
@@ -155,8 +153,11 @@ nb::dict grow_regression_forest(
 // Writes how often a tree drew each row.
 void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
                      const Optional<double>& cumulative, Output<std::uint32_t> counts) {
-    bootstrap(seed, tree, n_draws, data_or_null(cumulative),
-              static_cast<std::int64_t>(counts.shape(0)), counts.data());
+    with_team(1, [&](Team& team) {
+        bootstrap(seed, tree, n_draws, data_or_null(cumulative),
+                  static_cast<std::int64_t>(counts.shape(0)), team, counts.data());
+        return 0;
+    });
 }
 
 }  // namespace

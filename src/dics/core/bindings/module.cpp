@@ -7,6 +7,22 @@
 #include "bindings/bindings.hpp"
 #include "kernels/kernels.hpp"
 
+namespace {
+
+void stop_calls() {
+    dics::ends_python = true;
+    dics::python_ends = true;
+    // What other threads still hold will never be given back, and is no leak.
+    const auto frames = nanobind::cast<nanobind::dict>(
+        nanobind::module_::import_("sys").attr("_current_frames")());
+    for (const auto frame : frames) {
+        if (nanobind::cast<unsigned long>(frame.first) != PyThread_get_thread_ident())
+            nanobind::set_leak_warnings(false);
+    }
+}
+
+}  // namespace
+
 NB_MODULE(_core, m) {
     m.doc() = "The compiled stages of dics. Private: use the estimators.";
     m.attr("MAX_THRESHOLDS") = dics::kMaxThresholds;
@@ -15,6 +31,9 @@ NB_MODULE(_core, m) {
     dics::bind_grow(m);
     dics::bind_boost(m);
     dics::bind_predict(m);
+    m.def("stop_calls", &stop_calls,
+          "Stop the calls of all other threads; for the end of Python.");
+    nanobind::module_::import_("atexit").attr("register")(m.attr("stop_calls"));
     m.def(
         "instruction_set", [] { return std::string(dics::kernels().name); },
         "Which build of the kernels runs here: 'avx2' or 'baseline'.");

@@ -50,6 +50,8 @@ struct RowWeights {
 
 class Booster {
     using Search = HistogramSearch<GradientHistograms>;
+    // Squares of sums are up to 2^62 and single precision holds 2^127.
+    static constexpr double kLeastL2 = 0x1p-60;
 
   public:
     Booster(const Dictionary& dictionary, const BoostRows& training,
@@ -195,7 +197,10 @@ class Booster {
         // Numbers of a sketch have hessians of one.
         const double of_one =
             units.hessian / (sketch_.is_used() ? objective_.mean_hessian() : 1);
-        target_.set_units(static_cast<float>(settings_.l2 * of_one),
+        // An l2 that is lost beside one unit can only make scores infinite, where tiny
+        // weights have left a gradient but no hessian.
+        const double l2 = settings_.l2 * of_one;
+        target_.set_units(l2 < kLeastL2 ? 0.0f : static_cast<float>(l2),
                           static_cast<float>(settings_.min_sum_hessian * of_one),
                           settings_.min_gain / gain_unit);
         const std::vector<GrownNode> nodes = grow_nodes(splits);

@@ -87,7 +87,7 @@ TreeArrays grow_one(std::int64_t number, const Codes& codes,
         return grow(sample);
     std::vector<std::uint32_t> counts(static_cast<std::size_t>(sample.n_rows));
     bootstrap(settings.tree.seed, number, settings.n_draws,
-              cumulative.empty() ? nullptr : cumulative.data(), sample.n_rows,
+              cumulative.empty() ? nullptr : cumulative.data(), sample.n_rows, team,
               counts.data());
     if (settings.balance_each_tree) {
         const std::vector<std::uint64_t> balanced =
@@ -97,6 +97,17 @@ TreeArrays grow_one(std::int64_t number, const Codes& codes,
     }
     return grow(
         Sample<std::uint32_t>{sample.labels, counts.data(), nullptr, sample.n_rows});
+}
+
+// Calls draw() n times. Ten million draws take a second: the caller may stop them.
+template <class Draw>
+void repeat(std::int64_t n, Team& alone, Draw draw) {
+    constexpr std::int64_t together = 1 << 16;
+    for (std::int64_t begin = 0; begin < n; begin += together) {
+        alone.check(0);
+        for (std::int64_t i = begin; i < std::min(n, begin + together); ++i)
+            draw();
+    }
 }
 
 }  // namespace
@@ -129,22 +140,23 @@ int forest_code_width(FeatureSampling sampling, std::int64_t n_features) {
 }
 
 void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
-               const double* cumulative, std::int64_t n_rows, std::uint32_t* counts) {
+               const double* cumulative, std::int64_t n_rows, Team& alone,
+               std::uint32_t* counts) {
     Stream stream(combine(tree_key(seed, tree), 4));
     std::fill_n(counts, n_rows, 0u);
     if (!cumulative) {
-        for (std::int64_t i = 0; i < n_draws; ++i)
+        return repeat(n_draws, alone, [&] {
             ++counts[stream.below(static_cast<std::uint64_t>(n_rows))];
-        return;
+        });
     }
     const double* end = cumulative + n_rows;
     const double total = end[-1];
     // Where a draw that rounds up to the total belongs: the last row with a weight.
     const double* last = std::lower_bound(cumulative, end, total);
-    for (std::int64_t i = 0; i < n_draws; ++i) {
+    repeat(n_draws, alone, [&] {
         const double* at = std::upper_bound(cumulative, end, stream.uniform() * total);
         ++counts[std::min(at, last) - cumulative];
-    }
+    });
 }
 
 namespace {
@@ -211,7 +223,7 @@ ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
             counts.resize(static_cast<std::size_t>(columns.n_rows));
             bootstrap(settings.tree.seed, number, settings.n_draws,
                       cumulative.empty() ? nullptr : cumulative.data(), columns.n_rows,
-                      counts.data());
+                      alone, counts.data());
         }
         MomentRows rows(sample, counts.empty() ? nullptr : counts.data());
         return choose_moment_trees(settings.tree.criterion, [&]<class Kind>(Kind) {
