@@ -51,7 +51,7 @@ def check_sound(candidates, n_features):
     """What holds for the thresholds of any data."""
     assert len(candidates.thresholds_) == n_features
     for f, tau in enumerate(candidates.thresholds_):
-        assert tau.dtype == np.float32
+        assert tau.dtype == (np.float64 if candidates._wide else np.float32)
         assert len(tau) == candidates.n_thresholds_[f] <= 254
         assert not np.isnan(tau).any()
         assert (tau[1:] > tau[:-1]).all()

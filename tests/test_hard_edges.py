@@ -234,6 +234,7 @@ def training_data(X, y):
 
 
 @pytest.mark.parametrize("heavy", range(0, 300, 60))
+@pytest.mark.filterwarnings("ignore:Early stopping keeps none")
 def test_a_row_that_outweighs_all_others(data, heavy):
     X, y = data
     weights = np.ones(len(y))
@@ -244,6 +245,7 @@ def test_a_row_that_outweighs_all_others(data, heavy):
 @pytest.mark.parametrize("largest", [10, 19, 38, 100, 300])
 @pytest.mark.parametrize("early_stopping", [False, True])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.filterwarnings("ignore:Early stopping keeps none")
 def test_weights_of_many_sizes(n_classes, early_stopping, largest):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 4))

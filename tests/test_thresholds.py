@@ -45,8 +45,15 @@ def test_midpoints_where_float32_is_too_coarse():
             np.nan,
         ]
     )
+    # Then thresholds have double precision, and part all neighbours.
     found = QuantileCandidates(random_state=0).fit(column[:, None])
-    np.testing.assert_array_equal(found.thresholds_[0], reference.midpoints(column))
+    thresholds = found.thresholds_[0]
+    assert thresholds.dtype == np.float64
+    values = column[:-1]
+    np.testing.assert_array_equal(np.searchsorted(values, thresholds), np.arange(1, 9))
+    narrow = np.delete(column, 4)
+    found = QuantileCandidates(random_state=0).fit(narrow[:, None])
+    np.testing.assert_array_equal(found.thresholds_[0], reference.midpoints(narrow))
     two = QuantileCandidates(random_state=0).fit([[-INF], [INF]])
     np.testing.assert_array_equal(two.thresholds_[0], [0.0])
 

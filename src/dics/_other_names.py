@@ -188,7 +188,7 @@ OF_TREES = {
     "max_samples": "subsample bagging_fraction",
     "trees grow depth by depth; limit them with max_depth, min_samples_leaf or "
     "min_impurity_decrease": "max_leaf_nodes num_leaves max_leaves",
-    "trees are not pruned; limit them with max_depth, min_samples_leaf or "
+    "trees of a forest are not pruned; limit them with max_depth, min_samples_leaf or "
     "min_impurity_decrease": "ccp_alpha",
     "min_samples_leaf": "min_child_samples min_data_in_leaf",
     "min_impurity_decrease": "min_split_gain gamma min_gain_to_split",

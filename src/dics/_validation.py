@@ -78,8 +78,8 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
     if not reset and not finite and _is_plain(estimator, X):
         checked = X
     else:
-        first = _wanted_type(X)
         check_kind(X)
+        first = _wanted_type(X)
         with naming("X"), explaining_text(X):
             checked = validate_data(
                 estimator,
