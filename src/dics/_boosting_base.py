@@ -38,7 +38,14 @@ from dics._model_check import check_array, check_length, require
 from dics._other_names import BOOSTING_NAMES, answers_other_names
 from dics._progress import Progress
 from dics._round_tree import RoundTree
-from dics._rounds import Callback, RoundReport, Rounds
+from dics._rounds import (
+    Callback,
+    RoundReport,
+    Rounds,
+    check_callbacks,
+    joined_scores,
+    warn_of_no_rounds,
+)
 from dics._settings import make_settings
 from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
 from dics._sklearn_callbacks import CallbackSupport, FitTasks
@@ -769,41 +776,3 @@ class Boosting(TreesEstimator, CallbackSupport):
             features, minlength=self.n_features_in_
         )
         return counts
-
-
-def check_callbacks(callbacks: Any) -> list[Callback]:
-    """Check what `fit` was given as callbacks."""
-    if callbacks is None:
-        return []
-    if callable(callbacks):
-        raise TypeError("callbacks must be a sequence; write callbacks=[...].")
-    checked = list(callbacks)
-    for callback in checked:
-        if not callable(callback):
-            raise TypeError(f"callbacks must be callable, got {callback!r}.")
-    return checked
-
-
-def warn_of_no_rounds(n_done: int, *, is_given: bool) -> None:
-    """Say that early stopping has left nothing, and what may be the cause."""
-    cause = (
-        "If the validation rows are scaled or coded differently from X, pass them as X "
-        "is passed: a Pipeline transforms X alone, unless scikit-learn's "
-        'Pipeline(steps, transform_input=["X_val"]) makes it transform them too.'
-        if is_given
-        else "If there is something to learn, try a smaller learning_rate, a larger "
-        "validation_fraction or another random_state."
-    )
-    warn_user(
-        f"Early stopping keeps none of {n_done} rounds, as none made the score of the "
-        f"validation rows better: the model predicts a constant. {cause}"
-    )
-
-
-def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> FloatArray:
-    """Join scores of two fits, of which one may have had no validation rows."""
-    if len(before) == len(after) == 0:
-        return before
-    if len(before) == 0:
-        before = np.full(n_before, np.nan)
-    return np.concatenate([before, after])

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from dics._objective import LogLoss
 from dics._progress import Progress
 from dics._validation import Array, FloatArray
+from dics._warning import warn_user
 
 
 class CurrentModel(ClassifierMixin, BaseEstimator):
@@ -195,3 +196,41 @@ class Rounds:
         if self.score is not None:
             text += f", score {score:.4f}"
         return text
+
+
+def check_callbacks(callbacks: Any) -> list[Callback]:
+    """Check what `fit` was given as callbacks."""
+    if callbacks is None:
+        return []
+    if callable(callbacks):
+        raise TypeError("callbacks must be a sequence; write callbacks=[...].")
+    checked = list(callbacks)
+    for callback in checked:
+        if not callable(callback):
+            raise TypeError(f"callbacks must be callable, got {callback!r}.")
+    return checked
+
+
+def warn_of_no_rounds(n_done: int, *, is_given: bool) -> None:
+    """Say that early stopping has left nothing, and what may be the cause."""
+    cause = (
+        "If the validation rows are scaled or coded differently from X, pass them as X "
+        "is passed: a Pipeline transforms X alone, unless scikit-learn's "
+        'Pipeline(steps, transform_input=["X_val"]) makes it transform them too.'
+        if is_given
+        else "If there is something to learn, try a smaller learning_rate, a larger "
+        "validation_fraction or another random_state."
+    )
+    warn_user(
+        f"Early stopping keeps none of {n_done} rounds, as none made the score of the "
+        f"validation rows better: the model predicts a constant. {cause}"
+    )
+
+
+def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> FloatArray:
+    """Join scores of two fits, of which one may have had no validation rows."""
+    if len(before) == len(after) == 0:
+        return before
+    if len(before) == 0:
+        before = np.full(n_before, np.nan)
+    return np.concatenate([before, after])
