@@ -545,7 +545,7 @@ class Boosting(TreesEstimator, CallbackSupport):
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
         dictionary = self.candidates_._dictionary
-        arrays, used = _core.boost(
+        arrays, used, _, _ = _core.boost(
             loss,
             values=dictionary.values,
             offsets=dictionary.offsets,
@@ -556,6 +556,7 @@ class Boosting(TreesEstimator, CallbackSupport):
             after_round=lambda train, held: rounds.note(
                 train * self._loss_unit, [loss * self._loss_unit for loss in held]
             ),
+            peers=None,
             n_threads=data.n_threads,
         )
         arrays["gain"] *= self._loss_unit / training.weight_unit

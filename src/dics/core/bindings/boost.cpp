@@ -44,6 +44,55 @@ struct RowArrays {
     }
 };
 
+// Peers that a Python object talks to: `add(array)` and `largest(array)` change the
+// array in place and return False when a peer is lost; `runs` is [run][own, number, n]
+// and `run_starts` are those of all.
+class PythonPeers : public Peers {
+  public:
+    explicit PythonPeers(const nb::object& links)
+        : add_(links.attr("add")), largest_(links.attr("largest")) {
+        const auto runs = nb::cast<Table<std::int64_t>>(links.attr("runs"));
+        const auto starts = nb::cast<Array<std::int64_t>>(links.attr("run_starts"));
+        for (std::size_t i = 0; i < runs.shape(0); ++i) {
+            const std::int64_t* run = runs.data() + 3 * i;
+            runs_.push_back({run[0], run[1], run[2]});
+        }
+        run_starts_.assign(starts.data(), starts.data() + starts.shape(0));
+    }
+
+    void add(std::int32_t* values, std::int64_t n) const override {
+        call_with(add_, values, n);
+    }
+    void add(std::int64_t* values, std::int64_t n) const override {
+        call_with(add_, values, n);
+    }
+    void largest(double* values, std::int64_t n) const override {
+        call_with(largest_, values, n);
+    }
+    const std::vector<RowRun>& runs() const override { return runs_; }
+    const std::vector<std::int64_t>& run_starts() const override { return run_starts_; }
+
+  private:
+    template <class T>
+    static void call_with(const nb::object& method, T* values, std::int64_t n) {
+        if (n == 0)
+            return;
+        if (must_stop())
+            throw Stopped();
+        InsidePython python;
+        const nb::object array =
+            nb::cast(nb::ndarray<nb::numpy, T>(values, {static_cast<std::size_t>(n)},
+                                               nb::handle()),
+                     nb::rv_policy::reference);
+        if (!nb::cast<bool>(call(method, nb::make_tuple(array))))
+            throw PeersLost();
+    }
+
+    nb::object add_, largest_;
+    std::vector<RowRun> runs_;
+    std::vector<std::int64_t> run_starts_;
+};
+
 // Scores are updated in place. `after_round(loss, validation losses)` returns True to
 // end. Lists and functions are taken as they are: nanobind's casters to those of C++
 // allocate where they may not throw, and abort when memory is out.
@@ -52,7 +101,7 @@ nb::tuple boost_arrays(const Objective& objective, const Array<float>& values,
                        const nb::list& validation,
                        const Array<std::int64_t>& used_splits,
                        const BoostSettings& settings, const nb::callable& after_round,
-                       int n_threads) {
+                       const nb::object& links, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const Outputs outputs(objective.n_outputs());
     const RowArrays arrays(training);  // they own what the rows below point to
@@ -74,12 +123,16 @@ nb::tuple boost_arrays(const Objective& objective, const Array<float>& values,
             held.append(of_set);
         return nb::cast<bool>(call(after_round, nb::make_tuple(loss, held)));
     };
-    ForestArrays boosted = with_team(n_threads, [&](Team& team) {
+    std::unique_ptr<PythonPeers> peers;
+    if (!links.is_none())
+        peers = std::make_unique<PythonPeers>(links);
+    Boosted boosted = with_team(n_threads, [&](Team& team) {
         return boost(dictionary, rows, validation_rows, objective, settings, used,
-                     report, team);
+                     report, Sum(peers.get()), team);
     });
-    return nb::make_tuple(forest_dict(std::move(boosted), outputs.n),
-                          to_array(std::move(used)));
+    return nb::make_tuple(forest_dict(std::move(boosted.trees), outputs.n),
+                          to_array(std::move(used)),
+                          to_array(std::move(boosted.feature_gains)), boosted.is_lost);
 }
 
 // Calls fill(part, scores, gradients, hessians, norms) in Python, scores to hessians
@@ -125,9 +178,11 @@ void bind_boost(nb::module_& m) {
     m.def("custom_loss", &custom_loss_of, "n_outputs"_a, "fill"_a,
           "Loss whose gradients a Python function fills in.");
     m.def("boost", &boost_arrays, "objective"_a, "values"_a, "offsets"_a, "training"_a,
-          "validation"_a, "used_splits"_a, "settings"_a, "after_round"_a, "n_threads"_a,
-          "Add rounds to a boosted model; returns their trees and the splits that are "
-          "gone. Rows are (codes, labels, targets, weights, scores); scores are "
+          "validation"_a, "used_splits"_a, "settings"_a, "after_round"_a,
+          "peers"_a.none(), "n_threads"_a,
+          "Add rounds to a boosted model; returns their trees, the splits that are "
+          "gone, what features have gained, and whether a peer was lost. Rows are "
+          "(codes, labels, targets, weights, scores); scores are "
           "updated.");
 }
 

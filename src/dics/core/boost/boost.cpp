@@ -27,11 +27,10 @@ struct RowWeights {
     std::int64_t n_rows;
     double total, largest = 1;
 
-    explicit RowWeights(const BoostRows& rows)
-        : n_rows(Sum().n_rows(rows.codes.n_rows)), total(static_cast<double>(n_rows)) {
+    RowWeights(const BoostRows& rows, const Sum& sum)
+        : n_rows(sum.n_rows(rows.codes.n_rows)), total(static_cast<double>(n_rows)) {
         if (!rows.weights || n_rows == 0)
             return;
-        const Sum sum;
         const float* end = rows.weights + rows.codes.n_rows;
         largest = 0;
         for (const float* weight = rows.weights; weight < end; ++weight)
@@ -56,34 +55,37 @@ class Booster {
   public:
     Booster(const Dictionary& dictionary, const BoostRows& training,
             const std::vector<BoostRows>& validation, const Objective& objective,
-            const BoostSettings& settings, std::vector<std::int64_t>& used, Team& team)
+            const BoostSettings& settings, std::vector<std::int64_t>& used,
+            const Sum& sum, Team& team)
         : dictionary_(dictionary),
           training_(training),
           validation_(validation),
           objective_(objective),
           settings_(settings),
+          sum_(sum),
           team_(team),
           outputs_(objective.n_outputs(), objective.hessians() == Hessians::ones),
-          weights_(training),
-          validation_weights_(validation.begin(), validation.end()),
-          row_drawer_(settings.rows, training.codes.n_rows, team),
+          weights_(training, sum),
+          row_drawer_(settings.rows, training.codes.n_rows, sum, team),
           sparse_(training.codes, dictionary,
-                  settings.max_candidates > 0 ? 0 : settings.max_features, team),
+                  settings.max_candidates > 0 ? 0 : settings.max_features, sum, team),
           split_drawer_(dictionary, training.codes, sparse_, settings, used, team),
           sketch_(outputs_, settings.sketch_outputs, training.weights,
                   training.codes.n_rows, team),
           target_(sketch_.outputs(), settings.monotonic),
-          quantizer_(sketch_.objective(objective), target_, training.weights, team),
+          quantizer_(sketch_.objective(objective), target_, training.weights, sum,
+                     team),
           rows_(team),
           histograms_(target_, training.codes, dictionary, rows_, sparse_,
                       settings.limits.min_samples_leaf,
                       Interactions(settings.interactions, dictionary.n_features),
                       team.size()),
-          search_(histograms_, team),
-          grower_(target_, search_, rows_, dictionary, settings.limits, nullptr, team),
+          search_(histograms_, team, sum),
+          grower_(target_, search_, rows_, dictionary, settings.limits, nullptr, team,
+                  sum),
           leaf_finder_(team),
-          leaf_values_(objective, training, team),
-          residuals_(objective, training, team),
+          leaf_values_(objective, training, sum, team),
+          residuals_(objective, training, weights_.largest, sum, team),
           step_order_(settings.monotonic),
           parameters_(objective.parameters()) {
         const auto n = static_cast<std::size_t>(training.codes.n_rows);
@@ -92,12 +94,28 @@ class Booster {
             hessians_.resize(gradients_.size());
         norms_.resize(n);
         leaf_.resize(n);
-        for (const BoostRows& rows : validation)
+        for (const BoostRows& rows : validation) {
+            validation_weights_.emplace_back(rows, sum);
             validation_leaf_.resize(std::max(
                 validation_leaf_.size(), static_cast<std::size_t>(rows.codes.n_rows)));
+        }
     }
 
-    ForestArrays run(const AfterRound& after_round) {
+    Boosted run(const AfterRound& after_round) {
+        Boosted boosted;
+        try {
+            run_rounds(after_round);
+        } catch (const PeersLost&) {
+            boosted.is_lost = true;
+            drop_unfinished();
+        }
+        boosted.trees = std::move(result_);
+        boosted.feature_gains = std::move(kept_gains_);
+        return boosted;
+    }
+
+  private:
+    void run_rounds(const AfterRound& after_round) {
         const double first_loss = update(nullptr);
         after_round(first_loss, validate(nullptr));
         for (std::int64_t round = 0; round < settings_.n_rounds; ++round) {
@@ -111,30 +129,35 @@ class Booster {
             if (after_round(loss, validate(steps_.data())))
                 break;
         }
-        return std::move(result_);
     }
 
-  private:
+    // What a tree has noted before it was complete.
+    void drop_unfinished() {
+        TreeArrays& trees = result_.trees;
+        trees.gain.resize(trees.nodes.size());
+        trees.missing_left.resize(trees.nodes.size());
+    }
+
     // Adds steps to the scores of the training rows (part 0) or of a validation set;
     // returns the sum of their losses.
     double add_steps(const BoostRows& rows, const std::uint32_t* leaf,
                      const float* steps, int part) {
         const Chunks chunks{rows.codes.n_rows};
-        losses_.assign(static_cast<std::size_t>(chunks.count()), 0.0);
+        const auto n_tasks = static_cast<std::size_t>(chunks.count());
+        losses_.assign(2 * n_tasks, 0);
         const bool parallel = rows.codes.n_rows * outputs_.stride >= kParallelNumbers;
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
             const std::int64_t begin = chunks.begin(task);
-            losses_[static_cast<std::size_t>(task)] =
-                objective_.kernels().update_gradients(
-                    gradient_args(rows, begin, chunks.length(task), leaf, steps, part));
+            const LossSum loss = objective_.kernels().update_gradients(
+                gradient_args(rows, begin, chunks.length(task), leaf, steps, part));
+            losses_[static_cast<std::size_t>(2 * task)] = loss.whole;
+            losses_[static_cast<std::size_t>(2 * task + 1)] = loss.parts;
         });
         if (objective_.is_custom())
             return objective_.fill_gradients(
                 gradient_args(rows, 0, rows.codes.n_rows, leaf, steps, part));
-        double loss = 0;
-        for (const double part : losses_)
-            loss += part;
-        return loss;
+        sum_.parts(losses_, n_tasks, 2);
+        return LossSum{losses_[0], losses_[1]}.value();
     }
 
     // Of rows begin..begin+n-1; gradients are not wanted of validation rows.
@@ -301,7 +324,7 @@ class Booster {
         float largest = 0;
         for (const float norm : norms_)
             largest = std::max(largest, norm);
-        return Sum().largest(static_cast<double>(largest));
+        return sum_.largest(static_cast<double>(largest));
     }
 
     // The longest gradient of the drawn rows, times their factors and weights.
@@ -311,7 +334,7 @@ class Booster {
         float largest = 0;
         for (std::size_t i = 0; i < drawn_.rows.size(); ++i)
             largest = std::max(largest, norms_[drawn_.rows[i]] * drawn_.factors[i]);
-        return Sum().largest(static_cast<double>(largest));
+        return sum_.largest(static_cast<double>(largest));
     }
 
     void keep_tree() {
@@ -337,6 +360,7 @@ class Booster {
             trees.leaf_values.insert(trees.leaf_values.end(), step, step + outputs_.n);
         }
         result_.end_tree(outputs_.n);
+        kept_gains_ = split_drawer_.gains();
     }
 
     Dictionary dictionary_;
@@ -344,6 +368,7 @@ class Booster {
     std::vector<BoostRows> validation_;
     const Objective& objective_;
     BoostSettings settings_;
+    Sum sum_;
     Team& team_;
     Outputs outputs_;
     RowWeights weights_;
@@ -351,7 +376,7 @@ class Booster {
 
     std::vector<float> gradients_, hessians_, norms_;  // of all rows
     std::vector<std::uint32_t> leaf_, validation_leaf_;
-    std::vector<double> losses_;  // of each task
+    std::vector<std::int64_t> losses_;  // of each task, see LossSum
 
     // The steps of a round, in their order.
     RowDrawer row_drawer_;
@@ -379,15 +404,17 @@ class Booster {
     std::vector<float> steps_;  // [leaf][stride]
 
     ForestArrays result_;
+    std::vector<double> kept_gains_;  // of the features, by the trees in it
 };
 
 }  // namespace
 
-ForestArrays boost(const Dictionary& dictionary, const BoostRows& training,
-                   const std::vector<BoostRows>& validation, const Objective& objective,
-                   const BoostSettings& settings, std::vector<std::int64_t>& used,
-                   const AfterRound& after_round, Team& team) {
-    return Booster(dictionary, training, validation, objective, settings, used, team)
+Boosted boost(const Dictionary& dictionary, const BoostRows& training,
+              const std::vector<BoostRows>& validation, const Objective& objective,
+              const BoostSettings& settings, std::vector<std::int64_t>& used,
+              const AfterRound& after_round, const Sum& sum, Team& team) {
+    return Booster(dictionary, training, validation, objective, settings, used, sum,
+                   team)
         .run(after_round);
 }
 

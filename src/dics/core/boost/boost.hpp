@@ -9,6 +9,7 @@
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
 #include "objective/objective.hpp"
+#include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -54,11 +55,17 @@ struct BoostRows {
 // first round and after each; true ends it.
 using AfterRound = std::function<bool(double, const std::vector<double>&)>;
 
+struct Boosted {
+    ForestArrays trees;
+    std::vector<double> feature_gains;  // to go on from, see BoostSettings
+    bool is_lost = false;               // a peer is; the trees are those made before
+};
+
 // Splits that are gone are taken from `used` (numbers in
 // the dictionary) and added to it.
-ForestArrays boost(const Dictionary& dictionary, const BoostRows& training,
-                   const std::vector<BoostRows>& validation, const Objective& objective,
-                   const BoostSettings& settings, std::vector<std::int64_t>& used,
-                   const AfterRound& after_round, Team& team);
+Boosted boost(const Dictionary& dictionary, const BoostRows& training,
+              const std::vector<BoostRows>& validation, const Objective& objective,
+              const BoostSettings& settings, std::vector<std::int64_t>& used,
+              const AfterRound& after_round, const Sum& sum, Team& team);
 
 }  // namespace dics

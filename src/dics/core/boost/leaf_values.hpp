@@ -1,6 +1,8 @@
 // What the leaves of a new tree add to the scores.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "boost/boost.hpp"
@@ -15,11 +17,13 @@ namespace dics {
 
 class LeafValues {
   public:
-    LeafValues(const Objective& objective, const BoostRows& rows, Team& team)
+    LeafValues(const Objective& objective, const BoostRows& rows, const Sum& sum,
+               Team& team)
         : objective_(objective),
           outputs_(objective.n_outputs()),
           rows_(rows),
           team_(team),
+          sum_(sum),
           n_groups_(static_cast<std::size_t>(objective.n_groups())),
           stride_(static_cast<std::size_t>(outputs_.stride)),
           width_(2 * stride_ + n_groups_ + 1) {}
@@ -102,7 +106,10 @@ class LeafValues {
         return total;
     }
     std::int32_t n_rows(std::size_t leaf) const {
-        return static_cast<std::int32_t>(sums_[(leaf + 1) * width_ - 1]);
+        // Of a cluster there may be more.
+        constexpr double most = std::numeric_limits<std::int32_t>::max();
+        return static_cast<std::int32_t>(
+            std::min(most, sums_[(leaf + 1) * width_ - 1]));
     }
 
   private:
@@ -149,7 +156,7 @@ class LeafValues {
                       args.width = static_cast<std::int64_t>(width_);
                       add(chunks.begin(task), args);
                   });
-        sum_.parts(fixed_.data(), n_chunks, size);
+        sum_.parts(fixed_, n_chunks, size);
         sums_.resize(size);
         for (std::size_t leaf = 0; leaf < n_leaves; ++leaf)
             read_sums(fixed_.data() + leaf * width_, weight, gradient,

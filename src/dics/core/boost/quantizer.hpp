@@ -25,18 +25,20 @@ class Quantizer {
     };
 
     Quantizer(const Objective& objective, const Gradients& target, const float* weights,
-              Team& team)
+              const Sum& sum, Team& team)
         : objective_(objective),
           target_(target),
           outputs_(target.outputs()),
           weights_(weights),
-          team_(team) {}
+          team_(team),
+          sum_(sum) {}
 
     // `gradients`, `hessians` (or null, as in GradientArgs) and `norms` are of all
     // `n_rows` rows. Returns how many units make one.
     Units quantize(const float* gradients, const float* hessians, const float* norms,
                    const DrawnRows& drawn, std::int64_t n_rows) {
         const std::int64_t n = drawn.size(n_rows);
+        n_all_ = sum_.n_rows(n);
         Units units;
         units.gradient = find_scale(norms, drawn, n);
         units.hessian =
@@ -66,10 +68,8 @@ class Quantizer {
             objective_.kernels().quantize(args);
         });
         target_.clear(totals_);
-        if (n > 0) {
-            sum_.parts(sums_.data(), static_cast<std::size_t>(chunks.count()), cells);
-            target_.add(sums_.data(), totals_);
-        }
+        sum_.parts(sums_, static_cast<std::size_t>(chunks.count()), cells);
+        target_.add(sums_.data(), totals_);
         target_.finish(totals_);
         return units;
     }
@@ -128,8 +128,10 @@ class Quantizer {
             largest_ = std::max(largest_, largest[task]);
             largest_weight_ = std::max(largest_weight_, heaviest[task]);
         }
-        largest_ = sum_.largest(largest_);
-        largest_weight_ = sum_.largest(largest_weight_);
+        double both[] = {largest_, largest_weight_};
+        sum_.largest(both, 2);
+        largest_ = both[0];
+        largest_weight_ = both[1];
         if (!(largest_ > 0))
             return 1;
         // No number is longer than its row's norm, nor is a hessian that isn't one.
@@ -141,7 +143,7 @@ class Quantizer {
         if (!(largest_weight_ > 0))
             return 1;
         if (factors_.empty())
-            return scale_within(1, static_cast<double>(sum_.n_rows(n)), n);
+            return scale_within(1, static_cast<double>(n_all_));
         sizes_ = factors_.data();
         return fitting_scale(Chunks{n}, largest_weight_);
     }
@@ -149,11 +151,11 @@ class Quantizer {
     // The largest power of two for which neither a number of those in `sizes_`, at most
     // `largest`, nor their sum overflows.
     double fitting_scale(const Chunks& chunks, double largest) {
-        return scale_within(largest, sum_of_sizes(chunks, largest), chunks.n_rows);
+        return scale_within(largest, sum_of_sizes(chunks, largest));
     }
-    double scale_within(double largest, double sum, std::int64_t n) const {
+    double scale_within(double largest, double sum) const {
         // Halves are rounded up: one more for each row.
-        const double room = kMaxSum - static_cast<double>(sum_.n_rows(n));
+        const double room = kMaxSum - static_cast<double>(n_all_);
         const double scale = std::min({kMaxValue / largest, room / sum, kMaxScale});
         return std::exp2(std::floor(std::log2(scale)));
     }
@@ -171,7 +173,7 @@ class Quantizer {
     }
 
     double sum_of_sizes(const Chunks& chunks, double largest) {
-        const FixedPoint fixed(largest, sum_.n_rows(chunks.n_rows));
+        const FixedPoint fixed(largest, n_all_);
         std::vector<std::int64_t> parts(static_cast<std::size_t>(chunks.count()));
         run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
             // Rounded as FixedPoint does it, but several at a time.
@@ -182,7 +184,7 @@ class Quantizer {
             parts[static_cast<std::size_t>(task)] = static_cast<std::int64_t>(
                 sum - static_cast<std::uint64_t>(length) * kFixerBits);
         });
-        sum_.parts(parts.data(), parts.size(), 1);
+        sum_.parts(parts, parts.size(), 1);
         return fixed.value(parts[0]);
     }
 
@@ -192,6 +194,7 @@ class Quantizer {
     const float* weights_;  // of all rows; null: ones
     Team& team_;
     Sum sum_;
+    std::int64_t n_all_ = 0;      // drawn rows of all contributors
     std::vector<float> factors_;  // of the drawn rows; empty for ones
     // What must not overflow in sum, of each of them.
     const float* sizes_ = nullptr;

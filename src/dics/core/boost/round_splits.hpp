@@ -78,6 +78,8 @@ class SplitDrawer {
         return {row_codes_.data(), stride, all};
     }
 
+    const std::vector<double>& gains() const { return gains_; }
+
     // What the features of a new tree have gained.
     void add_gains(const std::vector<GrownNode>& nodes, double gain_unit) {
         for (const GrownNode& node : nodes) {

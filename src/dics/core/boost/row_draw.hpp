@@ -95,8 +95,12 @@ Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& contributors,
 
 class RowDrawer {
   public:
-    RowDrawer(const RowDraw& draw, std::int64_t n_rows, Team& team)
-        : draw_(draw), n_rows_(n_rows), n_all_(sum_.n_rows(n_rows)), team_(team) {}
+    RowDrawer(const RowDraw& draw, std::int64_t n_rows, const Sum& sum, Team& team)
+        : draw_(draw),
+          sum_(sum),
+          n_rows_(n_rows),
+          n_all_(sum.n_rows(n_rows)),
+          team_(team) {}
 
     // `norms` are the lengths of the rows' gradients, and 0 or more.
     void draw(const float* norms, std::uint64_t key, DrawnRows& drawn) {
@@ -111,13 +115,13 @@ class RowDrawer {
 
   private:
     // By the number of the row among those of all contributors.
-    std::uint32_t random_of(std::uint64_t key, std::int64_t row) const {
-        const auto number = static_cast<std::uint64_t>(sum_.first_row() + row);
-        return static_cast<std::uint32_t>(mix(key + number) >> 32);
+    static std::uint32_t random_of(std::uint64_t key, std::int64_t number) {
+        return static_cast<std::uint32_t>(
+            mix(key + static_cast<std::uint64_t>(number)) >> 32);
     }
 
     // The longest a N, and b N of the others, each of which stands for (1 - a) / b.
-    // Equals go by the lower row (of this contributor).
+    // Equals go by the lower row.
     void draw_goss(const float* norms, std::uint64_t key, DrawnRows& drawn) {
         // Of a few rows too, some of each kind that is asked for.
         auto share = [&](double rate) {
@@ -135,16 +139,16 @@ class RowDrawer {
         chosen_.assign(static_cast<std::size_t>(n_rows_), 0);
         if (n_top > 0)
             choose(n_top, shortness, 1);
-        rest_.clear();
-        for (std::int64_t i = 0; i < n_rows_; ++i) {
-            if (!chosen_[static_cast<std::size_t>(i)])
-                rest_.push_back(static_cast<std::uint32_t>(i));
-        }
-        keys_.resize(rest_.size());
-        for (std::size_t j = 0; j < rest_.size(); ++j)
-            keys_[j] = random_of(key, rest_[j]);
+        keys_.resize(static_cast<std::size_t>(n_rows_));
+        sum_.each_run(
+            0, n_rows_, [&](std::int64_t first, std::int64_t last, std::int64_t shift) {
+                for (std::int64_t i = first; i < last; ++i)
+                    keys_[static_cast<std::size_t>(i)] = random_of(key, i + shift);
+            });
         if (n_other > 0)
-            choose_of_rest(n_other);
+            choose(
+                n_other,
+                [&](std::int64_t i) { return keys_[static_cast<std::size_t>(i)]; }, 2);
         drawn.clear(false);
         const auto factor =
             n_other == 0 ? 1.0f
@@ -157,28 +161,54 @@ class RowDrawer {
         }
     }
 
+    // The k of the smallest keys, of rows that aren't chosen yet.
     template <class KeyOf>
     void choose(std::int64_t k, KeyOf key_of, std::uint8_t kind) {
-        const Rank rank = kth_smallest(n_rows_, k, sum_, key_of);
-        std::int64_t n_equal = k - rank.n_smaller;
+        open_.clear();
         for (std::int64_t i = 0; i < n_rows_; ++i) {
-            const std::uint32_t own = key_of(i);
-            if (own < rank.value || (own == rank.value && n_equal-- > 0))
-                chosen_[static_cast<std::size_t>(i)] = kind;
+            if (!chosen_[static_cast<std::size_t>(i)])
+                open_.push_back(static_cast<std::uint32_t>(i));
         }
+        auto key_at = [&](std::int64_t j) {
+            return key_of(std::int64_t{open_[static_cast<std::size_t>(j)]});
+        };
+        const auto n_open = static_cast<std::int64_t>(open_.size());
+        const Rank rank = kth_smallest(n_open, k, sum_, key_at);
+        for (std::int64_t j = 0; j < n_open; ++j) {
+            if (key_at(j) < rank.value)
+                chosen_[open_[static_cast<std::size_t>(j)]] = kind;
+        }
+        choose_equals(k - rank.n_smaller, rank.value, key_of, kind);
     }
 
-    void choose_of_rest(std::int64_t k) {
-        auto key_of = [&](std::int64_t j) {
-            return keys_[static_cast<std::size_t>(j)];
+    // So many of the rows that have this key, by their numbers.
+    template <class KeyOf>
+    void choose_equals(std::int64_t n_wanted, std::uint32_t value, KeyOf key_of,
+                       std::uint8_t kind) {
+        auto is_equal = [&](std::int64_t i) {
+            return !chosen_[static_cast<std::size_t>(i)] && key_of(i) == value;
         };
-        const auto n = static_cast<std::int64_t>(rest_.size());
-        const Rank rank = kth_smallest(n, k, sum_, key_of);
-        std::int64_t n_equal = k - rank.n_smaller;
-        for (std::int64_t j = 0; j < n; ++j) {
-            if (key_of(j) < rank.value || (key_of(j) == rank.value && n_equal-- > 0))
-                chosen_[rest_[static_cast<std::size_t>(j)]] = 2;
+        std::vector<std::int64_t> counts;
+        if (!sum_.is_alone()) {
+            sum_.each_run(0, n_rows_,
+                          [&](std::int64_t first, std::int64_t last, std::int64_t) {
+                              counts.push_back(0);
+                              for (std::int64_t i = first; i < last; ++i)
+                                  counts.back() += is_equal(i);
+                          });
         }
+        const std::vector<std::int64_t> before = sum_.before(counts);
+        std::size_t run = 0;
+        sum_.each_run(0, n_rows_,
+                      [&](std::int64_t first, std::int64_t last, std::int64_t) {
+                          std::int64_t n_left = n_wanted - before[run++];
+                          for (std::int64_t i = first; i < last && n_left > 0; ++i) {
+                              if (is_equal(i)) {
+                                  chosen_[static_cast<std::size_t>(i)] = kind;
+                                  --n_left;
+                              }
+                          }
+                      });
     }
 
     // Each row with probability min(1, norm / m), and stands for the inverse of it; m
@@ -201,10 +231,11 @@ class RowDrawer {
                 draw_part(norms, key, limit, begin, chunks.length(task));
         });
         std::partial_sum(ends.begin(), ends.end(), ends.begin());
-        if (ends.back() == 0)
+        const std::int64_t n_drawn = ends.empty() ? 0 : ends.back();
+        if (sum_.n_rows(n_drawn) == 0)
             return drawn.clear(true);
         drawn.all = false;
-        drawn.rows.resize(static_cast<std::size_t>(ends.back()));
+        drawn.rows.resize(static_cast<std::size_t>(n_drawn));
         drawn.factors.resize(drawn.rows.size());
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
             const std::int64_t first = task > 0 ? ends[task - 1] : 0;
@@ -224,13 +255,17 @@ class RowDrawer {
         const float scale = 4294967296.0f / limit;
         std::uint32_t* rows = places_.data() + begin;
         std::int64_t n_drawn = 0;
-        for (std::int64_t i = begin; i < begin + n; ++i) {
-            const bool is_drawn =
-                (norms[i] >= limit) |
-                (static_cast<float>(random_of(key, i)) < norms[i] * scale);
-            rows[n_drawn] = static_cast<std::uint32_t>(i);
-            n_drawn += is_drawn ? 1 : 0;
-        }
+        sum_.each_run(begin, begin + n,
+                      [&](std::int64_t first, std::int64_t last, std::int64_t shift) {
+                          for (std::int64_t i = first; i < last; ++i) {
+                              const bool is_drawn =
+                                  (norms[i] >= limit) |
+                                  (static_cast<float>(random_of(key, i + shift)) <
+                                   norms[i] * scale);
+                              rows[n_drawn] = static_cast<std::uint32_t>(i);
+                              n_drawn += is_drawn ? 1 : 0;
+                          }
+                      });
         return n_drawn;
     }
 
@@ -273,7 +308,7 @@ class RowDrawer {
             for (const float* norm = norms + chunks.begin(part); norm < end; ++norm)
                 ++counts[std::bit_cast<std::uint32_t>(*norm) >> 16];
         });
-        sum_.parts(counts_.data(), static_cast<std::size_t>(n_parts), 1 << 15);
+        sum_.parts(counts_, static_cast<std::size_t>(n_parts), 1 << 15);
         counts_.resize(1 << 15);
     }
 
@@ -284,7 +319,7 @@ class RowDrawer {
     std::int64_t n_rows_, n_all_;  // rows here, and of all contributors
     Team& team_;
     std::vector<std::uint8_t> chosen_;
-    std::vector<std::uint32_t> rest_, keys_, counts_, places_;
+    std::vector<std::uint32_t> open_, keys_, counts_, places_;
 };
 
 }  // namespace dics

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "boost/chunks.hpp"
 #include "data/matrix.hpp"
+#include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -27,17 +27,16 @@ class SparseCodes {
 
     // `max_features` are looked at in a round: of few, most entries would be in vain.
     SparseCodes(const Codes& codes, const Dictionary& dictionary,
-                std::int64_t max_features, Team& team)
+                std::int64_t max_features, const Sum& sum, Team& team)
         : commonest_(static_cast<std::size_t>(dictionary.n_features), kNone) {
         if (2 * max_features < dictionary.n_features)
             return;
-        std::vector<std::int32_t> features;
-        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
-            if (dictionary.count(f) > 0 && codes.n_rows >= kLeastRows)
-                find_commonest(codes, f, features);
-        }
-        const auto n_parts = std::min<std::size_t>(
-            static_cast<std::size_t>(team.size()), features.size() / kLeastFeatures);
+        const std::vector<std::int32_t> features =
+            find_commonest(codes, dictionary, sum);
+        // Histograms are alike everywhere, whatever threads there are.
+        const int n_threads = sum.is_alone() ? team.size() : 1;
+        const auto n_parts = std::min<std::size_t>(static_cast<std::size_t>(n_threads),
+                                                   features.size() / kLeastFeatures);
         if (n_parts == 0) {
             std::fill(commonest_.begin(), commonest_.end(), kNone);
             return;
@@ -63,26 +62,46 @@ class SparseCodes {
 
   private:
     static constexpr std::int16_t kNone = -1;
-    static constexpr std::int64_t kSampleRows = 2048, kLeastRows = 256;
+    static constexpr std::int64_t kSampleRows = 2048, kLeastRows = 256, kAtOnce = 1024;
     static constexpr std::size_t kLeastFeatures = 8;  // of a part
     // Of the rows, that have the commonest code. To add an entry costs about as much as
     // two codes of a row that stand side by side.
     static constexpr double kLeastShare = 0.75;
 
-    void find_commonest(const Codes& codes, std::int64_t f,
-                        std::vector<std::int32_t>& features) {
-        std::array<std::int32_t, 256> counts{};
-        const std::uint8_t* column = codes.column(f);
-        const std::int64_t step = (codes.n_rows + kSampleRows - 1) / kSampleRows;
-        std::int64_t n = 0;
-        for (std::int64_t row = 0; row < codes.n_rows; row += step, ++n)
-            ++counts[column[row * codes.width]];
-        const auto most = std::max_element(counts.begin(), counts.end());
-        if (static_cast<double>(*most) < kLeastShare * static_cast<double>(n))
-            return;
-        commonest_[static_cast<std::size_t>(f)] =
-            static_cast<std::int16_t>(most - counts.begin());
-        features.push_back(static_cast<std::int32_t>(f));
+    // Features most of whose rows have the same code, by a sample of the rows.
+    std::vector<std::int32_t> find_commonest(const Codes& codes,
+                                             const Dictionary& dictionary,
+                                             const Sum& sum) {
+        std::vector<std::int32_t> features;
+        if (sum.n_rows(codes.n_rows) < kLeastRows)
+            return features;
+        const std::int64_t step =
+            std::max<std::int64_t>(1, (codes.n_rows + kSampleRows - 1) / kSampleRows);
+        const std::int64_t n = sum.n_rows((codes.n_rows + step - 1) / step);
+        // Not all at once: there may be many features.
+        std::vector<std::int32_t> all;  // counts of the codes of each
+        for (std::int64_t first = 0; first < dictionary.n_features; first += kAtOnce) {
+            const std::int64_t last = std::min(dictionary.n_features, first + kAtOnce);
+            all.assign(static_cast<std::size_t>(256 * (last - first)), 0);
+            for (std::int64_t f = first; f < last; ++f) {
+                std::int32_t* counts = all.data() + 256 * (f - first);
+                const std::uint8_t* column = codes.column(f);
+                for (std::int64_t row = 0; row < codes.n_rows; row += step)
+                    ++counts[column[row * codes.width]];
+            }
+            sum.everywhere(all.data(), static_cast<std::int64_t>(all.size()));
+            for (std::int64_t f = first; f < last; ++f) {
+                const std::int32_t* counts = all.data() + 256 * (f - first);
+                const std::int32_t* most = std::max_element(counts, counts + 256);
+                if (dictionary.count(f) == 0 ||
+                    static_cast<double>(*most) < kLeastShare * static_cast<double>(n))
+                    continue;
+                commonest_[static_cast<std::size_t>(f)] =
+                    static_cast<std::int16_t>(most - counts);
+                features.push_back(static_cast<std::int32_t>(f));
+            }
+        }
+        return features;
     }
 
     // Column by column within a block of rows, which stays in the cache.

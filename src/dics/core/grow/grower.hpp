@@ -60,13 +60,14 @@ class Grower {
     // `renewal` may be null.
     Grower(const Target& target, Search& search, Rows& rows,
            const Dictionary& dictionary, const NodeLimits& limits,
-           const Renewal<Target>* renewal, Team& team)
+           const Renewal<Target>* renewal, Team& team, const Sum& sum = {})
         : target_(target),
           search_(search),
           r_(rows),
           dictionary_(dictionary),
           limits_(limits),
           renewal_(renewal),
+          sum_(sum),
           team_(team) {}
 
     // A tree of all rows.

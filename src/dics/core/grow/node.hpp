@@ -29,6 +29,7 @@ struct NodePlace {
     int hist = -1;  // this node's own
     bool hist_ready = false;
     int subtract_from = -1;  // the parent's, which becomes the sibling's
+    bool has_minus = false;  // with peers there may be none here
     std::int64_t minus_begin = 0, minus_end = 0;  // rows to take out of `hist` first
 
     std::int64_t size() const { return end - begin; }

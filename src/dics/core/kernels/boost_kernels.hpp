@@ -86,10 +86,23 @@ struct LeafSumArgs {
     std::int64_t width;
 };
 
+// A sum of weights times losses in whole numbers, so that rows may be added in any
+// order: whole ones, and 2^-40 parts of one. Losses beyond 2^32, in units of the
+// targets' spread, count as that.
+struct LossSum {
+    static constexpr double kParts = 0x1p40, kLargest = 0x1p32;
+
+    std::int64_t whole = 0, parts = 0;
+
+    double value() const {
+        return static_cast<double>(whole) + static_cast<double>(parts) / kParts;
+    }
+};
+
 // What an objective does to rows.
 struct ObjectiveKernels {
     // Returns the sum of weight times loss.
-    double (*update_gradients)(const GradientArgs&);
+    LossSum (*update_gradients)(const GradientArgs&);
     void (*quantize)(const QuantizeArgs&);
     void (*add_leaf_sums)(const LeafSumArgs&);
 };

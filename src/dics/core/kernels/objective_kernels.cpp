@@ -162,7 +162,7 @@ void add_leaf_sums(const LeafSumArgs& a) {
 }  // namespace
 
 template <class Hessian>
-constexpr ObjectiveKernels with(double (*update_gradients)(const GradientArgs&)) {
+constexpr ObjectiveKernels with(LossSum (*update_gradients)(const GradientArgs&)) {
     return {update_gradients, &quantize<Hessian>, &add_leaf_sums<Hessian>};
 }
 

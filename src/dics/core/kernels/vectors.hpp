@@ -76,6 +76,25 @@ inline Floats exp_of_negative(Floats x) {
     return reinterpret_cast<Floats>(reinterpret_cast<Ints>(p) + exponent);
 }
 
+// log(x) for x >= 1, to 1e-7 of it or of 0.1: the polynomial of Cephes, for a mantissa
+// from sqrt(1/2) on.
+inline Floats log_of(Floats x) {
+    const Ints bits = reinterpret_cast<Ints>(x) - 0x3F3504F3;
+    const Floats n = __builtin_convertvector(bits >> 23, Floats);
+    const Floats r = reinterpret_cast<Floats>((bits & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
+    Floats p = r * 7.0376836292e-2f - 1.1514610310e-1f;
+    p = p * r + 1.1676998740e-1f;
+    p = p * r - 1.2420140846e-1f;
+    p = p * r + 1.4249322787e-1f;
+    p = p * r - 1.6668057665e-1f;
+    p = p * r + 2.0000714765e-1f;
+    p = p * r - 2.4999993993e-1f;
+    p = p * r + 3.3333331174e-1f;
+    const Floats square = r * r;
+    return (p * r * square - 0.5f * square + n * -2.12194440e-4f + r) +
+           n * 0.693359375f;
+}
+
 // Round to nearest, ties to even, of numbers below 2^22.
 inline Ints rounded(Floats v) {
     return reinterpret_cast<Ints>(v + kRounder) - 0x4B400000;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/vectors.hpp"
+#include "objective/loss_adder.hpp"
 
 namespace dics::DICS_ISA {
 namespace {
@@ -22,43 +23,12 @@ struct LogLossHessian {
     }
 };
 
-// Sums of logarithms of numbers in [1, n_classes]: one logarithm for 32 of them.
-class LogSum {
-  public:
-    void add(double x) {
-        product_ *= x;
-        if (++count_ == 32)
-            flush();
-    }
-    void add_all(Floats x, int n) {
-        for (int j = 0; j < n; ++j)
-            product_ *= static_cast<double>(x[j]);
-        count_ += n;
-        if (count_ >= 32)
-            flush();
-    }
-    double total() {
-        flush();
-        return total_;
-    }
-
-  private:
-    void flush() {
-        total_ += std::log(product_);
-        product_ = 1;
-        count_ = 0;
-    }
-    double total_ = 0, product_ = 1;
-    int count_ = 0;
-};
-
 // One output a class. N registers a row; 0: as many as it takes.
 template <int N>
-double softmax_gradients(const GradientArgs& a) {
+LossSum softmax_gradients(const GradientArgs& a) {
     const int n_registers = N ? N : a.stride / kLanes;
     const Ints iota = {0, 1, 2, 3, 4, 5, 6, 7};
-    LogSum logs;
-    double linear = 0;
+    LossAdder losses;
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
         float* scores = a.scores + i * a.stride;
         if (a.steps) {
@@ -91,13 +61,8 @@ double softmax_gradients(const GradientArgs& a) {
         const float weight = a.weight ? a.weight[i] : 1.0f;
         const double below =
             static_cast<double>(top) - static_cast<double>(scores[label]);
-        if (a.weight) {
-            linear += static_cast<double>(weight) *
-                      (below + std::log(static_cast<double>(sum)));
-        } else {
-            linear += below;
-            logs.add(static_cast<double>(sum));
-        }
+        losses.add(static_cast<double>(weight) *
+                   (below + static_cast<double>(log_of(Floats{} + sum)[0])));
         if (!gradients)
             continue;
         const float inverse = 1.0f / sum;
@@ -116,7 +81,7 @@ double softmax_gradients(const GradientArgs& a) {
         }
         a.norms[i] = weight * std::sqrt(lane_sum(squares));
     }
-    return linear + logs.total();
+    return losses.sum();
 }
 
 // `n` of eight numbers from `x`; 0 for the others.
@@ -138,9 +103,8 @@ inline void store_some(float* to, Floats v, int n) {
 }
 
 // Two classes: the score is the margin of class 1. Eight rows at a time.
-double logistic_gradients(const GradientArgs& a) {
-    LogSum logs;
-    double linear = 0;
+LossSum logistic_gradients(const GradientArgs& a) {
+    LossAdder losses;
     for (std::int64_t first = 0; first < a.n_rows; first += kLanes) {
         const auto n =
             static_cast<int>(a.n_rows - first < kLanes ? a.n_rows - first : kLanes);
@@ -163,17 +127,18 @@ double logistic_gradients(const GradientArgs& a) {
             Ints{};
         // log(1 + e^-|z|), and |z| if the row is on the wrong side.
         const Floats wrong = one == is_positive ? Floats{} : size;
+        Doubles loss = __builtin_convertvector(wrong, Doubles) +
+                       __builtin_convertvector(log_of(sum), Doubles);
         Floats weight = Floats{} + 1.0f;
         if (a.weight) {
             weight = load_some(a.weight + first, n);
-            for (int j = 0; j < n; ++j)
-                linear += static_cast<double>(weight[j]) *
-                          (static_cast<double>(wrong[j]) +
-                           std::log(static_cast<double>(sum[j])));
+            loss *= __builtin_convertvector(weight, Doubles);
+        }
+        if (n == kLanes) {
+            losses.add(loss);
         } else {
             for (int j = 0; j < n; ++j)
-                linear += static_cast<double>(wrong[j]);
-            logs.add_all(sum, n);
+                losses.add(loss[j]);
         }
         if (!a.gradients)
             continue;
@@ -181,10 +146,10 @@ double logistic_gradients(const GradientArgs& a) {
         store_some(a.gradients + first, g, n);
         store_some(a.norms + first, weight * absolute(g), n);
     }
-    return linear + logs.total();
+    return losses.sum();
 }
 
-double many_class_gradients(const GradientArgs& a) {
+LossSum many_class_gradients(const GradientArgs& a) {
     switch (a.stride / kLanes) {
         case 1:
             return softmax_gradients<1>(a);

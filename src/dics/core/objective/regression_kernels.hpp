@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/vectors.hpp"
+#include "objective/loss_adder.hpp"
 
 namespace dics::DICS_ISA {
 namespace {
@@ -107,9 +108,9 @@ inline void add_step(const GradientArgs& a, std::int64_t i) {
 
 // One output: eight rows at a time.
 template <class Loss>
-double single_gradients(const GradientArgs& a) {
+LossSum single_gradients(const GradientArgs& a) {
     const Floats parameter = Floats{} + a.parameters[0];
-    Doubles total = {};
+    LossAdder losses;
     std::int64_t i = 0;
     for (; i + kLanes <= a.n_rows; i += kLanes) {
         Floats s = load(a.scores + i);
@@ -122,38 +123,35 @@ double single_gradients(const GradientArgs& a) {
         }
         const Floats y = load(a.target + i);
         const Floats weight = a.weight ? load(a.weight + i) : Floats{} + 1.0f;
-        total += __builtin_convertvector(weight, Doubles) *
-                 __builtin_convertvector(Loss::loss(s, y, parameter), Doubles);
+        losses.add(__builtin_convertvector(weight, Doubles) *
+                   __builtin_convertvector(Loss::loss(s, y, parameter), Doubles));
         if (!a.gradients)
             continue;
         const Floats g = Loss::gradient(s, y, parameter);
         store(a.gradients + i, g);
         store(a.norms + i, weight * absolute(g));
     }
-    double sum = 0;
-    for (int j = 0; j < kLanes; ++j)
-        sum += total[j];
     for (; i < a.n_rows; ++i) {
         a.scores[i] += a.steps ? a.steps[a.leaf[i]] : 0.0f;
         const float weight = a.weight ? a.weight[i] : 1.0f;
-        sum +=
+        losses.add(
             static_cast<double>(weight) *
-            static_cast<double>(Loss::loss(a.scores[i], a.target[i], a.parameters[0]));
+            static_cast<double>(Loss::loss(a.scores[i], a.target[i], a.parameters[0])));
         if (!a.gradients)
             continue;
         a.gradients[i] = Loss::gradient(a.scores[i], a.target[i], a.parameters[0]);
         a.norms[i] = weight * std::fabs(a.gradients[i]);
     }
-    return sum;
+    return losses.sum();
 }
 
 template <class Loss>
-double regression_gradients(const GradientArgs& a) {
+LossSum regression_gradients(const GradientArgs& a) {
     if constexpr (!Loss::kStoresHessian) {
         if (a.n_outputs == 1)
             return single_gradients<Loss>(a);
     }
-    double total = 0;
+    LossAdder losses;
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
         add_step(a, i);
         const float weight = a.weight ? a.weight[i] : 1.0f;
@@ -164,8 +162,8 @@ double regression_gradients(const GradientArgs& a) {
             // Several outputs may be of one target.
             const float y = a.target[i * a.n_targets + (a.n_targets > 1 ? c : 0)];
             const float parameter = a.parameters[c];
-            total += static_cast<double>(weight) *
-                     static_cast<double>(Loss::loss(s, y, parameter));
+            losses.add(static_cast<double>(weight) *
+                       static_cast<double>(Loss::loss(s, y, parameter)));
             if (!a.gradients)
                 continue;
             const float g = Loss::gradient(s, y, parameter);
@@ -179,14 +177,14 @@ double regression_gradients(const GradientArgs& a) {
         if (a.gradients)
             a.norms[i] = weight * std::max(std::sqrt(squares), highest);
     }
-    return total;
+    return losses.sum();
 }
 
 // Gradients come from elsewhere.
-inline double add_steps_only(const GradientArgs& a) {
+inline LossSum add_steps_only(const GradientArgs& a) {
     for (std::int64_t i = 0; i < a.n_rows; ++i)
         add_step(a, i);
-    return 0;
+    return {};
 }
 
 }  // namespace

@@ -47,9 +47,10 @@ class HistogramSearch {
         typename Histograms::Prepared prepared[2];  // of a node and its sibling
     };
 
-    HistogramSearch(Histograms& histograms, Team& team)
+    HistogramSearch(Histograms& histograms, Team& team, const Sum& sum = {})
         : histograms_(histograms),
           team_(team),
+          sum_(sum),
           scratch_(static_cast<std::size_t>(team.size())) {}
 
     // One of `n_sharing` contexts in use at a time.
@@ -71,6 +72,8 @@ class HistogramSearch {
     // Finds the best split of a node, or of two siblings, the smaller first.
     void find(Open* const* nodes, int n_nodes, Context& context, bool shared,
               int thread) {
+        if (!sum_.is_alone())
+            return find_together({nodes, nodes + n_nodes}, context);
         std::int64_t n_filled = 0;
         for (int i = 0; i < n_nodes; ++i) {
             Open& node = *nodes[i];
@@ -105,6 +108,45 @@ class HistogramSearch {
         for (int i = 0; i < n_nodes; ++i) {
             nodes[i]->hist_ready = nodes[i]->hist >= 0;
             nodes[i]->subtract_from = -1;
+        }
+    }
+
+    // The same with peers, of any number of nodes: what has to be counted for them is
+    // counted first, and makes one sum. Siblings stand side by side, the smaller first.
+    void find_together(const std::vector<Open*>& nodes, Context& context) {
+        std::vector<typename Histograms::Prepared> prepared(nodes.size());
+        std::vector<Counting> countings(nodes.size());
+        std::int64_t n_counted = 0;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            Open& node = *nodes[i];
+            histograms_.prepare(node, false, prepared[i]);
+            if (node.hist < 0)
+                node.hist = context.pool.acquire();
+            if (!node.hist_ready)
+                countings[i] = {node.begin, node.end, n_counted++};
+            else if (node.has_minus)
+                countings[i] = {node.minus_begin, node.minus_end, n_counted++};
+        }
+        count_together(countings, prepared, n_counted);
+        const std::int64_t n_blocks = histograms_.n_blocks();
+        const auto n_nodes = static_cast<std::int64_t>(nodes.size());
+        best_of_block_.resize(static_cast<std::size_t>(n_blocks * n_nodes));
+        team_.run(n_blocks, true, [&](std::int64_t block, int thread) {
+            for (std::size_t i = 0; i < nodes.size(); ++i) {
+                const Value* hists = shared_histograms(block, *nodes[i], countings[i],
+                                                       context, prepared[i]);
+                best_of_block_[static_cast<std::size_t>(block * n_nodes) + i] =
+                    histograms_.best_split(
+                        block, hists, *nodes[i], prepared[i],
+                        scratch_[static_cast<std::size_t>(thread)].own);
+            }
+        });
+        for (std::int64_t i = 0; i < n_blocks * n_nodes; ++i)
+            keep_better(best_of_block_[static_cast<std::size_t>(i)],
+                        nodes[static_cast<std::size_t>(i % n_nodes)]->split);
+        for (Open* node : nodes) {
+            node->hist_ready = node->hist >= 0;
+            node->subtract_from = -1;
         }
     }
 
@@ -150,6 +192,7 @@ class HistogramSearch {
             smaller.subtract_from = smaller.hist >= 0 ? larger.hist : -1;
         }
         if (smaller.hist < 0) {
+            larger.has_minus = true;
             larger.minus_begin = smaller.begin;
             larger.minus_end = smaller.end;
             if constexpr (Histograms::kReadsTotals)
@@ -164,6 +207,59 @@ class HistogramSearch {
     }
 
   private:
+    // Rows that are counted for a node, and the place of their histograms in `shared_`.
+    struct Counting {
+        std::int64_t begin = 0, end = 0, place = -1;
+    };
+
+    std::int64_t counted_size() const {
+        return histograms_.block_start(histograms_.n_blocks());
+    }
+
+    void count_together(const std::vector<Counting>& countings,
+                        const std::vector<typename Histograms::Prepared>& prepared,
+                        std::int64_t n_counted) {
+        const std::int64_t size = counted_size(), n_blocks = histograms_.n_blocks();
+        shared_.resize(
+            static_cast<std::size_t>(n_counted * size + histograms_.size() - size));
+        const auto n = static_cast<std::int64_t>(countings.size());
+        team_.run(n * n_blocks, true, [&](std::int64_t task, int) {
+            const Counting& counting =
+                countings[static_cast<std::size_t>(task / n_blocks)];
+            const std::int64_t block = task % n_blocks;
+            if (counting.place >= 0)
+                histograms_.fill(
+                    block, counting.begin, counting.end,
+                    prepared[static_cast<std::size_t>(task / n_blocks)].counted(),
+                    shared_.data() + counting.place * size +
+                        histograms_.block_start(block));
+        });
+        sum_.everywhere(shared_.data(), n_counted * size);
+    }
+
+    // The histograms of a block's features for this node, once all have been added up.
+    Value* shared_histograms(std::int64_t block, const Open& node,
+                             const Counting& counting, Context& context,
+                             const typename Histograms::Prepared& prepared) {
+        const std::int64_t start = histograms_.block_start(block);
+        const std::int64_t size = histograms_.block_start(block + 1) - start;
+        Value* own = node.hist >= 0 ? context.pool.at(node.hist) + start : nullptr;
+        if (counting.place < 0)
+            return own;
+        Value* counted = shared_.data() + counting.place * counted_size() + start;
+        if (node.hist_ready) {
+            histograms_.subtract(block, prepared.minus(), own, counted);
+            return own;
+        }
+        if (!own)
+            return counted;
+        std::copy_n(counted, size, own);
+        if (node.subtract_from >= 0)
+            histograms_.subtract(block, prepared.counted(),
+                                 context.pool.at(node.subtract_from) + start, own);
+        return own;
+    }
+
     // Scratch of one thread.
     struct Scratch {
         std::vector<Value> hist;  // of a block
@@ -201,7 +297,7 @@ class HistogramSearch {
         Value* hists =
             node.hist >= 0 ? context.pool.at(node.hist) + start : scratch.space(size);
         if (!node.hist_ready) {
-            fill(block, node.begin, node.end, prepared.counted(), hists, size);
+            histograms_.fill(block, node.begin, node.end, prepared.counted(), hists);
             if (node.subtract_from >= 0) {
                 histograms_.subtract(block, prepared.counted(),
                                      context.pool.at(node.subtract_from) + start,
@@ -209,18 +305,11 @@ class HistogramSearch {
             }
         } else if (node.minus_end > node.minus_begin) {
             Value* minus = scratch.space(size);
-            fill(block, node.minus_begin, node.minus_end, prepared.minus(), minus,
-                 size);
+            histograms_.fill(block, node.minus_begin, node.minus_end, prepared.minus(),
+                             minus);
             histograms_.subtract(block, prepared.minus(), hists, minus);
         }
         return hists;
-    }
-
-    template <class Counted>
-    void fill(std::int64_t block, std::int64_t begin, std::int64_t end,
-              const Counted& counted, Value* hists, std::int64_t size) {
-        histograms_.fill(block, begin, end, counted, hists);
-        sum_.everywhere(hists, size);
     }
 
     Histograms& histograms_;
@@ -228,6 +317,7 @@ class HistogramSearch {
     Sum sum_;
     std::vector<Scratch> scratch_;
     std::vector<Split> best_of_block_;
+    std::vector<Value> shared_;  // what is added up with peers
 };
 
 }  // namespace dics
