@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
 from dics._base import NO_LIMIT, TreesEstimator
+from dics._boosting_call import BoostCall
 from dics._boosting_plan import (
     TRIAL_PATIENCE,
     BoostingPlan,
@@ -46,7 +47,7 @@ from dics._rounds import (
     joined_scores,
     warn_of_no_rounds,
 )
-from dics._settings import make_settings
+from dics._rows_elsewhere import RowsElsewhere
 from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
 from dics._sklearn_callbacks import CallbackSupport, FitTasks
 from dics._validation import Array, FloatArray, built_aside
@@ -537,71 +538,65 @@ class Boosting(TreesEstimator, CallbackSupport):
 
     def _run_core(
         self,
-        loss: _core.Objective,
+        loss: Callable[[], _core.Objective],
         data: TrainingData,
         training: CodedRows,
         validation: list[CodedRows],
         rounds: Rounds,
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
-        dictionary = self.candidates_._dictionary
-        arrays, used, _, _ = _core.boost(
-            loss,
-            values=dictionary.values,
-            offsets=dictionary.offsets,
-            training=training.for_core(),
-            validation=[rows.for_core() for rows in validation],
-            used_splits=self._used_splits,
-            settings=self._boost_settings(data, training.weight_unit),
-            after_round=lambda train, held: rounds.note(
-                train * self._loss_unit, [loss * self._loss_unit for loss in held]
-            ),
-            peers=None,
-            n_threads=data.n_threads,
-        )
-        arrays["gain"] *= self._loss_unit / training.weight_unit
-        if self._score_unit is not None:
-            arrays["leaf_values"] *= self._score_unit.astype(np.float32)
-        return Trees.from_core(arrays, data.X.shape[1]), used
+        call = self._boost_call(loss, self._boost_fields(data, training.weight_unit))
+        return training.boost(call, validation, rounds, data.n_threads)
 
-    def _boost_settings(self, data: TrainingData, unit: float) -> _core.BoostSettings:
+    def _boost_call(
+        self, loss: Callable[[], _core.Objective], fields: dict[str, Any]
+    ) -> BoostCall:
+        return BoostCall(
+            loss,
+            self.candidates_._dictionary,
+            fields,
+            self._used_splits,
+            self.trees_,
+            self._start,
+            self._score_unit,
+            self._loss_unit,
+        )
+
+    def _boost_fields(self, data: TrainingData, unit: float) -> dict[str, Any]:
         """Return the settings; what is compared with weights has their unit too."""
         n_done = len(self.trees_)
-        limits = make_settings(
-            _core.NodeLimits,
-            max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
-            min_samples_leaf=min(self.min_samples_leaf, len(data.X) + 1),
-            max_leaf_nodes=min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
-            reuse_splits=self.reuse_splits,
-        )
-        rows = make_settings(
-            _core.RowDraw,
-            sampling=getattr(_core.RowSampling, self.plan_.sampling or "none"),
-            top_rate=self.plan_.top_rate,
-            other_rate=self.plan_.other_rate,
-        )
-        return make_settings(
-            _core.BoostSettings,
-            learning_rate=self.plan_.learning_rate,
-            limits=limits,
-            max_features=self.plan_.max_features,
-            prefers_gains=self.plan_.prefers_gains,
-            feature_gains=self._feature_gains().tolist(),
-            max_candidates=min(self.max_candidates or 0, NO_LIMIT),
-            sketch_outputs=self.plan_.sketch_outputs or 0,
-            rows=rows,
-            leaves_of_sample=self.leaf_values == "sample",
-            l2=self.l2_regularization * unit,
-            noise_shrinkage=self.plan_.noise_shrinkage,
-            weight_unit=unit,
-            min_gain=self.min_split_gain * unit,
-            min_sum_hessian=self.min_sum_hessian * unit,
-            monotonic=self._directions(data),
-            interactions=interaction_groups(self),
-            seed=data.seed,
-            first_round=n_done,
-            n_rounds=self.plan_.n_estimators - n_done,
-        )
+        limits = {
+            "max_depth": min(self.max_depth or NO_LIMIT, NO_LIMIT),
+            "min_samples_leaf": min(self.min_samples_leaf, len(data.X) + 1),
+            "max_leaf_nodes": min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
+            "reuse_splits": self.reuse_splits,
+        }
+        rows = {
+            "sampling": self.plan_.sampling or "none",
+            "top_rate": self.plan_.top_rate,
+            "other_rate": self.plan_.other_rate,
+        }
+        return {
+            "learning_rate": self.plan_.learning_rate,
+            "limits": limits,
+            "max_features": self.plan_.max_features,
+            "prefers_gains": self.plan_.prefers_gains,
+            "feature_gains": self._feature_gains().tolist(),
+            "max_candidates": min(self.max_candidates or 0, NO_LIMIT),
+            "sketch_outputs": self.plan_.sketch_outputs or 0,
+            "rows": rows,
+            "leaves_of_sample": self.leaf_values == "sample",
+            "l2": self.l2_regularization * unit,
+            "noise_shrinkage": self.plan_.noise_shrinkage,
+            "weight_unit": unit,
+            "min_gain": self.min_split_gain * unit,
+            "min_sum_hessian": self.min_sum_hessian * unit,
+            "monotonic": self._directions(data),
+            "interactions": interaction_groups(self),
+            "seed": data.seed,
+            "first_round": n_done,
+            "n_rounds": self.plan_.n_estimators - n_done,
+        }
 
     def _feature_gains(self) -> FloatArray:
         """Return what each feature has gained in the trees that are there."""
@@ -612,20 +607,22 @@ class Boosting(TreesEstimator, CallbackSupport):
 
     def _encode(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""
-        n_outputs = len(self._start)
-        scores = np.tile(self._start, (len(data.X), 1))
-        if len(self.trees_):
-            self.trees_.add_values(data.X, scores, n_threads=data.n_threads)
-        if self._score_unit is not None:
-            scores /= self._score_unit.astype(np.float32)
-        width = _core.score_width(n_outputs)
-        if width > n_outputs:
-            padded = np.full((len(data.X), width), -np.inf, dtype=np.float32)
-            padded[:, :n_outputs] = scores
-            scores = padded
+        labels, targets = self._core_targets(data)
+        dictionary = self.candidates_._dictionary
+        if isinstance(data.X, RowsElsewhere):
+            elsewhere: Any = data.X.encoded(
+                dictionary, labels, targets, data.weights, len(self._start)
+            )
+            return elsewhere  # its scores are found where it is, when they are needed
+        scores = self._boost_call(no_loss, {}).first_scores(
+            len(data.X),
+            lambda trees, scores: trees.add_values(
+                data.X, scores, n_threads=data.n_threads
+            ),
+        )
         # Column by column: a round looks at some of the features.
-        codes = encode(data.X, self.candidates_._dictionary, 1, data.n_threads)
-        return CodedRows(codes, *self._core_targets(data), data.weights, scores)
+        codes = encode(data.X, dictionary, 1, data.n_threads)
+        return CodedRows(codes, labels, targets, data.weights, scores)
 
     def _scorer(self) -> Callable[..., float]:
         from sklearn.metrics import get_scorer
@@ -647,7 +644,9 @@ class Boosting(TreesEstimator, CallbackSupport):
         if validation:
             watched, which = list(validation.values())[-1], parts.validation
         X = data.X if given is None else given.X
-        if given is None and which is not None:
+        if isinstance(X, RowsElsewhere):
+            X = np.empty((watched.n_rows, 0))  # the model knows the rows without it
+        elif given is None and which is not None:
             X = X[which]
         model, y = self._watched_model(watched)
         scorer = self._scorer()
@@ -777,3 +776,8 @@ class Boosting(TreesEstimator, CallbackSupport):
             features, minlength=self.n_features_in_
         )
         return counts
+
+
+def no_loss() -> _core.Objective:
+    """Stand for the loss where nothing is minimised."""
+    raise AssertionError("there is no loss here")

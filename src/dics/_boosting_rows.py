@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dics._boosting_call import BoostCall
 from dics._candidates_base import TrainingData
+from dics._rounds import Rounds
 from dics._validation import Array, FloatArray
+from dics.trees import Trees
 
 
 class Validation(NamedTuple):
@@ -139,7 +142,24 @@ class CodedRows(NamedTuple):
 
     def total_weight(self) -> float:
         """Return what all rows weigh."""
-        return float(self.n_rows if self.weights is None else self.weights.sum())
+        return total_weight(self.weights, self.n_rows)
+
+    def boost(
+        self,
+        call: BoostCall,
+        validation: list[CodedRows],
+        rounds: Rounds,
+        n_threads: int,
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        """Add rounds; return their trees and the splits that are gone."""
+        arrays, used, _, _ = call.run(
+            self.for_core(),
+            [rows.for_core() for rows in validation],
+            rounds.note,
+            None,
+            n_threads,
+        )
+        return call.as_trees(arrays), used
 
     def put(self, rows: npt.NDArray[np.intp], taken: CodedRows) -> None:
         """Write the scores of some rows back, which were taken before."""
@@ -200,6 +220,11 @@ def hold_out(
         stratify=labels[rows] if alike else None,
     )
     return np.sort(kept), np.sort(held)
+
+
+def total_weight(weights: FloatArray | None, n_rows: int) -> float:
+    """Return what rows weigh."""
+    return float(n_rows if weights is None else weights.sum())
 
 
 def weight_unit(weights: FloatArray | None) -> float:

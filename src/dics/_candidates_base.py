@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dics._fit_context import checks_parameters
 from dics._model_check import check_dictionary, require
+from dics._rows_elsewhere import RowsElsewhere
 from dics._target_groups import group_targets
 from dics._threads import effective_n_threads
 from dics._validation import (
@@ -166,6 +167,8 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _call_place(self, data: TrainingData) -> Dictionary:
         """Make the dictionary by `place`, with what it is promised."""
         X, weights = data.X, data.weights
+        if isinstance(X, RowsElsewhere):  # a source is promised all rows
+            X = X.take(np.arange(len(X)))
         y: Array | None = None
         if data.values is not None:
             y = data.values[:, 0] if data.values.shape[1] == 1 else data.values

@@ -79,3 +79,8 @@ class LogLoss:
         if len(tied):
             numbers[tied] = self.probabilities(scores[tied]).argmax(axis=1)
         return numbers
+
+
+def core_log_loss(n_classes: int) -> _core.Objective:
+    """Make the objective of the core; unlike that of the core, this can be pickled."""
+    return _core.log_loss(n_classes)

@@ -61,10 +61,12 @@ def _cluster_targets(
     scaled = np.ascontiguousarray((values - sample.mean(axis=0)) / scale)
     found = _core.cluster(
         np.ascontiguousarray(scaled[:: -(-len(values) // SAMPLE_ROWS)]),
-        None,
-        None,
-        settings,
-        n_threads,
+        numbers=None,
+        n_rows=len(sample),
+        weights=None,
+        labels=None,
+        settings=settings,
+        n_threads=n_threads,
     )
     means = found["clusters"][0]
     distances = -2 * scaled @ means.T + np.einsum("kd,kd->k", means, means)

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from dics._column_check import check_kind, explaining_text
+from dics._rows_elsewhere import RowsElsewhere
 from dics._warning import warn_user
 
 Array = npt.NDArray[Any]
@@ -75,6 +76,10 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
 
     NaN and infinities are allowed unless X is to be `finite`, so X isn't read here.
     """
+    if isinstance(X, RowsElsewhere):
+        X.check(estimator, reset=reset)
+        elsewhere: Any = X
+        return elsewhere
     if not reset and not finite and _is_plain(estimator, X):
         checked = X
     else:

@@ -8,10 +8,13 @@ are among the values, in double precision, and turns values into steps between t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from dics._model_check import check_array, require
+from dics._rows_elsewhere import RowsElsewhere
 from dics._validation import Array, FloatArray
 
 # Rows of each column that are looked at, and the share of their distinct values that
@@ -28,7 +31,9 @@ def wide_columns(X: Array) -> npt.NDArray[np.intp]:
     if X.dtype != np.float64:
         return np.empty(0, dtype=np.intp)
     step = max(1, len(X) // SAMPLED_ROWS)
-    sample = np.sort(X[::step][:SAMPLED_ROWS], axis=0)  # NaN comes last
+    rows = np.arange(0, len(X), step)[:SAMPLED_ROWS]
+    some = X.take(rows) if isinstance(X, RowsElsewhere) else X[rows]
+    sample = np.sort(some, axis=0)  # NaN comes last
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = sample.astype(np.float32)
         n_distinct = (np.diff(sample, axis=0) > 0).sum(axis=0)
@@ -49,6 +54,9 @@ class Ranks:
     def __init__(self, X: Array, columns: npt.NDArray[np.intp]) -> None:
         self.values: dict[int, FloatArray] = {}
         for f in columns:
+            if isinstance(X, RowsElsewhere):
+                self.values[int(f)] = X.distinct(int(f))
+                continue
             values = np.unique(X[:, f])
             self.values[int(f)] = values[~np.isnan(values)]
 
@@ -60,6 +68,9 @@ class Ranks:
 
     def narrowed(self, X: Array) -> FloatArray:
         """Return a copy of X with ranks; what lies between two values is between."""
+        if isinstance(X, RowsElsewhere):
+            elsewhere: Any = X.narrowed(self)
+            return elsewhere
         changed: FloatArray = X.astype(np.float64)
         for f, values in self.values.items():
             column = changed[:, f]
@@ -141,6 +152,9 @@ class WideColumns:
 
     def narrowed(self, X: Array) -> FloatArray:
         """Return a copy of X in which wide columns are steps between thresholds."""
+        if isinstance(X, RowsElsewhere):
+            elsewhere: Any = X.narrowed(self)
+            return elsewhere
         changed: FloatArray = X.astype(np.float64)
         for f, part in self._of_columns().items():
             column, ranks = changed[:, f], self.ranks[part]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from dics._boosting_base import Boosting
 from dics._boosting_rows import CodedRows, GivenRows, Validation
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
-from dics._objective import LogLoss
+from dics._objective import LogLoss, core_log_loss
 from dics._other_names import answers_other_names
 from dics._rounds import CurrentModel, Rounds
 from dics._validation import (
@@ -342,7 +343,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         validation: list[CodedRows],
         rounds: Rounds,
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
-        loss = LogLoss.of(data.n_classes).core
+        loss = partial(core_log_loss, data.n_classes)
         return self._run_core(loss, data, training, validation, rounds)
 
     def _core_targets(

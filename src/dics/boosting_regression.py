@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -376,9 +377,9 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         rounds: Rounds,
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         if isinstance(self._loss, NumberLoss):
-            core = self._loss.core()
+            core = self._loss.core
         else:
-            core = self._loss.for_rows([training, *validation])
+            core = partial(self._loss.for_rows, [training, *validation])
             # Its gradients are weighted.
             training = training._replace(weights=None)
             validation = [rows._replace(weights=None) for rows in validation]

@@ -21,6 +21,7 @@ from dics._boundaries import (
     thin,
 )
 from dics._candidates_base import BaseCandidates, TrainingData
+from dics._rows_elsewhere import SampledRows, sampled_rows
 from dics._settings import make_settings
 from dics._validation import draw_seed
 from dics.dictionary import MAX_THRESHOLDS, Dictionary
@@ -202,7 +203,16 @@ class CentroidCandidates(BaseCandidates):
         return self.centroids == "auto"
 
     def _place(self, data: TrainingData) -> Dictionary:
-        found = self._cluster(data)
+        settings = self._cluster_settings(data)
+        budget = self._budget(data.X.shape[1])
+        rows = sampled_rows(
+            data.X,
+            lambda: [
+                _core.rows_for_clusters(len(data.X), data.weights, settings),
+                rows_for_filling(data, budget),
+            ],
+        )
+        found = self._cluster(data, rows, settings)
         families = [found["clusters"], found["classes"]]
         self.centroids_ = np.concatenate([means for means, _, _ in families])
         self.scales_ = np.concatenate([scales for _, scales, _ in families])
@@ -212,12 +222,15 @@ class CentroidCandidates(BaseCandidates):
         if not self.fill:
             return flatten(thin(useful, MAX_THRESHOLDS))
         if self.max_thresholds == "auto":
-            budget = auto_budget(data.X.shape[1])
-            return filled_dictionary(data, thin(useful, 128), budget, LEAST_EVEN)
-        budget = int(self.max_thresholds)
-        return filled_dictionary(data, thin(useful, budget // 2), budget, 0)
+            return filled_dictionary(data, rows, thin(useful, 128), budget, LEAST_EVEN)
+        return filled_dictionary(data, rows, thin(useful, budget // 2), budget, 0)
 
-    def _cluster(self, data: TrainingData) -> dict[str, Any]:
+    def _budget(self, n_features: int) -> int:
+        if self.max_thresholds == "auto":
+            return auto_budget(n_features)
+        return int(self.max_thresholds)
+
+    def _cluster_settings(self, data: TrainingData) -> _core.ClusterSettings:
         if self.n_clusters == "classes":
             n_clusters = max(2, data.n_classes)
         else:
@@ -225,10 +238,8 @@ class CentroidCandidates(BaseCandidates):
             n_clusters = AUTO_CLUSTERS if auto else int(self.n_clusters)
         n_rows = len(data.X)
         measure_rows = MEASURE_ROWS if self.fill else ALONE_MEASURE_ROWS
-        labels, n_classes = data.labels, data.n_classes
-        if labels is not None and n_classes > MAX_CLASS_MEANS:
-            labels, n_classes = commonest(labels, n_classes), MAX_CLASS_MEANS
-        settings = make_settings(
+        n_classes = min(data.n_classes, MAX_CLASS_MEANS)
+        return make_settings(
             _core.ClusterSettings,
             n_clusters=min(n_clusters, n_rows) if self.centroids != "class" else 0,
             n_classes=n_classes if self.centroids != "kmeans" else 0,
@@ -241,7 +252,20 @@ class CentroidCandidates(BaseCandidates):
             standardize=self.scale,
             seed=data.seed,
         )
-        return _core.cluster(data.X, data.weights, labels, settings, data.n_threads)
+
+    def _cluster(
+        self, data: TrainingData, rows: SampledRows, settings: _core.ClusterSettings
+    ) -> dict[str, Any]:
+        labels = data.labels
+        if labels is not None and data.n_classes > MAX_CLASS_MEANS:
+            labels = commonest(labels, data.n_classes)
+        return _core.cluster(
+            **rows._asdict(),
+            weights=data.weights,
+            labels=labels,
+            settings=settings,
+            n_threads=data.n_threads,
+        )
 
 
 class QuantileCandidates(BaseCandidates):
@@ -296,7 +320,9 @@ class QuantileCandidates(BaseCandidates):
 
     def _place(self, data: TrainingData) -> Dictionary:
         none = np.empty((data.X.shape[1], 0), dtype=np.float32)
-        return filled_dictionary(data, none, self.max_thresholds, 0)
+        budget = self.max_thresholds
+        rows = sampled_rows(data.X, lambda: [rows_for_filling(data, budget)])
+        return filled_dictionary(data, rows, none, budget, 0)
 
 
 def auto_budget(n_features: int) -> int:
@@ -309,17 +335,27 @@ def fill_rows(n_features: int, budget: int) -> int:
     return max(FILL_VALUES // n_features, FILL_ROWS_PER_THRESHOLD * budget)
 
 
+def rows_for_filling(data: TrainingData, budget: int) -> npt.NDArray[np.uint32]:
+    """Return the numbers of the rows that `filled_dictionary` looks at."""
+    n_drawn = fill_rows(data.X.shape[1], budget)
+    return _core.rows_for_thresholds(len(data.X), n_drawn, data.seed)
+
+
 def filled_dictionary(
-    data: TrainingData, zeta: npt.NDArray[np.float32], budget: int, least_even: int
+    data: TrainingData,
+    rows: SampledRows,
+    zeta: npt.NDArray[np.float32],
+    budget: int,
+    least_even: int,
 ) -> Dictionary:
     """Boundaries, and even cuts of a bounded sample in the gaps between them."""
     values, offsets, exact = _core.make_thresholds(
-        data.X,
-        data.weights,
-        zeta.astype(np.float64),
+        **rows._asdict(),
+        weights=data.weights,
+        boundaries=zeta.astype(np.float64),
         budget=budget,
         least_even=least_even,
-        n_rows=fill_rows(data.X.shape[1], budget),
+        n_drawn=fill_rows(data.X.shape[1], budget),
         seed=data.seed,
         n_threads=data.n_threads,
     )

@@ -116,8 +116,11 @@ class Trees:
     ) -> Trees:
         """Take what the core returns."""
         nodes = arrays["nodes"].view(NODE)[:, 0]
+        # NumPy has two names of one type; with one of them, equal models have equal
+        # pickles wherever the arrays were made.
+        plain = {name: array.view(array.dtype.str) for name, array in arrays.items()}
         return cls._made(
-            **{**arrays, "nodes": nodes},
+            **{**plain, "nodes": nodes},
             criterion=criterion,
             n_features=n_features,
             wide=None,
@@ -144,6 +147,22 @@ class Trees:
     def with_wide(self, wide: WideColumns | None) -> Trees:
         """Return the same trees that know of wide columns, or (None) of none."""
         return Trees._made(**{**vars(self), "wide": wide})
+
+    def on_codes(
+        self, values: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64]
+    ) -> Trees:
+        """Return the same trees for rows that are codes of a dictionary.
+
+        All their thresholds must be in it.
+        """
+        nodes = self.nodes.copy()
+        threshold, feature = nodes["threshold"], nodes["feature"]
+        for f in np.unique(feature[feature >= 0]):
+            here = (feature == f) & np.isfinite(threshold)
+            own = values[offsets[f] : offsets[f + 1]]
+            # x < own[t] exactly where the code is t or less.
+            threshold[here] = np.searchsorted(own, threshold[here]) + 1
+        return Trees._made(**{**vars(self), "nodes": nodes})
 
     @property
     def feature(self) -> npt.NDArray[np.int32]:

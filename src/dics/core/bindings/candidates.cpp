@@ -15,15 +15,27 @@ nb::tuple centroid_arrays(Centroids&& c, std::size_t n_features) {
                           to_array(std::move(c.squared_distances), {k, k}));
 }
 
-nb::dict cluster_array(const AnyArray& X, const Optional<double>& weights,
+// `numbers` are those of the rows of X among `n_rows`; None: X has all of them.
+RowNumbers as_row_numbers(const Optional<std::uint32_t>& numbers,
+                          const AnyMatrix& matrix, std::int64_t n_rows) {
+    if (!numbers)
+        return {};
+    if (static_cast<std::int64_t>(numbers->shape(0)) != row_count(matrix))
+        throw nb::value_error("numbers has the wrong size");
+    return {numbers->data(), n_rows};
+}
+
+nb::dict cluster_array(const AnyArray& X, const Optional<std::uint32_t>& numbers,
+                       std::int64_t n_rows, const Optional<double>& weights,
                        const Optional<std::uint32_t>& labels,
                        const ClusterSettings& settings, int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
+    const RowNumbers known = as_row_numbers(numbers, matrix, n_rows);
     if (settings.n_classes > 0 && !labels)
         throw nb::value_error("class means need labels");
     Clusters c = with_team(n_threads, [&](Team& team) {
-        return cluster(matrix, data_or_null(weights), data_or_null(labels), settings,
-                       team);
+        return cluster(matrix, known, data_or_null(weights), data_or_null(labels),
+                       settings, team);
     });
     const auto p = static_cast<std::size_t>(col_count(matrix));
     nb::dict result;
@@ -36,16 +48,18 @@ nb::dict cluster_array(const AnyArray& X, const Optional<double>& weights,
 }
 
 nb::tuple make_thresholds_array(
-    const AnyArray& X, const Optional<double>& weights,
+    const AnyArray& X, const Optional<std::uint32_t>& numbers, std::int64_t n_rows,
+    const Optional<double>& weights,
     const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>&
         boundaries,
-    int budget, int least_even, std::int64_t n_rows, std::uint64_t seed,
+    int budget, int least_even, std::int64_t n_drawn, std::uint64_t seed,
     int n_threads) {
     const AnyMatrix matrix = as_matrix(X);
+    const RowNumbers known = as_row_numbers(numbers, matrix, n_rows);
     Thresholds t = with_team(n_threads, [&](Team& team) {
-        return make_thresholds(matrix, data_or_null(weights), boundaries.data(),
+        return make_thresholds(matrix, known, data_or_null(weights), boundaries.data(),
                                static_cast<int>(boundaries.shape(1)), budget,
-                               least_even, n_rows, seed, team);
+                               least_even, n_drawn, seed, team);
     });
     return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)),
                           t.exact);
@@ -81,13 +95,28 @@ void encode_array(const AnyArray& X, const Array<float>& values,
 }  // namespace
 
 void bind_candidates(nb::module_& m) {
-    m.def("cluster", &cluster_array, "X"_a.noconvert(), "weights"_a.none(),
-          "labels"_a.none(), "settings"_a, "n_threads"_a,
+    m.def("cluster", &cluster_array, "X"_a.noconvert(), "numbers"_a.none(), "n_rows"_a,
+          "weights"_a.none(), "labels"_a.none(), "settings"_a, "n_threads"_a,
           "Means, spreads and distances of clusters and of classes.");
     m.def("make_thresholds", &make_thresholds_array, "X"_a.noconvert(),
-          "weights"_a.none(), "boundaries"_a, "budget"_a, "least_even"_a, "n_rows"_a,
-          "seed"_a, "n_threads"_a,
+          "numbers"_a.none(), "n_rows"_a, "weights"_a.none(), "boundaries"_a,
+          "budget"_a, "least_even"_a, "n_drawn"_a, "seed"_a, "n_threads"_a,
           "Thresholds of each feature: the boundaries, filled up with even cuts.");
+    m.def(
+        "rows_for_clusters",
+        [](std::int64_t n_rows, const Optional<double>& weights,
+           const ClusterSettings& settings) {
+            return to_array(rows_for_clusters(n_rows, data_or_null(weights), settings));
+        },
+        "n_rows"_a, "weights"_a.none(), "settings"_a,
+        "Numbers of the rows that `cluster` looks at.");
+    m.def(
+        "rows_for_thresholds",
+        [](std::int64_t n_rows, std::int64_t n_drawn, std::uint64_t seed) {
+            return to_array(rows_for_thresholds(n_rows, n_drawn, seed));
+        },
+        "n_rows"_a, "n_drawn"_a, "seed"_a,
+        "Numbers of the rows that `make_thresholds` reads.");
     m.def("encode", &encode_array, "X"_a.noconvert(), "values"_a, "offsets"_a,
           "order"_a.none(), "width"_a, "codes"_a, "n_threads"_a,
           "Write the codes of X, in blocks of `width` features.");

@@ -37,9 +37,9 @@ struct MomentSums {
           square_sum(n),
           count(n) {}
 
-    void add(const Matrix<T>& X, std::int64_t row) {
+    void add(const KnownRows<T>& rows, std::int64_t row) {
         kernels().rows<T>().add_moments(
-            X.data + row * X.row_stride, X.col_stride, X.n_cols,
+            rows.row(row), rows.X.col_stride, rows.X.n_cols,
             {low.data(), high.data(), sum.data(), square_sum.data(), count.data()});
     }
 
@@ -57,7 +57,8 @@ struct MomentSums {
 };
 
 template <class T>
-Moments measure_moments(const Matrix<T>& X, const Rows& rows, Team& team) {
+Moments measure_moments(const KnownRows<T>& known, const Rows& rows, Team& team) {
+    const Matrix<T>& X = known.X;
     const auto n = static_cast<std::int64_t>(rows.size());
     const std::int64_t n_chunks = (n + kMeasureChunkRows - 1) / kMeasureChunkRows;
     const auto p = static_cast<std::size_t>(X.n_cols);
@@ -67,7 +68,7 @@ Moments measure_moments(const Matrix<T>& X, const Rows& rows, Team& team) {
         const std::int64_t last = std::min(n, (chunk + 1) * kMeasureChunkRows);
         for (std::int64_t i = chunk * kMeasureChunkRows; i < last; ++i) {
             parts[static_cast<std::size_t>(chunk)].add(
-                X, rows[static_cast<std::size_t>(i)]);
+                known, rows[static_cast<std::size_t>(i)]);
         }
     });
     for (std::size_t chunk = 1; chunk < parts.size(); ++chunk) {
@@ -101,9 +102,9 @@ class Preparation {
   public:
     using V = typename Compared<T>::type;
 
-    Preparation(const Matrix<T>& X, const Moments& m, bool standardize)
-        : X_(X), stride_(padded(X.n_cols)) {
-        const auto p = static_cast<std::size_t>(X.n_cols);
+    Preparation(const KnownRows<T>& rows, const Moments& m, bool standardize)
+        : rows_(rows), stride_(padded(rows.X.n_cols)) {
+        const auto p = static_cast<std::size_t>(rows.X.n_cols);
         double widest = 0;
         for (double scale : m.scale)
             widest = std::max(widest, scale);
@@ -120,15 +121,16 @@ class Preparation {
     std::int64_t stride() const { return stride_; }
 
     void row(std::int64_t i, float* out) const {
+        const Matrix<T>& X = rows_.X;
         kernels().rows<T>().prepare(
-            X_.data + i * X_.row_stride, X_.col_stride, X_.n_cols,
+            rows_.row(i), X.col_stride, X.n_cols,
             {low_.data(), high_.data(), mean_.data(), factor_.data()}, out);
-        for (std::int64_t f = X_.n_cols; f < stride_; ++f)
+        for (std::int64_t f = X.n_cols; f < stride_; ++f)
             out[f] = 0.0f;
     }
 
   private:
-    Matrix<T> X_;
+    KnownRows<T> rows_;
     std::int64_t stride_;
     std::vector<V> low_, high_, mean_, factor_;
 };
@@ -433,11 +435,22 @@ Rows weighted_rows(std::int64_t n, const double* weights) {
     return rows;
 }
 
+// What rows are drawn for.
+constexpr std::uint64_t kMomentKey = 1, kStartKey = 2, kMeasureKey = 4, kStepKey = 16;
+
+std::int64_t n_start_rows(const ClusterSettings& s) {
+    return std::max<std::int64_t>(kStartRows, 3 * s.n_clusters);
+}
+
+std::uint64_t step_key(const ClusterSettings& s, int step) {
+    return combine(s.seed, kStepKey + static_cast<std::uint64_t>(step));
+}
+
 template <class T>
-Clusters cluster_rows(const Matrix<T>& X, const double* weights,
+Clusters cluster_rows(const KnownRows<T>& X, const double* weights,
                       const std::uint32_t* labels, const ClusterSettings& s,
                       Team& team) {
-    const Rows pool = weighted_rows(X.n_rows, weights);
+    const Rows pool = weighted_rows(X.n_rows(), weights);
     double largest = 0;
     if (weights) {
         for (std::uint32_t row : pool)
@@ -445,23 +458,22 @@ Clusters cluster_rows(const Matrix<T>& X, const double* weights,
     }
     const double unit_weight = weights ? 1 / largest : 1.0;
 
-    const Moments moments =
-        measure_moments(X, drawn_rows(pool, combine(s.seed, 1), s.moment_rows), team);
+    const Moments moments = measure_moments(
+        X, drawn_rows(pool, combine(s.seed, kMomentKey), s.moment_rows), team);
     const Preparation<T> prepare(X, moments, s.standardize);
     Centers centers;
     centers.stride = prepare.stride();
     std::vector<ClusterSums> parts;
     if (s.n_clusters > 0) {
         const Rows start =
-            drawn_rows(pool, combine(s.seed, 2),
-                       std::max<std::int64_t>(kStartRows, 3 * s.n_clusters));
+            drawn_rows(pool, combine(s.seed, kStartKey), n_start_rows(s));
         centers = start_centers(prepare, start, weights, s.n_clusters,
                                 combine(s.seed, 3), team);
         centers.update_norms();
     }
     std::vector<double> seen(static_cast<std::size_t>(centers.count), 0.0);
     for (int step = 0; step < (centers.count > 0 ? s.n_steps : 0); ++step) {
-        const auto key = combine(s.seed, 16 + static_cast<std::uint64_t>(step));
+        const auto key = step_key(s, step);
         const Rows batch = drawn_rows(pool, key, s.batch_size);
         sum_clusters(prepare, batch, weights, nullptr, 0, centers, kChunkRows,
                      unit_weight, team, parts);
@@ -470,9 +482,10 @@ Clusters cluster_rows(const Matrix<T>& X, const double* weights,
             replace_small(centers, seen, prepare, batch, combine(key, 1));
     }
     parts.clear();
-    sum_clusters(prepare, drawn_rows(pool, combine(s.seed, 4), s.measure_rows), weights,
-                 labels, s.n_classes, centers, kMeasureChunkRows, unit_weight, team,
-                 parts);
+    sum_clusters(prepare,
+                 drawn_rows(pool, combine(s.seed, kMeasureKey), s.measure_rows),
+                 weights, labels, s.n_classes, centers, kMeasureChunkRows, unit_weight,
+                 team, parts);
     const int k = centers.count;
     return Clusters{
         measured(parts, 0, k, moments, prepare.stride(), s.standardize),
@@ -482,11 +495,34 @@ Clusters cluster_rows(const Matrix<T>& X, const double* weights,
 
 }  // namespace
 
-Clusters cluster(const AnyMatrix& any, const double* weights,
+std::vector<std::uint32_t> rows_for_clusters(std::int64_t n_rows, const double* weights,
+                                             const ClusterSettings& s) {
+    const Rows pool = weighted_rows(n_rows, weights);
+    Rows all;
+    auto add = [&](std::uint64_t key, std::int64_t n) {
+        const Rows drawn = drawn_rows(pool, key, n);
+        all.insert(all.end(), drawn.begin(), drawn.end());
+    };
+    add(combine(s.seed, kMomentKey), s.moment_rows);
+    add(combine(s.seed, kMeasureKey), s.measure_rows);
+    if (s.n_clusters > 0) {
+        add(combine(s.seed, kStartKey), n_start_rows(s));
+        for (int step = 0; step < s.n_steps; ++step)
+            add(step_key(s, step), s.batch_size);
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+Clusters cluster(const AnyMatrix& any, const RowNumbers& known, const double* weights,
                  const std::uint32_t* labels, const ClusterSettings& settings,
                  Team& team) {
     return std::visit(
-        [&](const auto& X) { return cluster_rows(X, weights, labels, settings, team); },
+        [&]<class T>(const Matrix<T>& X) {
+            return cluster_rows(KnownRows<T>{X, known}, weights, labels, settings,
+                                team);
+        },
         any);
 }
 

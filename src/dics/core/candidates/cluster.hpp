@@ -45,7 +45,13 @@ struct Clusters {
 // `labels` may be null if n_classes is 0; rows of label n_classes or more have no
 // class. `weights` null: every row counts one. NaN counts as the feature's mean, an
 // infinity as the largest (smallest) finite value of the sample.
-Clusters cluster(const AnyMatrix& X, const double* weights, const std::uint32_t* labels,
-                 const ClusterSettings& settings, Team& team);
+// Weights and labels are of all rows, also where X has only those that are looked at.
+Clusters cluster(const AnyMatrix& X, const RowNumbers& known, const double* weights,
+                 const std::uint32_t* labels, const ClusterSettings& settings,
+                 Team& team);
+
+// Numbers of the rows of X that it looks at, rising.
+std::vector<std::uint32_t> rows_for_clusters(std::int64_t n_rows, const double* weights,
+                                             const ClusterSettings& settings);
 
 }  // namespace dics

@@ -171,10 +171,11 @@ std::vector<float> thresholds_of(const std::vector<Atom<T>>& atoms,
 }
 
 template <class T>
-Thresholds make(const Matrix<T>& X, const double* weights, const double* boundaries,
-                int n_boundaries, int budget, int least_even, std::int64_t n_rows,
-                std::uint64_t seed, Team& team) {
-    const auto rows = stratified_rows(combine(seed, 5), X.n_rows, n_rows);
+Thresholds make(const KnownRows<T>& known, const double* weights,
+                const double* boundaries, int n_boundaries, int budget, int least_even,
+                std::int64_t n_rows, std::uint64_t seed, Team& team) {
+    const Matrix<T>& X = known.X;
+    const auto rows = rows_for_thresholds(known.n_rows(), n_rows, seed);
     const auto n = static_cast<std::int64_t>(rows.size());
     std::vector<std::vector<float>> made(static_cast<std::size_t>(X.n_cols));
     std::vector<std::uint8_t> exact(static_cast<std::size_t>(X.n_cols));
@@ -191,8 +192,9 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
         for (const std::uint32_t row : rows) {
             if (weights && !(weights[row] > 0))
                 continue;
+            const T* values = known.row(row);
             for (std::int64_t f = first; f < last; ++f) {
-                const T value = X(row, f);
+                const T value = values[f * X.col_stride];
                 if (value != value)
                     continue;
                 const auto at = static_cast<std::size_t>(f - first);
@@ -226,14 +228,20 @@ Thresholds make(const Matrix<T>& X, const double* weights, const double* boundar
 
 }  // namespace
 
-Thresholds make_thresholds(const AnyMatrix& any, const double* weights,
-                           const double* boundaries, int n_boundaries, int budget,
-                           int least_even, std::int64_t n_rows, std::uint64_t seed,
-                           Team& team) {
+std::vector<std::uint32_t> rows_for_thresholds(std::int64_t n_rows,
+                                               std::int64_t n_drawn,
+                                               std::uint64_t seed) {
+    return stratified_rows(combine(seed, 5), n_rows, n_drawn);
+}
+
+Thresholds make_thresholds(const AnyMatrix& any, const RowNumbers& known,
+                           const double* weights, const double* boundaries,
+                           int n_boundaries, int budget, int least_even,
+                           std::int64_t n_rows, std::uint64_t seed, Team& team) {
     return std::visit(
-        [&](const auto& X) {
-            return make(X, weights, boundaries, n_boundaries, budget, least_even,
-                        n_rows, seed, team);
+        [&]<class T>(const Matrix<T>& X) {
+            return make(KnownRows<T>{X, known}, weights, boundaries, n_boundaries,
+                        budget, least_even, n_rows, seed, team);
         },
         any);
 }

@@ -20,9 +20,15 @@ struct Thresholds {
 // are holes, so that there are about `budget`, of them at least `least_even` even ones.
 // A feature whose distinct values are no more than budget + 1 gets every midpoint
 // instead: nothing is lost there. At most `n_rows` rows are read.
-Thresholds make_thresholds(const AnyMatrix& X, const double* weights,
-                           const double* boundaries, int n_boundaries, int budget,
-                           int least_even, std::int64_t n_rows, std::uint64_t seed,
-                           Team& team);
+// Weights are of all rows, also where X has only those that are read.
+Thresholds make_thresholds(const AnyMatrix& X, const RowNumbers& known,
+                           const double* weights, const double* boundaries,
+                           int n_boundaries, int budget, int least_even,
+                           std::int64_t n_rows, std::uint64_t seed, Team& team);
+
+// Numbers of the rows that it reads, rising.
+std::vector<std::uint32_t> rows_for_thresholds(std::int64_t n_rows,
+                                               std::int64_t n_drawn,
+                                               std::uint64_t seed);
 
 }  // namespace dics

@@ -22,6 +22,29 @@ struct Matrix {
     }
 };
 
+// An X of which only some rows may be here: those with the given numbers, rising, of
+// n_rows in all. Null: all of them.
+struct RowNumbers {
+    const std::uint32_t* numbers = nullptr;
+    std::int64_t n_rows = 0;
+};
+
+template <class T>
+struct KnownRows {
+    Matrix<T> X;
+    RowNumbers known;
+
+    std::int64_t n_rows() const { return known.numbers ? known.n_rows : X.n_rows; }
+    // The row of X that has this number, which must be here.
+    const T* row(std::int64_t number) const {
+        const std::uint32_t* numbers = known.numbers;
+        const std::int64_t place =
+            numbers ? std::lower_bound(numbers, numbers + X.n_rows, number) - numbers
+                    : number;
+        return X.data + place * X.row_stride;
+    }
+};
+
 using AnyMatrix = std::variant<Matrix<float>, Matrix<double>, Matrix<std::uint8_t>>;
 
 inline std::int64_t row_count(const AnyMatrix& X) {

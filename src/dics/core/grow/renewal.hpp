@@ -47,7 +47,7 @@ class RenewalStep : public Renewal<typename Kind::Target> {
         const Matrix<T> local{values.data(), n, X_.n_cols, X_.n_cols, 1};
 
         const Thresholds made =
-            make_thresholds(local, local_weights, nullptr, 0, kMaxThresholds, 0,
+            make_thresholds(local, {}, local_weights, nullptr, 0, kMaxThresholds, 0,
                             settings_.renew_rows, node.key, team);
         const Dictionary dictionary{made.values.data(), made.offsets.data(), X_.n_cols};
         std::vector<std::uint8_t> space(

@@ -1,0 +1,109 @@
+"""A call of the core's boosting, as plain values: it may be made in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dics import _core
+from dics._settings import make_settings
+from dics._validation import Array, FloatArray
+from dics.dictionary import Dictionary
+from dics.trees import Trees
+
+# Called with the loss of the training rows and of each validation set; true ends it.
+AfterRound = Callable[[float, list[float]], bool]
+
+
+class BoostCall(NamedTuple):
+    """What is the same for all rows.
+
+    Attributes
+    ----------
+    loss : callable
+        Makes the objective of the core.
+    dictionary : Dictionary
+    settings : dict
+        Of `_core.BoostSettings`; "limits" and "rows" are dicts as well.
+    used_splits : ndarray of int64
+        Splits that are gone.
+    trees : Trees
+        Rounds that were done before.
+    start : ndarray of float32
+        Scores before the first round.
+    score_unit : ndarray or None
+        Scores of the core times this are our own.
+    loss_unit : float
+        What a loss of the core is worth.
+    """
+
+    loss: Callable[[], _core.Objective]
+    dictionary: Dictionary
+    settings: dict[str, Any]
+    used_splits: npt.NDArray[np.int64]
+    trees: Trees
+    start: npt.NDArray[np.float32]
+    score_unit: FloatArray | None
+    loss_unit: float
+
+    def run(
+        self,
+        training: tuple[Array | None, ...],
+        validation: list[tuple[Array | None, ...]],
+        after_round: AfterRound,
+        peers: Any,
+        n_threads: int,
+    ) -> tuple[dict[str, Any], npt.NDArray[np.int64], FloatArray, bool]:
+        """Add rounds to the scores of rows; see `_core.boost`."""
+        return _core.boost(
+            self.loss(),
+            values=self.dictionary.values,
+            offsets=self.dictionary.offsets,
+            training=training,
+            validation=validation,
+            used_splits=self.used_splits,
+            settings=self._core_settings(),
+            after_round=lambda train, held: after_round(
+                train * self.loss_unit, [loss * self.loss_unit for loss in held]
+            ),
+            peers=peers,
+            n_threads=n_threads,
+        )
+
+    def _core_settings(self) -> _core.BoostSettings:
+        fields = dict(self.settings)
+        rows = dict(fields["rows"])
+        rows["sampling"] = getattr(_core.RowSampling, rows["sampling"])
+        fields["rows"] = make_settings(_core.RowDraw, **rows)
+        fields["limits"] = make_settings(_core.NodeLimits, **fields["limits"])
+        return make_settings(_core.BoostSettings, **fields)
+
+    def as_trees(self, arrays: dict[str, Any]) -> Trees:
+        """Return new trees in our own units."""
+        arrays["gain"] *= self.loss_unit / self.settings["weight_unit"]
+        if self.score_unit is not None:
+            arrays["leaf_values"] *= self.score_unit.astype(np.float32)
+        return Trees.from_core(arrays, len(self.dictionary.offsets) - 1)
+
+    def first_scores(
+        self, n_rows: int, add: Callable[[Trees, npt.NDArray[np.float32]], None]
+    ) -> npt.NDArray[np.float32]:
+        """Return the scores of rows as the core wants them.
+
+        `add(trees, scores)` adds what the trees say of the rows.
+        """
+        n_outputs = len(self.start)
+        scores = np.tile(self.start, (n_rows, 1))
+        if len(self.trees):
+            add(self.trees, scores)
+        if self.score_unit is not None:
+            scores /= self.score_unit.astype(np.float32)
+        width = _core.score_width(n_outputs)
+        if width == n_outputs:
+            return scores
+        padded = np.full((n_rows, width), -np.inf, dtype=np.float32)
+        padded[:, :n_outputs] = scores
+        return padded

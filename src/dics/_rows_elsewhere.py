@@ -1,0 +1,118 @@
+"""Training rows that are not in this process, such as those of a cluster.
+
+A fit looks at few rows of X itself: those that the thresholds are placed by, and a
+sample that tells which columns are wide. All others take part as codes, wherever they
+are. So a fit of rows elsewhere is the same fit, with another kind of X.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from dics._boosting_call import BoostCall
+    from dics._rounds import Rounds
+    from dics._wide_columns import Ranks, WideColumns
+    from dics.dictionary import Dictionary
+    from dics.trees import Trees
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float64]
+
+
+class RowsElsewhere(ABC):
+    """An X whose rows are elsewhere.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+        One of those that the core reads in place.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @abstractmethod
+    def check(self, estimator: Any, *, reset: bool) -> None:
+        """Set or compare the names and the number of an estimator's features."""
+
+    @abstractmethod
+    def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array:
+        """Bring some rows here, by their numbers."""
+
+    @abstractmethod
+    def distinct(self, column: int) -> FloatArray:
+        """Return the distinct values of a column, sorted, without NaN."""
+
+    @abstractmethod
+    def narrowed(self, ranks: Ranks | WideColumns) -> RowsElsewhere:
+        """Return the same rows with ranks in place of the values of wide columns."""
+
+    @abstractmethod
+    def encoded(
+        self,
+        dictionary: Dictionary,
+        labels: npt.NDArray[np.uint32] | None,
+        targets: npt.NDArray[np.float32] | None,
+        weights: FloatArray | None,
+        n_outputs: int,
+    ) -> CodedElsewhere:
+        """Return the rows as codes, where they are."""
+
+
+class CodedElsewhere(ABC):
+    """What `CodedRows` are to rows elsewhere; labels, targets and weights are here."""
+
+    labels: npt.NDArray[np.uint32] | None
+    targets: npt.NDArray[np.float32] | None
+    weights: FloatArray | None
+
+    @property
+    @abstractmethod
+    def weight_unit(self) -> float:
+        """What a weight of one is in the core."""
+
+    @abstractmethod
+    def total_weight(self) -> float:
+        """Return what all rows weigh."""
+
+    @abstractmethod
+    def take(self, rows: npt.NDArray[np.intp] | None) -> CodedElsewhere:
+        """Return some of the rows, or (None) all."""
+
+    @abstractmethod
+    def put(self, rows: npt.NDArray[np.intp], taken: CodedElsewhere) -> None:
+        """Take note of the scores of some rows, which were taken before."""
+
+    @abstractmethod
+    def boost(
+        self, call: BoostCall, validation: list[Any], rounds: Rounds, n_threads: int
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        """Add rounds; return their trees and the splits that are gone."""
+
+
+class SampledRows(NamedTuple):
+    """An X as the core samples it: all of it, or the rows of given numbers."""
+
+    X: Array
+    numbers: npt.NDArray[np.uint32] | None
+    n_rows: int
+
+
+def sampled_rows(
+    X: Array | RowsElsewhere, needed: Callable[[], list[npt.NDArray[np.uint32]]]
+) -> SampledRows:
+    """Return X for the core, or of rows elsewhere those that it will look at."""
+    if not isinstance(X, RowsElsewhere):
+        return SampledRows(X, None, len(X))
+    numbers = np.unique(np.concatenate(needed()))
+    return SampledRows(X.take(numbers), numbers, len(X))

@@ -1,0 +1,99 @@
+"""What is done to a partition of X, on the worker that has it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from dics._validation import Array, check_matrix
+from dics.dictionary import Dictionary, encode
+
+
+class PartShape(NamedTuple):
+    """What is known of a partition without its values."""
+
+    n_rows: int
+    n_columns: int
+    dtype: np.dtype[Any]
+
+
+class _AnyEstimator(BaseEstimator):
+    """What `check_matrix` notes names and numbers of columns in."""
+
+
+def matrix_of(part: Any, number: int, dtype: np.dtype[Any] | None = None) -> Array:
+    """Return a partition as an array that the core reads.
+
+    Parameters
+    ----------
+    part : ndarray or DataFrame
+    number : int
+        Of the partition, for errors.
+    dtype : numpy.dtype or None
+        What all partitions are to have; None for what suits this one.
+    """
+    if len(part) == 0:
+        n_columns = part.shape[1]
+        return np.empty((0, n_columns), dtype=np.float64 if dtype is None else dtype)
+    try:
+        matrix = check_matrix(_AnyEstimator(), part, reset=True)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"partition {number} of X: {error}") from error
+    return matrix if dtype is None else matrix.astype(dtype, copy=False)
+
+
+def shape_of(part: Any, number: int) -> PartShape:
+    """Return what is known of a partition once it was looked at."""
+    matrix = matrix_of(part, number)
+    return PartShape(len(matrix), matrix.shape[1], matrix.dtype)
+
+
+def rows_of(matrix: Array, rows: npt.NDArray[np.int64]) -> Array:
+    """Return some rows, row by row."""
+    return np.ascontiguousarray(matrix[rows])
+
+
+def distinct_values(matrix: Array, column: int) -> npt.NDArray[np.float64]:
+    """Return the distinct values of a column, without NaN."""
+    values = np.unique(matrix[:, column].astype(np.float64))
+    return values[~np.isnan(values)]
+
+
+def narrowed(matrix: Array, ranks: Any) -> Array:
+    """Return a partition with ranks in place of the values of wide columns."""
+    changed: Array = ranks.narrowed(matrix)
+    return changed
+
+
+def codes_of(
+    matrix: Array,
+    dictionary: Dictionary,
+    width: int,
+    order: npt.NDArray[np.int32] | None = None,
+) -> npt.NDArray[np.uint8]:
+    """Return the codes of a partition, [block][row][width]."""
+    n_features = matrix.shape[1] if order is None else len(order)
+    n_blocks = -(-n_features // width)
+    if len(matrix) == 0:
+        return np.empty((n_blocks, 0, width), dtype=np.uint8)
+    codes = encode(matrix, dictionary, width, threads_of_worker(), order)
+    return codes.reshape(n_blocks, len(matrix), width)
+
+
+def joined_codes(parts: list[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
+    """Return the codes of the rows of all parts, as the core wants them."""
+    return np.concatenate(parts, axis=1).ravel()
+
+
+def threads_of_worker() -> int:
+    """Return how many threads a task of this worker may use."""
+    from distributed import get_worker
+
+    try:
+        n_threads: int = get_worker().state.nthreads
+    except ValueError:  # not on a worker
+        return 1
+    return n_threads

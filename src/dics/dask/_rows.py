@@ -1,0 +1,306 @@
+"""Rows of a Dask collection, as the X of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import dask
+import numpy as np
+import numpy.typing as npt
+from distributed import Client, Future
+from sklearn.utils.validation import validate_data
+
+from dics._boosting_call import BoostCall
+from dics._boosting_rows import total_weight, weight_unit
+from dics._column_check import check_kind
+from dics._rounds import Rounds
+from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
+from dics._validation import IN_PLACE, Array, FloatArray
+from dics.dask._parts import (
+    PartShape,
+    codes_of,
+    distinct_values,
+    matrix_of,
+    narrowed,
+    rows_of,
+    shape_of,
+)
+from dics.dask._session import BoostSession
+from dics.dictionary import Dictionary
+from dics.trees import Trees
+
+# Share of the workers' memory that X may take to be kept there during a fit; a larger
+# one is made again whenever rows of it are looked at.
+KEPT_SHARE = 0.3
+
+
+def delayed_parts(X: Any) -> list[Any]:
+    """Return the partitions of a collection, each with all columns."""
+    if hasattr(X, "rechunk"):
+        if X.ndim != 2:
+            raise ValueError(
+                f"X must have two dimensions, got {X.ndim}: a dask array of shape "
+                f"{X.shape}."
+            )
+        if X.numblocks[1] != 1:
+            X = X.rechunk({1: -1})
+        return list(X.to_delayed()[:, 0])
+    return list(X.to_delayed())
+
+
+class Whole(NamedTuple):
+    """Partitions of an X: where each begins, and the type that all have."""
+
+    starts: npt.NDArray[np.int64]  # and where the last one ends
+    n_columns: int
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, shapes: list[PartShape]) -> Whole:
+        """Put together what is known of the partitions."""
+        lengths = [shape.n_rows for shape in shapes]
+        types = [shape.dtype for shape in shapes if shape.n_rows > 0]
+        dtype = np.result_type(*types) if types else np.dtype(np.float64)
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return cls(starts, shapes[0].n_columns, dtype)
+
+    def numbers(
+        self, rows: npt.NDArray[np.integer[Any]] | None, part: int
+    ) -> tuple[int, npt.NDArray[np.int64] | None]:
+        """Return where the rows of a part begin in a choice, and which it chooses."""
+        first, last = self.starts[part : part + 2]
+        if rows is None:
+            return int(first), None
+        begin, end = np.searchsorted(rows, [first, last])
+        return int(begin), (rows[begin:end] - first).astype(np.int64)
+
+
+class ClusterRows(RowsElsewhere):
+    """The rows of a Dask collection.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    meta : object
+        An empty X with the names and types of the columns.
+    parts : list of Delayed
+        The partitions as arrays that the core reads.
+    whole : Whole
+    """
+
+    def __init__(
+        self, client: Client, meta: Any, parts: list[Any], whole: Whole
+    ) -> None:
+        self.client = client
+        self.meta = meta
+        self.parts = parts
+        self.whole = whole
+        self.shape = (int(whole.starts[-1]), whole.n_columns)
+        self.dtype = whole.dtype
+
+    @classmethod
+    def of(cls, client: Client, X: Any, name: str) -> ClusterRows:
+        """Look at a collection; errors call it `name`."""
+        if not dask.is_dask_collection(X):
+            raise TypeError(
+                f"{name} must be a dask array or a dask dataframe, got "
+                f"{type(X).__name__}; for rows in memory use the estimator of dics."
+            )
+        meta = getattr(X, "_meta", None)
+        if meta is not None and not hasattr(X, "rechunk"):
+            check_kind(meta)
+        parts = delayed_parts(X)
+        shapes = _known_shapes(X) or _gathered(
+            client,
+            [dask.delayed(shape_of)(part, i) for i, part in enumerate(parts)],
+        )
+        whole = Whole.of(shapes)
+        if whole.starts[-1] == 0:
+            raise ValueError(f"{name} has no rows.")
+        matrices = [
+            dask.delayed(matrix_of)(part, i, whole.dtype)
+            for i, part in enumerate(parts)
+        ]
+        rows = cls(client, meta, matrices, whole)
+        rows._keep_if_small()
+        return rows
+
+    def _keep_if_small(self) -> None:
+        """Let the workers keep the partitions, if they have room for them."""
+        n_bytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        if n_bytes <= KEPT_SHARE * cluster_memory(self.client):
+            self.parts = self.client.persist(self.parts)
+
+    def check(self, estimator: Any, *, reset: bool) -> None:
+        named = self.meta if hasattr(self.meta, "columns") else None
+        if named is None:
+            named = np.empty((1, self.shape[1]))
+        validate_data(estimator, named, reset=reset, skip_check_array=True)
+
+    def _of_parts(
+        self,
+        rows: npt.NDArray[np.integer[Any]],
+        make: Callable[[Any, npt.NDArray[np.int64]], Any],
+    ) -> list[Any]:
+        tasks = []
+        for i, part in enumerate(self.parts):
+            _, chosen = self.whole.numbers(rows, i)
+            if chosen is not None and len(chosen) > 0:
+                tasks.append(make(part, chosen))
+        return _gathered(self.client, tasks)
+
+    def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array:
+        found = self._of_parts(
+            rows, lambda part, chosen: dask.delayed(rows_of)(part, chosen)
+        )
+        return np.concatenate(found)
+
+    def distinct(self, column: int) -> FloatArray:
+        tasks = [dask.delayed(distinct_values)(part, column) for part in self.parts]
+        return np.unique(np.concatenate(_gathered(self.client, tasks)))
+
+    def narrowed(self, ranks: Any) -> ClusterRows:
+        known = dask.delayed(ranks, pure=False)
+        parts = [dask.delayed(narrowed)(part, known) for part in self.parts]
+        whole = self.whole._replace(dtype=np.dtype(np.float64))
+        return ClusterRows(self.client, self.meta, parts, whole)
+
+    def codes(
+        self,
+        dictionary: Dictionary,
+        width: int,
+        order: npt.NDArray[np.int32] | None = None,
+    ) -> list[Future]:
+        """Encode the partitions where they are; see `codes_of`."""
+        known = dask.delayed(dictionary, pure=False)
+        tasks = [
+            dask.delayed(codes_of)(part, known, width, order) for part in self.parts
+        ]
+        futures: list[Future] = self.client.compute(tasks)
+        return futures
+
+    def encoded(
+        self,
+        dictionary: Dictionary,
+        labels: npt.NDArray[np.uint32] | None,
+        targets: npt.NDArray[np.float32] | None,
+        weights: FloatArray | None,
+        n_outputs: int,
+    ) -> ClusterCodes:
+        codes = self.codes(dictionary, 1)
+        return ClusterCodes(
+            self.client, codes, self.whole, None, labels, targets, weights, n_outputs
+        )
+
+
+class ClusterCodes(CodedElsewhere):
+    """Codes of rows on a cluster, or of some of them.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    codes : list of Future
+        Of each partition.
+    whole : Whole
+    rows : ndarray or None
+        Numbers of the rows that are chosen, rising; None for all.
+    labels, targets, weights : ndarray or None
+        Of the rows that are chosen.
+    n_outputs : int
+        Scores of each row.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        codes: list[Future],
+        whole: Whole,
+        rows: npt.NDArray[np.intp] | None,
+        labels: npt.NDArray[np.uint32] | None,
+        targets: npt.NDArray[np.float32] | None,
+        weights: FloatArray | None,
+        n_outputs: int,
+    ) -> None:
+        self.client = client
+        self.codes = codes
+        self.whole = whole
+        self.rows = rows
+        self.labels = labels
+        self.targets = targets
+        self.weights = weights
+        self.n_outputs = n_outputs
+        self._scores: npt.NDArray[np.float32] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are chosen."""
+        return int(self.whole.starts[-1]) if self.rows is None else len(self.rows)
+
+    @property
+    def scores(self) -> npt.NDArray[np.float32]:
+        """Scores of the rows, brought here after each round for a scorer."""
+        if self._scores is None:
+            self._scores = np.empty((self.n_rows, self.n_outputs), dtype=np.float32)
+        return self._scores
+
+    @property
+    def is_watched(self) -> bool:
+        """Tell whether somebody looks at the scores."""
+        return self._scores is not None
+
+    @property
+    def weight_unit(self) -> float:
+        return weight_unit(self.weights)
+
+    def core_weights(self) -> npt.NDArray[np.float32] | None:
+        """Return the weights in that unit."""
+        if self.weights is None:
+            return None
+        return (self.weights * self.weight_unit).astype(np.float32)
+
+    def total_weight(self) -> float:
+        return total_weight(self.weights, self.n_rows)
+
+    def take(self, rows: npt.NDArray[np.intp] | None) -> ClusterCodes:
+        if rows is None:
+            return self
+        return ClusterCodes(
+            self.client,
+            self.codes,
+            self.whole,
+            rows if self.rows is None else self.rows[rows],
+            None if self.labels is None else self.labels[rows],
+            None if self.targets is None else self.targets[rows],
+            None if self.weights is None else self.weights[rows],
+            self.n_outputs,
+        )
+
+    def put(self, rows: npt.NDArray[np.intp], taken: CodedElsewhere) -> None:
+        """Do nothing: scores are found anew from the trees."""
+
+    def boost(
+        self, call: BoostCall, validation: list[Any], rounds: Rounds, n_threads: int
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        return BoostSession(self, validation, rounds).run(call)
+
+
+def cluster_memory(client: Client) -> float:
+    """Return how many bytes the workers may use together."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return float(sum(worker["memory_limit"] for worker in workers))
+
+
+def _known_shapes(X: Any) -> list[PartShape]:
+    """Return the shapes of the partitions, if nobody has to look at them."""
+    if not hasattr(X, "rechunk") or X.dtype not in IN_PLACE:
+        return []
+    if np.isnan(np.array(X.shape, dtype=float)).any():
+        return []
+    return [PartShape(n, X.shape[1], X.dtype) for n in X.chunks[0]]
+
+
+def _gathered(client: Client, tasks: list[Any]) -> list[Any]:
+    """Compute tasks on the cluster and bring their results here."""
+    results: list[Any] = client.gather(client.compute(tasks))
+    return results

@@ -1,0 +1,411 @@
+"""The rounds of boosting on a cluster, as the client sees them.
+
+Each worker that has rows becomes a rank. They add up sums among themselves (see
+`Links`); the client starts them, watches over them, and when one is lost starts again
+from the rounds that the others have.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+import uuid
+from collections import defaultdict
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import dask
+import numpy as np
+import numpy.typing as npt
+from distributed import Client, Future, Queue, wait
+from distributed.client import FutureCancelledError
+from distributed.scheduler import KilledWorker
+
+from dics._boosting_call import BoostCall
+from dics._rounds import Rounds
+from dics._version import VERSION
+from dics.dask._links import TOKEN_BYTES
+from dics.dask._worker import (
+    Port,
+    RankResult,
+    RankRows,
+    RankTask,
+    boost_rank,
+    end_fit,
+    open_port,
+)
+from dics.trees import Trees
+
+if TYPE_CHECKING:
+    from dics.dask._rows import ClusterCodes
+
+# Seconds, settings of Dask under "dics.": without a sign of life of a worker, and to
+# wait for one when none is left.
+DEFAULT_SILENCE = 60.0
+DEFAULT_PATIENCE = 60.0
+MOST_RESTARTS = 100
+_LOST = (KilledWorker, FutureCancelledError, CancelledError)
+
+
+class WorkersLost(RuntimeError):
+    """No worker is left for a fit."""
+
+
+class Placement(NamedTuple):
+    """Which worker has which partitions of each set."""
+
+    workers: list[str]
+    parts: list[list[list[int]]]  # [set][rank] -> partitions
+
+
+class BoostSession:
+    """Runs the rounds of one call of boosting.
+
+    Parameters
+    ----------
+    training : ClusterCodes
+    validation : list of ClusterCodes
+    rounds : Rounds
+        Told about each round.
+    """
+
+    def __init__(
+        self, training: ClusterCodes, validation: list[ClusterCodes], rounds: Rounds
+    ) -> None:
+        self.client = training.client
+        self.sets = [training, *validation]
+        self.rounds = rounds
+        self.fit = f"dics-{uuid.uuid4().hex}"
+        self.history: list[tuple[float, list[float]]] = []
+        self._told = 0  # rounds that `rounds` knows of
+        self._ends = False  # it has said so
+
+    @property
+    def _asks(self) -> bool:
+        """Tell whether the client decides after each round, and not the ranks."""
+        return self.rounds.score is not None or self.rounds.report_to is not None
+
+    def run(self, call: BoostCall) -> tuple[Trees, npt.NDArray[np.int64]]:
+        """Return the new trees, and the splits that are gone."""
+        found = Trees.none(len(call.start), len(call.dictionary.offsets) - 1)
+        for _ in range(MOST_RESTARTS):
+            result = self._attempt(call)
+            self.history = result.history
+            if self._asks:  # what the client wasn't asked about has to be done again
+                self.history = self.history[: self._told]
+            new = self._new_trees(call, result)
+            found = found.followed_by(new)
+            if not result.is_lost or self._ends:
+                self._tell()
+                return found, result.used
+            call = self._continued(call, new, result)
+            self.fit = f"dics-{uuid.uuid4().hex}"
+        raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
+
+    def _new_trees(self, call: BoostCall, result: RankResult) -> Trees:
+        """Return the trees of the rounds that all ranks have finished."""
+        if not result.arrays:
+            return Trees.none(len(call.start), len(call.dictionary.offsets) - 1)
+        n_done = len(self.history) - 1 - self._n_before(call)
+        return call.as_trees(result.arrays).first(max(0, n_done))
+
+    def _n_before(self, call: BoostCall) -> int:
+        """Rounds of this session that a call goes on from."""
+        return int(call.settings["first_round"]) - self._first_round(call)
+
+    def _first_round(self, call: BoostCall) -> int:
+        if not hasattr(self, "_begin"):
+            self._begin = int(call.settings["first_round"])
+        return self._begin
+
+    def _continued(self, call: BoostCall, new: Trees, result: RankResult) -> BoostCall:
+        """Return the call that goes on from rounds that are done."""
+        if len(new) == 0:
+            return call
+        settings = dict(call.settings)
+        settings["first_round"] += len(new)
+        settings["n_rounds"] -= len(new)
+        settings["feature_gains"] = result.feature_gains.tolist()
+        return call._replace(
+            settings=settings,
+            used_splits=result.used,
+            trees=call.trees.followed_by(new),
+        )
+
+    # --- one attempt --------------------------------------------------------
+
+    def _attempt(self, call: BoostCall) -> RankResult:
+        self._first_round(call)
+        placement = self._place()
+        futures: list[Future] = []
+        try:
+            ports = self._open_ports(placement.workers)
+            if ports is None:
+                return self._nothing(call)
+            task = self._task(call, ports)
+            futures = [
+                self.client.submit(
+                    boost_rank,
+                    rank,
+                    task,
+                    *self._rank_rows(rank, placement),
+                    workers=[worker],
+                    allow_other_workers=False,
+                    pure=False,
+                    key=f"{self.fit}-rank-{rank}",
+                )
+                for rank, worker in enumerate(placement.workers)
+            ]
+            return self._watch(futures, placement.workers) or self._nothing(call)
+        finally:
+            self._end(placement.workers, futures)
+
+    def _nothing(self, call: BoostCall) -> RankResult:
+        return RankResult({}, call.used_splits, np.empty(0), True, self.history, 0, 0)
+
+    def _place(self) -> Placement:
+        """Wait until the codes are there, and see where."""
+        codes = [future for rows in self.sets for future in rows.codes]
+        deadline = time.monotonic() + dask.config.get("dics.patience", DEFAULT_PATIENCE)
+        while True:
+            try:
+                wait(codes, timeout=5)
+            except TimeoutError:
+                pass
+            failed = [future for future in codes if future.status == "error"]
+            if failed:
+                failed[0].result()  # raises
+            if all(future.status == "finished" for future in codes):
+                holders = self.client.who_has(codes)
+                if all(holders.get(future.key) for future in codes):
+                    return self._placement(holders)
+            if any(future.status in ("cancelled", "lost") for future in codes):
+                raise WorkersLost(
+                    "rows were lost with a worker, and can't be made again; pass "
+                    "collections that know how their partitions are made."
+                )
+            if self._workers():
+                deadline = max(deadline, time.monotonic() + 5)
+            elif time.monotonic() > deadline:
+                raise WorkersLost("no worker is left; start some and fit again.")
+
+    def _placement(self, holders: dict[Any, Any]) -> Placement:
+        # A partition that several workers have goes to the one that has fewest.
+        load: dict[str, int] = defaultdict(int)
+        owners = []
+        for rows in self.sets:
+            of_set = []
+            for future in rows.codes:
+                worker = min(sorted(holders[future.key]), key=lambda w: load[w])
+                load[worker] += 1
+                of_set.append(worker)
+            owners.append(of_set)
+        workers = sorted(load)
+        parts = [
+            [[i for i, w in enumerate(of_set) if w == worker] for worker in workers]
+            for of_set in owners
+        ]
+        return Placement(workers, parts)
+
+    def _open_ports(self, workers: list[str]) -> list[Port] | None:
+        futures = [
+            self.client.submit(
+                open_port,
+                self.fit,
+                workers=[worker],
+                allow_other_workers=False,
+                pure=False,
+                key=f"{self.fit}-port-{rank}",
+                priority=100,
+            )
+            for rank, worker in enumerate(workers)
+        ]
+        while not all(future.done() for future in futures):
+            if set(workers) - self._alive():
+                self.client.cancel(futures, force=True)
+                return None
+            _pause(futures)
+        try:
+            ports: list[Port] = [future.result() for future in futures]
+        except _LOST:
+            return None
+        for worker, port in zip(workers, ports, strict=True):
+            if port.version != VERSION:
+                raise ValueError(
+                    f"the worker {worker} has dics {port.version}, the client "
+                    f"{VERSION}; install the same version everywhere."
+                )
+        return ports
+
+    def _task(self, call: BoostCall, ports: list[Port]) -> RankTask:
+        watched = [i for i, rows in enumerate(self.sets) if rows.is_watched]
+        starts = [
+            begin
+            for i in range(len(self.sets[0].codes))
+            for begin, n in [self._run(0, i)]
+            if n > 0
+        ]
+        return RankTask(
+            fit=self.fit,
+            token=secrets.token_bytes(TOKEN_BYTES),
+            addresses=[port.address for port in ports],
+            run_starts=np.array(starts, dtype=np.int64),
+            call=call,
+            patience=self.rounds.patience,
+            tol=self.rounds.tol,
+            history=self.history,
+            n_sets=len(self.sets) - 1,
+            watched=watched[0] if watched else None,
+            n_watched=self.sets[watched[0]].n_rows if watched else 0,
+            asks=self._asks,
+            n_threads=None,
+        )
+
+    def _run(self, number: int, part: int) -> tuple[int, int]:
+        """Return where a partition's rows begin in a set, and how many they are."""
+        rows = self.sets[number]
+        begin, chosen = rows.whole.numbers(rows.rows, part)
+        first, last = rows.whole.starts[part : part + 2]
+        return begin, int(last - first) if chosen is None else len(chosen)
+
+    def _rank_rows(
+        self, rank: int, placement: Placement
+    ) -> tuple[list[RankRows], list[list[Future]]]:
+        """Return the rows of a rank in each set, and their codes."""
+        rows, codes = [], []
+        for number, of_set in enumerate(self.sets):
+            parts = [
+                part
+                for part in placement.parts[number][rank]
+                if self._run(number, part)[1] > 0
+            ]
+            rows.append(self._rows_of_set(number, parts))
+            codes.append([of_set.codes[part] for part in parts])
+        return rows, codes
+
+    def _rows_of_set(self, number: int, parts: list[int]) -> RankRows:
+        rows = self.sets[number]
+        own, runs, chosen, pieces = 0, [], [], []
+        for part in parts:
+            begin, n = self._run(number, part)
+            runs.append((own, begin, n))
+            chosen.append(rows.whole.numbers(rows.rows, part)[1])
+            pieces.append(slice(begin, begin + n))
+            own += n
+
+        def of_rank(values: Any) -> Any:
+            if values is None:
+                return None
+            some = [values[piece] for piece in pieces]
+            return np.concatenate(some) if some else values[:0]
+
+        return RankRows(
+            chosen,
+            np.array(runs, dtype=np.int64).reshape(-1, 3),
+            of_rank(rows.labels),
+            of_rank(rows.targets),
+            of_rank(rows.core_weights()),
+        )
+
+    # --- while it runs ------------------------------------------------------
+
+    def _watch(self, futures: list[Future], workers: list[str]) -> RankResult | None:
+        """Wait for all ranks; return the result that has most rounds."""
+        asked = Queue(self.fit + "-asked", client=self.client) if self._asks else None
+        looked = time.monotonic()
+        lost = False
+        while not all(future.done() for future in futures):
+            if asked is not None and not lost:
+                self._answer(asked)
+            else:
+                _pause(futures)
+            if time.monotonic() - looked < 1:
+                continue
+            looked = time.monotonic()
+            gone = set(workers) - self._alive()
+            if gone:
+                lost = True
+                self._stop(set(workers) - gone)
+                for future, worker in zip(futures, workers, strict=True):
+                    if worker in gone:
+                        self.client.cancel([future], force=True)
+        return self._best(futures)
+
+    def _answer(self, asked: Queue) -> None:
+        """Decide about a round for the ranks, if they ask."""
+        try:
+            train, held, scores = asked.get(timeout=0.1)
+        except TimeoutError:
+            return
+        for rows in self.sets:
+            if rows.is_watched and scores is not None:
+                rows.scores[...] = scores[:, : rows.n_outputs]
+        self._ends = self.rounds.note(train, held)
+        self._told += 1
+        Queue(self.fit + "-answer", client=self.client).put(float(self._ends))
+
+    def _best(self, futures: list[Future]) -> RankResult | None:
+        results = []
+        is_lost = False
+        for future in futures:
+            try:
+                results.append(future.result())
+            except _LOST:
+                is_lost = True
+        if not results:
+            return None
+        best: RankResult = max(results, key=lambda result: len(result.history))
+        is_lost = is_lost or any(result.is_lost for result in results)
+        if not is_lost:
+            # Every rank has the same model; one is enough.
+            return results[0]
+        return best._replace(is_lost=True)
+
+    def _workers(self) -> dict[str, Any]:
+        workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return workers
+
+    def _alive(self) -> set[str]:
+        """Return the workers that have given a sign of life lately."""
+        if self.client.status != "running":
+            raise ConnectionError(
+                f"the connection to the scheduler is lost ({self.client.status})."
+            )
+        silence = dask.config.get("dics.silence", DEFAULT_SILENCE)
+        now = time.time()
+        return {
+            address
+            for address, worker in self._workers().items()
+            if now - worker["last_seen"] < silence
+        }
+
+    def _stop(self, workers: set[str]) -> None:
+        """Let ranks give up, who would wait for one that is lost."""
+        if workers:
+            self.client.run(
+                end_fit, self.fit, workers=sorted(workers), on_error="ignore"
+            )
+
+    def _end(self, workers: list[str], futures: list[Future]) -> None:
+        if self.client.status != "running":
+            return
+        if not all(future.done() for future in futures):
+            self._stop(set(workers) & set(self._workers()))
+            self.client.cancel(futures, force=True)
+
+    def _tell(self) -> None:
+        """Tell `rounds` of what it doesn't know yet."""
+        for train, held in self.history[self._told :]:
+            self.rounds.note(train, held)
+
+
+def _pause(futures: list[Future]) -> None:
+    """Wait a moment, or until the first of them ends."""
+    try:
+        wait(
+            [future for future in futures if not future.done()],
+            timeout=0.1,
+            return_when="FIRST_COMPLETED",
+        )
+    except TimeoutError:
+        pass

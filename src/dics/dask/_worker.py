@@ -1,0 +1,310 @@
+"""What a worker does for a fit: a rank of boosting, or some trees of a forest."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from distributed import Queue, get_worker, secede, worker_client
+
+from dics._boosting_call import BoostCall
+from dics._rounds import Rounds
+from dics._validation import Array
+from dics._version import VERSION
+from dics.dask._links import Address, Links, Security, listen
+from dics.dask._parts import threads_of_worker
+from dics.dictionary import Dictionary
+from dics.trees import Trees
+
+# Rows whose scores are found at a time.
+BLOCK_ROWS = 1 << 16
+# Between two reports to the client.
+REPORT_SECONDS = 0.3
+
+# Ports and connections of fits that go on, by fit and worker: several workers may be
+# threads of one process.
+_ports: dict[tuple[str, str], socket.socket] = {}
+_links: dict[tuple[str, str], Links] = {}
+
+
+class Port(NamedTuple):
+    """Where a worker listens for a fit, and its version of dics."""
+
+    address: Address
+    version: str
+
+
+def _own_key(fit: str) -> tuple[str, str]:
+    return fit, get_worker().address
+
+
+def open_port(fit: str) -> Port:
+    """Listen for the other workers of a fit."""
+    worker = get_worker()
+    host = worker.address.partition("://")[2].rpartition(":")[0].strip("[]")
+    if worker.address.startswith("inproc"):
+        host = "127.0.0.1"
+    listener = listen(host)
+    _ports[_own_key(fit)] = listener
+    return Port(Address(*listener.getsockname()[:2]), VERSION)
+
+
+def _security() -> Security:
+    """Encrypt as the cluster does."""
+    worker = get_worker()
+    if not worker.address.startswith("tls"):
+        return Security()
+    security = worker.security
+    return Security(
+        security.get_listen_args("worker")["ssl_context"],
+        security.get_connection_args("worker")["ssl_context"],
+    )
+
+
+def end_fit(fit: str, dask_worker: Any) -> None:
+    """Close what a worker has open for a fit; called by `Client.run`."""
+    key = fit, dask_worker.address
+    listener, links = _ports.pop(key, None), _links.get(key)
+    if listener is not None:
+        listener.close()
+    if links is not None:
+        links.close()
+
+
+class RankRows(NamedTuple):
+    """Rows of one rank: parts of the partitions that its worker has.
+
+    Attributes
+    ----------
+    chosen : list of ndarray or None
+        Rows of each partition that take part; None for all.
+    runs : ndarray of shape (n_parts, 3)
+        See `Links`.
+    labels, targets, weights : ndarray or None
+        Of all rows that take part, as the core wants them.
+    """
+
+    chosen: list[npt.NDArray[np.intp] | None]
+    runs: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.uint32] | None
+    targets: npt.NDArray[np.float32] | None
+    weights: npt.NDArray[np.float32] | None
+
+    def joined(
+        self, codes: list[npt.NDArray[np.uint8]], n_features: int
+    ) -> npt.NDArray[np.uint8]:
+        """Return the codes of its rows in partitions, [feature][row]."""
+        parts = [
+            part[:, :, 0] if rows is None else part[:, rows, 0]
+            for part, rows in zip(codes, self.chosen, strict=True)
+        ]
+        if not parts:
+            return np.empty((n_features, 0), dtype=np.uint8)
+        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    def for_core(
+        self, parts: list[npt.NDArray[np.uint8]], call: BoostCall, n_threads: int
+    ) -> tuple[Array | None, ...]:
+        """Return the arrays in the order that the core knows.
+
+        `parts` are the codes of the partitions, [feature][row][1].
+        """
+        codes = self.joined(parts, len(call.dictionary.offsets) - 1)
+
+        def add(trees: Trees, scores: npt.NDArray[np.float32]) -> None:
+            add_values(trees, codes, call.dictionary, scores, n_threads)
+
+        scores = call.first_scores(codes.shape[1], add)
+        return codes.ravel(), self.labels, self.targets, self.weights, scores
+
+
+def add_values(
+    trees: Trees,
+    codes: npt.NDArray[np.uint8],
+    dictionary: Dictionary,
+    scores: npt.NDArray[np.float32],
+    n_threads: int,
+) -> None:
+    """Add what trees say of rows that are codes, [feature][row], to their scores."""
+    coded = trees.on_codes(dictionary.values, dictionary.offsets)
+    missing = (np.diff(dictionary.offsets) + 1)[:, None]
+    for first in range(0, codes.shape[1], BLOCK_ROWS):
+        some = codes[:, first : first + BLOCK_ROWS]
+        values = np.where(some == missing, np.float32(np.nan), some)
+        coded.add_values(
+            values.astype(np.float32).T,
+            scores[first : first + BLOCK_ROWS],
+            n_threads=n_threads,
+        )
+
+
+class RankTask(NamedTuple):
+    """What all ranks of a fit are told."""
+
+    fit: str
+    token: bytes
+    addresses: list[Address]
+    run_starts: npt.NDArray[np.int64]
+    call: BoostCall
+    patience: int | None
+    tol: float
+    history: list[tuple[float, list[float]]]  # losses of rounds done before
+    n_sets: int
+    watched: int | None  # set whose scores the client asks for; 0: the training rows
+    n_watched: int
+    asks: bool  # the client decides after each round
+    n_threads: int | None
+
+
+class RankResult(NamedTuple):
+    """What a rank has when it ends, or when another is lost."""
+
+    arrays: dict[str, Any]
+    used: npt.NDArray[np.int64]
+    feature_gains: npt.NDArray[np.float64]
+    is_lost: bool
+    history: list[tuple[float, list[float]]]
+    n_sums: int
+    bytes_sent: int
+
+
+class Watched(NamedTuple):
+    """Scores that a scorer looks at, and the runs of their rows."""
+
+    scores: Any  # the core adds to them in place
+    runs: npt.NDArray[np.int64]
+
+
+class Listening:
+    """What a rank does after each round: count it, tell the client, decide."""
+
+    def __init__(self, task: RankTask, links: Links, watched: Watched | None) -> None:
+        self.task = task
+        self.links = links
+        self.watched = watched
+        self.rounds = Rounds(patience=task.patience, tol=task.tol, n_sets=task.n_sets)
+        for train, held in task.history:
+            self.rounds.note(train, held)
+        self.history = list(task.history)
+        self.is_lost = False
+        self._is_first = True
+        self._reported = 0.0
+
+    def note(self, train: float, held: list[float]) -> bool:
+        """Take note of a round; return whether it was the last."""
+        # A fit that goes on begins where it was.
+        is_known = self._is_first and len(self.history) > 0
+        self._is_first = False
+        if is_known:
+            return False
+        self.history.append((train, held))
+        ends = self.rounds.note(train, held)
+        if self.task.asks:
+            return self._ask(train, held)
+        if self.links.rank == 0 and time.monotonic() - self._reported > REPORT_SECONDS:
+            self._reported = time.monotonic()
+            get_worker().log_event(
+                self.task.fit, (len(self.history) - 1, self.links.bytes_sent)
+            )
+        return ends
+
+    def _ask(self, train: float, held: list[float]) -> bool:
+        """Let the client decide."""
+        scores = self._watched_scores()
+        answer = np.zeros(1)
+        if self.links.rank == 0 and not self.is_lost:
+            with worker_client(separate_thread=False) as client:
+                Queue(self.task.fit + "-asked", client=client).put(
+                    (train, held, scores)
+                )
+                answer[0] = Queue(self.task.fit + "-answer", client=client).get()
+        if self.is_lost or not self.links.largest(answer):
+            self.is_lost = True
+            return True
+        return bool(answer[0])
+
+    def _watched_scores(self) -> npt.NDArray[np.float32] | None:
+        """Bring the scores that a scorer looks at together."""
+        if self.watched is None:
+            return None
+        own = self.watched.scores
+        whole = np.zeros((self.task.n_watched, own.shape[1]), dtype=np.float32)
+        for first, number, n in self.watched.runs:
+            whole[number : number + n] = own[first : first + n]
+        # Of each number one process has the bits, all others zeros.
+        bits = whole.reshape(-1).view(np.int32)
+        self.is_lost = not self.links.add(bits)
+        return whole
+
+
+def boost_rank(
+    rank: int,
+    task: RankTask,
+    sets: list[RankRows],
+    codes: list[list[npt.NDArray[np.uint8]]],
+) -> RankResult:
+    """Take part in the rounds of a fit, with the rows that this worker has.
+
+    The first of the sets are the training rows.
+    """
+    n_threads = task.n_threads or threads_of_worker()
+    key = _own_key(task.fit)
+    listener = _ports.pop(key, None)
+    links = None
+    # The other ranks wait for this one, and other fits may need the worker.
+    secede()
+    if listener is not None:
+        links = Links(
+            rank,
+            task.addresses,
+            listener,
+            task.token,
+            sets[0].runs,
+            task.run_starts,
+            _security(),
+        )
+        _links[key] = links
+    try:
+        if links is None or not links.open():
+            return _nothing(task)
+        return _boost(task, links, sets, codes, n_threads)
+    finally:
+        if links is not None:
+            links.close()
+        _links.pop(key, None)
+
+
+def _boost(
+    task: RankTask,
+    links: Links,
+    sets: list[RankRows],
+    codes: list[list[npt.NDArray[np.uint8]]],
+    n_threads: int,
+) -> RankResult:
+    every = [
+        rows.for_core(parts, task.call, n_threads)
+        for rows, parts in zip(sets, codes, strict=True)
+    ]
+    watched = None
+    if task.watched is not None:
+        watched = Watched(every[task.watched][-1], sets[task.watched].runs)
+    listening = Listening(task, links, watched)
+    arrays, used, gains, is_lost = task.call.run(
+        every[0], every[1:], listening.note, links, n_threads
+    )
+    return RankResult(
+        arrays,
+        used,
+        gains,
+        is_lost or listening.is_lost,
+        listening.history,
+        links.n_sums,
+        links.bytes_sent,
+    )
+
+
+def _nothing(task: RankTask) -> RankResult:
+    return RankResult({}, task.call.used_splits, np.empty(0), True, task.history, 0, 0)
