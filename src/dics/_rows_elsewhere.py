@@ -100,6 +100,34 @@ class CodedElsewhere(ABC):
         """Add rounds; return their trees and the splits that are gone."""
 
 
+class EncodedRows:
+    """Rows of which only the codes are here, and no values.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_rows)
+    """
+
+    def __init__(self, codes: npt.NDArray[np.uint8]) -> None:
+        self.codes = codes
+        self.shape = codes.shape[::-1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def arranged(
+        self, width: int, order: npt.NDArray[np.int32] | None
+    ) -> npt.NDArray[np.uint8]:
+        """Return the codes as `encode` lays them out."""
+        codes = self.codes if order is None else self.codes[order]
+        n_features, n_rows = codes.shape
+        n_blocks = -(-n_features // width)
+        arranged = np.zeros((n_blocks, n_rows, width), dtype=np.uint8)
+        for f in range(n_features):
+            arranged[f // width, :, f % width] = codes[f]
+        return arranged.ravel()
+
+
 class SampledRows(NamedTuple):
     """An X as the core samples it: all of it, or the rows of given numbers."""
 

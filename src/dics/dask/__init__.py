@@ -1,5 +1,19 @@
 """Estimators for Dask collections: the same models, byte for byte, on a cluster."""
 
-from dics.dask._estimators import DaskFastCGBMClassifier, DaskFastCGBMRegressor
+from dics.dask._estimators import (
+    DaskCGForestClassifier,
+    DaskCGForestRegressor,
+    DaskCGTreeClassifier,
+    DaskCGTreeRegressor,
+    DaskFastCGBMClassifier,
+    DaskFastCGBMRegressor,
+)
 
-__all__ = ["DaskFastCGBMClassifier", "DaskFastCGBMRegressor"]
+__all__ = [
+    "DaskCGForestClassifier",
+    "DaskCGForestRegressor",
+    "DaskCGTreeClassifier",
+    "DaskCGTreeRegressor",
+    "DaskFastCGBMClassifier",
+    "DaskFastCGBMRegressor",
+]

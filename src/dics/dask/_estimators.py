@@ -12,9 +12,7 @@ import numpy as np
 from distributed import Client, get_client
 from sklearn.base import BaseEstimator
 
-from dics._base import TreesEstimator
-from dics._boosting_base import Boosting
-from dics._validation import Array
+from dics._validation import Array, built_aside, draw_seed
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
 from dics.dask._rows import ClusterRows
@@ -318,3 +316,98 @@ class DaskFastCGBMRegressor(DaskBoosting, FastCGBMRegressor):
     """`dics.FastCGBMRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
 
     _local_class = FastCGBMRegressor
+
+
+class DaskForest(DaskEstimator):
+    """The fit of forests: the codes go to all workers, and each grows some trees."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees on the cluster.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features)
+            In any partitions.
+        y : dask array, dataframe or series, or array-like, of shape (n_samples,)
+            Class labels or numbers; they are brought to the client.
+        sample_weight : the same, default=None
+
+        Returns
+        -------
+        self : object
+        """
+        client = client_of(self)
+        if getattr(self, "oob_score", False):
+            raise ValueError(
+                "oob_score=True needs the values of all rows in one place, which a "
+                "cluster has not; score validation rows instead."
+            )
+        weights = None if sample_weight is None else _gathered(sample_weight)
+        super().fit(  # type: ignore[misc]
+            ClusterRows.of(client, X, "X"), _gathered(y), weights
+        )
+        return self
+
+    def _grow(self, data: Any, n_draws: int, first_tree: int) -> Any:
+        local = self.to_local()
+        vars(local).pop("trees_", None)
+        return data.X.grow_trees(local, data, n_draws, first_tree)
+
+
+@takes_client
+class DaskCGForestClassifier(DaskForest, DaskClassifier, CGForestClassifier):
+    """`dics.CGForestClassifier` on Dask collections; see `DaskFastCGBMClassifier`."""
+
+    _local_class = CGForestClassifier
+
+
+@takes_client
+class DaskCGForestRegressor(DaskForest, CGForestRegressor):
+    """`dics.CGForestRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
+
+    _local_class = CGForestRegressor
+
+
+class DaskTree(DaskEstimator):
+    """The fit of a single tree, on the worker to which all rows are brought."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree on a worker of the cluster.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features)
+            In any partitions. They are brought to the disk of one worker.
+        y : dask array, dataframe or series, or array-like, of shape (n_samples,)
+            Class labels or numbers; they are brought to the client.
+        sample_weight : the same, default=None
+
+        Returns
+        -------
+        self : object
+        """
+        rows = ClusterRows.of(client_of(self), X, "X")
+        weights = None if sample_weight is None else _gathered(sample_weight)
+        with built_aside(self) as model:
+            rows.check(model, reset=True)
+            local = model.to_local()
+            local.random_state = draw_seed(self.random_state)
+            fitted = rows.fit_whole(local, _gathered(y), weights)
+            own = {name: vars(self)[name] for name in self.get_params(deep=False)}  # type: ignore[attr-defined]
+            names = {k: v for k, v in vars(model).items() if k == "feature_names_in_"}
+            vars(model).update({**fitted, **names, **own})
+        return self
+
+
+@takes_client
+class DaskCGTreeClassifier(DaskTree, DaskClassifier, CGTreeClassifier):
+    """`dics.CGTreeClassifier` on Dask collections; see `DaskFastCGBMClassifier`."""
+
+    _local_class = CGTreeClassifier
+
+
+@takes_client
+class DaskCGTreeRegressor(DaskTree, CGTreeRegressor):
+    """`dics.CGTreeRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
+
+    _local_class = CGTreeRegressor

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+import cloudpickle
 import dask
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from dics._boosting_call import BoostCall
 from dics._boosting_rows import total_weight, weight_unit
+from dics._candidates_base import TrainingData
 from dics._column_check import check_kind
 from dics._rounds import Rounds
 from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
@@ -27,6 +31,7 @@ from dics.dask._parts import (
     shape_of,
 )
 from dics.dask._session import BoostSession
+from dics.dask._whole import fit_whole, grow_trees
 from dics.dictionary import Dictionary
 from dics.trees import Trees
 
@@ -179,6 +184,71 @@ class ClusterRows(RowsElsewhere):
         ]
         futures: list[Future] = self.client.compute(tasks)
         return futures
+
+    def grow_trees(
+        self, forest: Any, data: TrainingData, n_draws: int, first_tree: int
+    ) -> Trees:
+        """Let each worker grow some trees of a forest, with the codes of all rows."""
+        n_trees = forest.n_estimators - first_tree
+        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise ValueError("the cluster has no workers.")
+        self._check_room(self.shape[0] * (2 * self.shape[1] + 16))
+        codes = self.codes(forest.candidates_._dictionary, 1)
+        known = dask.delayed(
+            (forest, data._replace(X=None)),  # type: ignore[arg-type]
+            pure=False,
+            traverse=False,
+        )
+        cuts = np.linspace(0, n_trees, min(len(workers), n_trees) + 1).astype(int)
+        tasks = [
+            dask.delayed(grow_trees)(
+                known[0],
+                known[1],
+                codes,
+                n_draws,
+                first_tree + int(first),
+                int(last - first),
+                dask_key_name=f"dics-trees-{uuid.uuid4().hex}",
+            )
+            for first, last in pairwise(cuts)
+        ]
+        grown = [
+            self.client.compute(task, workers=[worker], allow_other_workers=True)
+            for task, worker in zip(tasks, workers, strict=False)
+        ]
+        trees = Trees.none(0, self.shape[1])
+        for i, part in enumerate(self.client.gather(grown)):
+            trees = part if i == 0 else trees.followed_by(part)
+        return trees
+
+    def fit_whole(self, estimator: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+        """Fit an estimator on one worker, to which all rows are brought.
+
+        Returns its attributes.
+        """
+        pickled = cloudpickle.dumps((estimator, self.shape, self.dtype, self.parts))
+        future = self.client.submit(
+            fit_whole,
+            pickled,
+            *self.client.scatter([y, sample_weight]),
+            pure=False,
+            key=f"dics-tree-{uuid.uuid4().hex}",
+        )
+        found: dict[str, Any] = future.result()
+        return found
+
+    def _check_room(self, n_bytes: int) -> None:
+        """Refuse what no worker has the memory for, before any work."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        for address, worker in workers.items():
+            limit = worker["memory_limit"]
+            if 0 < limit < n_bytes:
+                raise MemoryError(
+                    f"the codes of {self.shape[0]} rows and {self.shape[1]} columns "
+                    f"take about {n_bytes / 2**30:.2f} GiB on each worker; {address} "
+                    f"may use {limit / 2**30:.2f} GiB."
+                )
 
     def encoded(
         self,

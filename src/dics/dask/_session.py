@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import dask
 import numpy as np
 import numpy.typing as npt
-from distributed import Client, Future, Queue, wait
+from distributed import Future, Queue, wait
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 

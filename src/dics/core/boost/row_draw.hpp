@@ -301,7 +301,8 @@ class RowDrawer {
         const bool parallel = n_rows_ >= kParallelRows;
         const std::int64_t n_parts = parallel ? team_.size() : 1;
         counts_.assign(static_cast<std::size_t>(n_parts) << 15, 0);
-        const Chunks chunks{n_rows_, (n_rows_ + n_parts - 1) / n_parts};
+        const Chunks chunks{
+            n_rows_, std::max<std::int64_t>(1, (n_rows_ + n_parts - 1) / n_parts)};
         team_.run(chunks.count(), parallel, [&](std::int64_t part, int) {
             std::uint32_t* counts = counts_.data() + (part << 15);
             const float* end = norms + chunks.begin(part) + chunks.length(part);

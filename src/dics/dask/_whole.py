@@ -1,0 +1,76 @@
+"""Trees that are grown by one worker alone, from rows of the whole cluster."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import numpy.typing as npt
+from distributed import Future, get_worker, worker_client
+
+from dics._candidates_base import TrainingData
+from dics._rows_elsewhere import EncodedRows
+from dics._validation import Array
+from dics.dask._parts import threads_of_worker
+from dics.trees import Trees
+
+
+def grow_trees(
+    forest: Any,
+    data: TrainingData,
+    codes: list[npt.NDArray[np.uint8]],
+    n_draws: int,
+    first_tree: int,
+    n_trees: int,
+) -> Trees:
+    """Grow some trees of a forest; `codes` are those of the partitions of X."""
+    columns = np.concatenate([part[:, :, 0] for part in codes], axis=1)
+    rows: Any = EncodedRows(columns)
+    forest.n_estimators = first_tree + n_trees
+    own = data._replace(X=rows, n_threads=threads_of_worker())
+    trees: Trees = forest._grow(own, n_draws, first_tree)
+    return trees
+
+
+def fit_whole(pickled: bytes, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """Fit an estimator with all rows, which are brought to this worker."""
+    estimator, shape, dtype, parts = cloudpickle.loads(pickled)
+    with Gathered(shape, dtype) as gathered:
+        with worker_client() as client:
+            gathered.fill(client.compute(parts))
+        estimator.n_jobs = threads_of_worker()
+        estimator.fit(gathered.X, y, sample_weight)
+    return vars(estimator)
+
+
+class Gathered:
+    """An array that partitions are brought together in, on the disk of the worker.
+
+    The system keeps in memory what there is room for.
+    """
+
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        file, self._path = tempfile.mkstemp(
+            prefix="dics-rows-", dir=get_worker().local_directory
+        )
+        os.close(file)
+        self.X: Array = np.memmap(self._path, dtype=dtype, mode="w+", shape=shape)
+
+    def __enter__(self) -> Gathered:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        del self.X
+        os.unlink(self._path)
+
+    def fill(self, parts: list[Future]) -> None:
+        """Write one partition after the other, and let it go."""
+        first = 0
+        for i in range(len(parts)):
+            matrix = parts[i].result()
+            parts[i] = None  # type: ignore[call-overload]
+            self.X[first : first + len(matrix)] = matrix
+            first += len(matrix)
