@@ -71,6 +71,8 @@ BAD_WEIGHTS = {
 BAD_TREE_PARAMETERS = {
     "criterion": ["log_loss!", None, 3],
     "max_depth": [0, -1, 2.5, "deep"],
+    "max_leaf_nodes": [1, 0, -1, 2.5, "many"],
+    "max_features": [0, -1, 0.0, 1.5, NAN, "auto", "all"],
     "max_candidates": [0, -5, 1.5, "all"],
     "min_samples_split": [1, 0, 1.5, -0.1, "two"],
     "min_samples_leaf": [0, -1, 1.5, "one"],
@@ -90,7 +92,6 @@ BAD_FOREST_PARAMETERS = {
         if name != "reuse_splits"
     },
     "n_estimators": [0, -1, 2.5, "many", None],
-    "max_features": [0, -1, 0.0, 1.5, NAN, "auto", "all"],
     "feature_sampling": ["split", None, 1],
     "voting": ["mean", None, True],
     "bootstrap": ["yes", None, 2],

@@ -94,8 +94,8 @@ def test_constructor():
     )
     with pytest.raises(TypeError, match="'colsample_bytree': it is max_features here"):
         FastCGBMRegressor(colsample_bytree=0.5)
-    with pytest.raises(TypeError, match="'max_leaf_nodes': trees grow depth by depth"):
-        CGTreeClassifier(max_leaf_nodes=3)
+    with pytest.raises(TypeError, match="'num_leaves': it is max_leaf_nodes here"):
+        CGTreeClassifier(num_leaves=3)
     with pytest.raises(TypeError, match="'objective': it is loss here"):
         FastCGBMRegressor(objective="poisson")
     with pytest.raises(TypeError, match="'objective': classifiers always minimise"):

@@ -69,11 +69,21 @@ def make_model(rng: np.random.Generator) -> Any:
     choice = int(rng.integers(6))
     if choice < 2:
         cls = (dics.CGTreeClassifier, dics.CGTreeRegressor)[choice]
-        depth = [None, 1, 5][rng.integers(3)]
-        return cls(max_depth=depth, min_samples_leaf=leaf, **common)
+        return cls(
+            max_depth=[None, 1, 5][rng.integers(3)],
+            max_leaf_nodes=[None, 2, 20][rng.integers(3)],
+            max_features=[None, 1, "sqrt"][rng.integers(3)],
+            min_samples_leaf=leaf,
+            **common,
+        )
     if choice < 4:
         cls = (dics.CGForestClassifier, dics.CGForestRegressor)[choice - 2]
-        return cls(int(rng.integers(1, 6)), bootstrap=bool(rng.integers(2)), **common)
+        return cls(
+            int(rng.integers(1, 6)),
+            bootstrap=bool(rng.integers(2)),
+            max_leaf_nodes=[None, 2, 20][rng.integers(3)],
+            **common,
+        )
     sampling = [None, "goss", "mvs", "auto"][rng.integers(4)]
     options = {
         "n_estimators": int(rng.integers(1, 12)),

@@ -328,6 +328,7 @@ class ImpurityTreesEstimator(TreesEstimator):
         ],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
     }
     _other_names = TREE_NAMES
 
@@ -379,6 +380,7 @@ class ImpurityTreesEstimator(TreesEstimator):
             max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
             min_samples_split=max(2, as_row_count(self.min_samples_split, n_rows)),
             min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
+            max_leaf_nodes=as_leaf_limit(self.max_leaf_nodes, n_rows),
             reuse_splits=reuse_splits,
         )
         return make_settings(
@@ -435,6 +437,13 @@ def as_feature_count(max_features: Any, n_features: int) -> int:
     if isinstance(max_features, Integral):
         return min(n_features, int(max_features))
     return max(1, int(max_features * n_features))
+
+
+def as_leaf_limit(max_leaf_nodes: int | None, n_rows: int) -> int:
+    """Resolve a number of leaves; no tree has more than rows."""
+    if max_leaf_nodes is None or max_leaf_nodes >= n_rows:
+        return NO_LIMIT
+    return int(max_leaf_nodes)
 
 
 def as_row_count(limit: Any, n_rows: int) -> int:

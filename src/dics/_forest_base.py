@@ -18,16 +18,14 @@ from dics._base import (
     NO_LIMIT,
     ImpurityTreesEstimator,
     as_feature_count,
-    rows_for_core,
 )
 from dics._candidates_base import TrainingData
 from dics._forest_draws import check_draws, draw_counts
+from dics._grow_forest import MAX_FEATURES, grow_forest
 from dics._progress import Progress
-from dics._settings import make_settings
 from dics._validation import MAX_COUNT, FloatArray
 from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
-from dics.dictionary import encode, select
 from dics.tree import CGTree
 from dics.trees import Trees
 
@@ -39,6 +37,7 @@ SHARED_WITH_TREES = (
     "n_outputs_",
     "n_features_in_",
     "feature_names_in_",
+    "max_features_",
 )
 
 
@@ -51,12 +50,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         **ImpurityTreesEstimator._parameter_constraints,
-        "max_features": [
-            StrOptions({"sqrt", "log2"}),
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            None,
-        ],
+        "max_features": MAX_FEATURES,
         "feature_sampling": [StrOptions({"tree", "node"})],
         "bootstrap": ["boolean"],
         "max_samples": [
@@ -208,59 +202,24 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
 
     def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
         data = self._core_data(data)
-        dictionary = self.candidates_._dictionary
-        n_features = data.X.shape[1]
-        max_features = as_feature_count(self.max_features, n_features)
-        kinds = _core.FeatureSampling
-        sampling = kinds.none
-        if max_features < n_features:
-            sampling = getattr(kinds, self.feature_sampling)
-        order: npt.NDArray[np.int32] | None = None
-        if sampling == kinds.node:
-            order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
-            n_features = len(order)
-        width = _core.forest_code_width(sampling, n_features)
-        codes = encode(data.X, dictionary, width, data.n_threads, order)
-        if order is not None:
-            dictionary = select(dictionary, order)
         n_trees = self.n_estimators - first_tree
-        settings = make_settings(
-            _core.ForestSettings,
-            tree=self._ordered(self._tree_settings(data), order),
-            first_tree=first_tree,
-            n_trees=n_trees,
-            sampling=sampling,
-            max_features=max_features,
-            n_draws=n_draws,
-            balance_each_tree=self._balances_each_tree(),
-        )
         progress = Progress(
             type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
         )
-        grow = (
-            _core.grow_forest if data.values is None else _core.grow_regression_forest
-        )
         with progress:
-            arrays = grow(
-                codes,
-                code_width=width,
-                **rows_for_core(data, dictionary, are_drawn=n_draws > 0),
-                settings=settings,
+            arrays = grow_forest(
+                data,
+                self.candidates_._dictionary,
+                self._tree_settings(data),
+                max_features=as_feature_count(self.max_features, data.X.shape[1]),
+                feature_sampling=self.feature_sampling,
                 progress=progress.update if self.verbose else None,
+                first_tree=first_tree,
+                n_trees=n_trees,
+                n_draws=n_draws,
+                balance_each_tree=self._balances_each_tree(),
             )
-        trees = self._take_trees(arrays)
-        if order is not None:
-            trees.feature[trees.inner] = order[trees.feature[trees.inner]]
-        return trees
-
-    @staticmethod
-    def _ordered(
-        settings: _core.GrowSettings, order: npt.NDArray[np.int32] | None
-    ) -> _core.GrowSettings:
-        """Bring what is said of features into the order that the codes have."""
-        if order is not None and settings.monotonic:
-            settings.monotonic = [settings.monotonic[f] for f in order]
-        return settings
+        return self._take_trees(arrays)
 
     def _core_data(self, data: TrainingData) -> TrainingData:
         """Return what the core is to grow trees from."""
@@ -354,6 +313,8 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         tree = self._tree_class(
             criterion=self.criterion,
             max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_features=self.max_features,
             max_candidates=self.max_candidates,
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,

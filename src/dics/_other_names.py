@@ -179,15 +179,11 @@ OF_TREES = {
         "n_estimators num_trees bootstrap max_samples oob_score warm_start verbose "
         "verbosity feature_sampling voting"
     ),
-    "a single tree looks at all features; max_candidates draws candidates": (
-        "max_features"
-    ),
     "max_features": "colsample_bynode feature_fraction_bynode",
     'use max_features with feature_sampling="tree"': "colsample_bytree "
     "feature_fraction",
     "max_samples": "subsample bagging_fraction",
-    "trees grow depth by depth; limit them with max_depth, min_samples_leaf or "
-    "min_impurity_decrease": "max_leaf_nodes num_leaves max_leaves",
+    "max_leaf_nodes": "num_leaves max_leaves max_leaf num_leaf",
     "trees of a forest are not pruned; limit them with max_depth, min_samples_leaf or "
     "min_impurity_decrease": "ccp_alpha",
     "min_samples_leaf": "min_child_samples min_data_in_leaf",

@@ -47,6 +47,9 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         Impurity that a split is to reduce; "log_loss" is another name of "entropy".
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit. The paper uses 8.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of a tree: of the splits that are open, the one that
+        reduces the weighted impurity most is made next. None for no limit.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Number of features drawn; a float is a share of them, None means all.
     feature_sampling : {"node", "tree"}, default="node"
@@ -165,6 +168,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         *,
         criterion: str = "gini",
         max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
         max_features: str | int | float | None = "sqrt",
         feature_sampling: str = "node",
         max_candidates: int | None = None,
@@ -187,6 +191,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.feature_sampling = feature_sampling
         self.max_candidates = max_candidates
@@ -287,6 +292,9 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         What a split is to reduce; see `CGTreeRegressor`.
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of a tree: of the splits that are open, the one that
+        reduces the weighted impurity most is made next. None for no limit.
     max_candidates : int or None, default=None
         Number of candidates drawn at each node, from those of the features it looks at.
         None looks at all of them.
@@ -378,6 +386,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         *,
         criterion: str = "squared_error",
         max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
         max_candidates: int | None = None,
         max_features: Any = 0.5,
         feature_sampling: str = "node",
@@ -398,6 +407,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.max_candidates = max_candidates
         self.max_features = max_features
         self.feature_sampling = feature_sampling

@@ -15,10 +15,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._base import ImpurityTreesEstimator, rows_for_core
+from dics._base import ImpurityTreesEstimator, as_feature_count, rows_for_core
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
+from dics._grow_forest import MAX_FEATURES, grow_forest
 from dics._other_names import answers_other_names
 from dics._pruning import pruned, pruning_path
 from dics._regressor import TreesRegressorMixin
@@ -43,10 +44,12 @@ class CGTree(ImpurityTreesEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ImpurityTreesEstimator._parameter_constraints,
+        "max_features": MAX_FEATURES,
         "renew_thresholds": [StrOptions({"auto"}), "boolean"],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     }
     _is_drawn = False  # one of a forest, from rows that were drawn
+    max_features_: int
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
@@ -81,6 +84,7 @@ class CGTree(ImpurityTreesEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._check_training_data(X, y, sample_weight)
+        self.max_features_ = as_feature_count(self.max_features, data.X.shape[1])
         self.candidates_ = fit_candidates(self, data)
         self.trees_ = self._grow(data, self.candidates_._dictionary)
         if self.ccp_alpha > 0:
@@ -146,10 +150,20 @@ class CGTree(ImpurityTreesEstimator):
             **self._renewal(dictionary, data.X.shape[1], whole=whole),
         )
 
-    @staticmethod
-    def _grow_numbers(
-        data: TrainingData, dictionary: Dictionary, settings: _core.GrowSettings
+    def _grow_drawn(
+        self, data: TrainingData, dictionary: Dictionary, settings: _core.GrowSettings
     ) -> dict[str, Any]:
+        """Grow a tree whose nodes draw features."""
+        settings.renew_thresholds = False
+        return grow_forest(
+            data, dictionary, settings, max_features=self.max_features_, n_trees=1
+        )
+
+    def _grow_numbers(
+        self, data: TrainingData, dictionary: Dictionary, settings: _core.GrowSettings
+    ) -> dict[str, Any]:
+        if self.max_features_ < data.X.shape[1]:
+            return self._grow_drawn(data, dictionary, settings)
         width = _core.code_width(data.X.shape[1])
         arrays: dict[str, Any] = _core.grow_regression_tree(
             data.X,
@@ -219,6 +233,13 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         Impurity that a split is to reduce; "log_loss" is another name of "entropy".
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit. The paper uses 8.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves: of the splits that are open, the one that reduces the
+        weighted impurity most is made next. None for no limit.
+    max_features : {"sqrt", "log2"}, int, float or None, default=None
+        Number of features drawn anew at each node, of which its split is one; a float
+        is a share of them, None looks at all. Features that are constant within the
+        node don't count. Such a tree is grown by one thread.
     max_candidates : int or None, default=None
         Number k of candidates drawn at each node. None looks at the whole dictionary.
         The paper uses 100, which on wide data is a few times faster still and costs
@@ -251,11 +272,12 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         thresholds; never for a source of your own. New thresholds do not come from
         `candidates`, because the subtree is grown inside the core, by several threads,
         where a source written in Python cannot be called. It has no effect when
-        candidates are drawn (`max_candidates`).
+        candidates or features are drawn (`max_candidates`, `max_features`).
     reuse_splits : bool, default=True
         False takes line 8 of the paper's Algorithm 2 literally: a split that was used
         leaves the dictionary for the rest of the tree, which grows depth first. Slower,
-        since every candidate is counted from X. Not with `monotonic_cst`.
+        since every candidate is counted from X. Not with `monotonic_cst`,
+        `max_leaf_nodes` or `max_features`.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Of two classes: with which features the probability of the second must rise (1)
         or fall (-1), all else being equal; 0 for no constraint. A dict has names of
@@ -275,6 +297,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.
+    max_features_ : int
+        Number of features that a node looks at.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Total decrease of impurity by each feature, normalised.
     candidates_ : BaseCandidates
@@ -307,6 +331,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         *,
         criterion: str = "gini",
         max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        max_features: str | int | float | None = None,
         max_candidates: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -323,6 +349,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
     ) -> None:
         self.criterion = criterion
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_features = max_features
         self.max_candidates = max_candidates
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -344,35 +372,43 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
             arrays = self._grow_numbers(as_numbers(data), dictionary, settings)
             return as_classes(arrays, data.X.shape[1], self._criterion())
         k = self.max_candidates
-        n_features = data.X.shape[1]
         whole = self.reuse_splits and (k is None or k >= len(dictionary.values))
-        # The whole dictionary is priced by histograms of codes; a few candidates are
-        # counted straight from X, which costs less than encoding it.
-        coded = whole or (
-            self.reuse_splits and k is not None and k >= CODED_SHARE * n_features
-        )
-        width = _core.code_width(n_features)
-        codes = encode(data.X, dictionary, width, data.n_threads) if coded else None
         settings = self._grow_settings(
             data,
             reuse_splits=self.reuse_splits,
             max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
-            **self._renewal(dictionary, n_features, whole=whole),
+            **self._renewal(dictionary, data.X.shape[1], whole=whole),
         )
-        arrays = _core.grow_tree(
+        grow = self._grow_classes
+        if self.max_features_ < data.X.shape[1]:
+            grow = self._grow_drawn
+        arrays = grow(data, dictionary, settings)
+        return Trees.from_core(arrays, data.X.shape[1], self._criterion())
+
+    def _grow_classes(
+        self, data: TrainingData, dictionary: Dictionary, settings: _core.GrowSettings
+    ) -> dict[str, Any]:
+        # The whole dictionary is priced by histograms of codes; a few candidates are
+        # counted straight from X, which costs less than encoding it.
+        n_features, k = data.X.shape[1], settings.max_candidates
+        coded = self.reuse_splits and (k == 0 or k >= CODED_SHARE * n_features)
+        width = _core.code_width(n_features)
+        codes = encode(data.X, dictionary, width, data.n_threads) if coded else None
+        arrays: dict[str, Any] = _core.grow_tree(
             data.X,
             codes=codes,
             code_width=width,
             **rows_for_core(data, dictionary),
             settings=settings,
         )
-        return Trees.from_core(arrays, data.X.shape[1], self._criterion())
+        return arrays
 
-    def _directions(self, data: TrainingData) -> list[int]:
-        directions = super()._directions(data)
-        if directions and not self.reuse_splits:
-            raise ValueError("monotonic_cst needs reuse_splits=True.")
-        return directions
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        for name in ("monotonic_cst", "max_leaf_nodes", "max_features"):
+            value = getattr(self, name)
+            if value is not None and not self.reuse_splits:
+                raise ValueError(f"{name}={value!r} needs reuse_splits=True.")
+        super()._fit(X, y, sample_weight)
 
     def _class_probabilities(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
@@ -447,6 +483,13 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         more). "friedman_mse" chooses the same splits as "squared_error".
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves: of the splits that are open, the one that reduces the
+        weighted impurity most is made next. None for no limit.
+    max_features : {"sqrt", "log2"}, int, float or None, default=None
+        Number of features drawn anew at each node, of which its split is one; a float
+        is a share of them, None looks at all. Features that are constant within the
+        node don't count. Such a tree is grown by one thread.
     max_candidates : int or None, default=None
         Number of candidates drawn at each node. None looks at the whole dictionary.
     min_samples_split : int or float, default=2
@@ -483,6 +526,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.
+    max_features_ : int
+        Number of features that a node looks at.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Total decrease of impurity by each feature, normalised.
     candidates_ : BaseCandidates
@@ -511,6 +556,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         *,
         criterion: str = "squared_error",
         max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        max_features: str | int | float | None = None,
         max_candidates: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -525,6 +572,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
     ) -> None:
         self.criterion = criterion
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_features = max_features
         self.max_candidates = max_candidates
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf

@@ -39,8 +39,8 @@ class DepthFirst {
     std::vector<Open> stack_;
 };
 
-// Boosting: the split that gains most is made next, so nodes are searched at once. Of
-// equals, the node that came first.
+// Boosting, and trees with a limit of leaves: the split that gains most is made next,
+// so nodes are searched at once. Of equals, the node that came first.
 template <class Open>
 class BestFirst {
   public:
@@ -52,8 +52,10 @@ class BestFirst {
     bool empty() const { return queue_.empty(); }
     // Every split has added a leaf.
     bool is_full() const { return n_leaves_ >= max_leaf_nodes_; }
+    // How many leaves a node that is pushed now may become.
+    std::int64_t n_leaves_left() const { return max_leaf_nodes_ - n_leaves_ + 1; }
     void push(Open&& node) {
-        queue_.push({node.gain, node.index, waiting_.size()});
+        queue_.push({node.gain, waiting_.size()});
         waiting_.push_back(std::move(node));
     }
     Open pop() {
@@ -62,15 +64,15 @@ class BestFirst {
         ++n_leaves_;
         return node;
     }
-    bool left_is_next(bool) const { return true; }
+    // The left one is pushed first.
+    bool left_is_next(bool) const { return false; }
 
   private:
     struct Entry {
         double gain;
-        std::int32_t node;
         std::size_t place;
         bool operator<(const Entry& other) const {
-            return gain != other.gain ? gain < other.gain : node > other.node;
+            return gain != other.gain ? gain < other.gain : place > other.place;
         }
     };
 

@@ -15,9 +15,6 @@
 
 namespace dics {
 
-// A node of at least this much work (rows times columns looked at) is searched by all
-// threads together; below it whole subtrees are handed out, one thread each.
-inline constexpr std::int64_t kSharedWork = 1 << 16;
 // Fewer than this in all: no thread is started.
 inline constexpr std::int64_t kParallelWork = 1 << 18;
 
@@ -29,8 +26,10 @@ class Renewal {
   public:
     virtual ~Renewal() = default;
     virtual bool is_due(std::int64_t n_rows) const = 0;
+    // With no more than so many leaves, the splits that gain most.
     virtual std::vector<GrownNode> grow(const OpenNode<typename Target::Totals>& node,
                                         typename Target::Rows& rows,
+                                        std::int64_t max_leaf_nodes,
                                         Team& team) const = 0;
 };
 
@@ -126,7 +125,8 @@ class Grower {
     void grow_subtree(Subtree& subtree, Context& context, int thread) {
         if (is_renewed(subtree.root)) {
             Team alone = on_thread(thread);
-            subtree.nodes = renewal_->grow(subtree.root, r_, alone);
+            subtree.nodes =
+                renewal_->grow(subtree.root, r_, limits_.max_leaf_nodes, alone);
             return;
         }
         Open local = subtree.root;
@@ -157,6 +157,10 @@ class Grower {
         while (!frontier.empty() && !frontier.is_full()) {
             team_.check(growth.thread);
             Open node = frontier.pop();
+            if (node.is_grown) {
+                open_grown(node, growth);
+                continue;
+            }
             if (!Frontier::kSearchesFirst) {
                 search(&node, nullptr, growth);
                 if (!is_accepted(node)) {
@@ -168,7 +172,21 @@ class Grower {
         }
         while (!frontier.empty()) {
             Open node = frontier.pop();
+            if (node.is_grown)
+                make_leaf(growth.nodes[static_cast<std::size_t>(node.index)]);
             finish(node, growth);
+        }
+    }
+
+    // Lets the children of a node that is grown already compete with the others.
+    void open_grown(const Open& node, Growth& growth) {
+        const std::int32_t left =
+            growth.nodes[static_cast<std::size_t>(node.index)].left;
+        for (const std::int32_t child : {left, left + 1}) {
+            Open open;
+            open.index = child;
+            open.is_grown = true;
+            push(open, false, growth);
         }
     }
 
@@ -204,7 +222,14 @@ class Grower {
     }
 
     void push(Open& node, bool is_open, Growth& growth) {
-        if (is_open && (!Frontier::kSearchesFirst || is_accepted(node)))
+        if (node.is_grown) {
+            const GrownNode& grown = growth.nodes[static_cast<std::size_t>(node.index)];
+            node.gain = grown.gain;
+            is_open = grown.left >= 0;
+        } else if (is_open && Frontier::kSearchesFirst) {
+            is_open = is_accepted(node);
+        }
+        if (is_open)
             growth.frontier.push(std::move(node));
         else
             finish(node, growth);
@@ -216,8 +241,8 @@ class Grower {
         growth.spare.push_back(std::move(node.totals));
     }
 
-    // Is the node to be split here? If not, it is a leaf, put off or done already.
-    bool is_opened(const Open& node, Growth& growth) {
+    // Is the node to be split here? If not, it is a leaf, put off or grown already.
+    bool is_opened(Open& node, Growth& growth) {
         if (growth.frontier.is_full() || !may_split(node))
             return false;
         if (growth.put_off && search_.work(node) < kSharedWork) {
@@ -226,10 +251,19 @@ class Grower {
         }
         if (!is_renewed(node))
             return true;
-        Team alone = on_thread(growth.thread);
-        graft(renewal_->grow(node, r_, growth.put_off ? team_ : alone), node.index,
-              growth.nodes);
+        renew(node, growth);
         return false;
+    }
+
+    void renew(Open& node, Growth& growth) {
+        std::int64_t max_leaf_nodes = limits_.max_leaf_nodes;
+        if constexpr (Frontier::kSearchesFirst)
+            max_leaf_nodes = growth.frontier.n_leaves_left();
+        Team alone = on_thread(growth.thread);
+        const bool shared = growth.put_off || Frontier::kSearchesFirst;
+        Team& team = shared && search_.work(node) >= kSharedWork ? team_ : alone;
+        graft(renewal_->grow(node, r_, max_leaf_nodes, team), node.index, growth.nodes);
+        node.is_grown = Frontier::kSearchesFirst;
     }
 
     bool is_accepted(Open& node) const {
@@ -304,5 +338,23 @@ class Grower {
     Sum sum_;
     Team& team_;
 };
+
+// Grows a tree: with a limit of leaves, the best gain first; otherwise depth first,
+// where subtrees can be handed out to threads. `root` is a key or an open node, see
+// Grower.
+template <class Search, class Root>
+std::vector<GrownNode> grow_nodes(const typename Search::Target& target, Search& search,
+                                  typename Search::Target::Rows& rows,
+                                  const Dictionary& dictionary,
+                                  const NodeLimits& limits,
+                                  const Renewal<typename Search::Target>* renewal,
+                                  Team& team, Root root) {
+    if (limits.limits_leaves())
+        return Grower<Search, BestFirst>(target, search, rows, dictionary, limits,
+                                         renewal, team)
+            .grow(std::move(root));
+    return Grower<Search>(target, search, rows, dictionary, limits, renewal, team)
+        .grow(std::move(root));
+}
 
 }  // namespace dics

@@ -9,13 +9,21 @@
 
 namespace dics {
 
+// A node of at least this much work (rows times columns looked at) is searched by all
+// threads together; below it, depth first, whole subtrees are handed out, one thread
+// each.
+inline constexpr std::int64_t kSharedWork = 1 << 16;
+
 // When a node isn't split; each is compared with sums over all contributors.
 struct NodeLimits {
-    std::int64_t max_depth = std::numeric_limits<std::int64_t>::max();
+    static constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+    std::int64_t max_depth = kNoLimit;
     std::int64_t min_samples_split = 2;
     std::int64_t min_samples_leaf = 1;
-    std::int64_t max_leaf_nodes = std::numeric_limits<std::int64_t>::max();
+    std::int64_t max_leaf_nodes = kNoLimit;
     bool reuse_splits = true;  // false: a used split is gone for the whole tree
+
+    bool limits_leaves() const { return max_leaf_nodes != kNoLimit; }
 };
 
 // Where an open node stands, and its histograms.
@@ -25,6 +33,7 @@ struct NodePlace {
     std::int64_t depth = 0;
     std::uint64_t key = 0;  // of its random draws: a function of the path from the root
     int interactions = 0;   // see Interactions
+    bool is_grown = false;  // with all below it, by a Renewal
     // Histogram search only: buffers of the pool, -1 for none.
     int hist = -1;  // this node's own
     bool hist_ready = false;
@@ -55,6 +64,17 @@ struct GrownNode {
     double gain = 0;  // of the split
     std::int64_t begin = 0, end = 0;
 };
+
+// Takes back the split of a node and all below it.
+inline void make_leaf(GrownNode& node) {
+    const GrownNode leaf;
+    node.feature = leaf.feature;
+    node.index = leaf.index;
+    node.threshold = leaf.threshold;
+    node.missing_left = leaf.missing_left;
+    node.left = leaf.left;
+    node.gain = leaf.gain;
+}
 
 // A subtree that was grown apart; its root takes the place of node `index`.
 inline void graft(const std::vector<GrownNode>& subtree, std::int32_t index,

@@ -38,7 +38,8 @@ class RenewalStep : public Renewal<typename Kind::Target> {
         return n_rows <= made_from_ / kRenewShare;
     }
 
-    std::vector<GrownNode> grow(const Open& node, Rows& r, Team& team) const override {
+    std::vector<GrownNode> grow(const Open& node, Rows& r, std::int64_t max_leaf_nodes,
+                                Team& team) const override {
         const std::int64_t n = node.size();
         std::vector<T> values;
         std::vector<double> weights;
@@ -62,13 +63,15 @@ class RenewalStep : public Renewal<typename Kind::Target> {
         Search search(histograms, team);
         const RenewalStep next(target_, local, local_weights, made.exact ? 0 : n, codes,
                                dictionary, &origin, settings_);
-        Grower<Search> grower(target_, search, local_rows, dictionary, settings_.limits,
-                              &next, team);
+        NodeLimits limits = settings_.limits;
+        limits.max_leaf_nodes = max_leaf_nodes;
         Open root = node;
         root.index = 0;
         root.begin = 0;
         root.end = n;
-        std::vector<GrownNode> nodes = grower.grow(std::move(root));
+        std::vector<GrownNode> nodes =
+            grow_nodes(target_, search, local_rows, dictionary, limits, &next, team,
+                       std::move(root));
         r.reorder(node.begin, local_rows.rows);
         for (GrownNode& grown : nodes) {
             grown.begin += node.begin;

@@ -23,11 +23,11 @@ TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
             using T = typename std::decay_t<decltype(X)>::value_type;
             const RenewalStep<T, Kind> renewal(target, X, sample.weights, rows.size(),
                                                codes, dictionary, nullptr, settings);
-            Grower<HistogramSearch<Histograms>> grower(
-                target, search, rows, dictionary, settings.limits,
-                settings.renew_thresholds ? &renewal : nullptr, team);
-            return Kind::flatten(grower.grow(mix(settings.seed)), rows, sample,
-                                 settings, rows.size());
+            const auto nodes =
+                grow_nodes(target, search, rows, dictionary, settings.limits,
+                           settings.renew_thresholds ? &renewal : nullptr, team,
+                           mix(settings.seed));
+            return Kind::flatten(nodes, rows, sample, settings, rows.size());
         },
         any);
 }
@@ -42,10 +42,9 @@ TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
     const auto target = Kind::make_target(sample, rows, settings);
     Search search(target, X, dictionary, rows, settings.limits, settings.max_candidates,
                   team);
-    Grower<Search> grower(target, search, rows, dictionary, settings.limits, nullptr,
-                          team);
-    return Kind::flatten(grower.grow(mix(settings.seed)), rows, sample, settings,
-                         rows.size());
+    const auto nodes = grow_nodes(target, search, rows, dictionary, settings.limits,
+                                  nullptr, team, mix(settings.seed));
+    return Kind::flatten(nodes, rows, sample, settings, rows.size());
 }
 
 template <class Kind>
@@ -63,10 +62,11 @@ TreeArrays grow_moments(const AnyMatrix& any, const Codes& codes,
             using T = typename std::decay_t<decltype(X)>::value_type;
             const RenewalStep<T, Kind> renewal(target, X, weights, rows.size(), codes,
                                                dictionary, nullptr, settings);
-            Grower<Search> grower(target, search, rows, dictionary, settings.limits,
-                                  settings.renew_thresholds ? &renewal : nullptr, team);
-            return Kind::flatten(grower.grow(mix(settings.seed)), rows, sample,
-                                 settings, rows.size());
+            const auto nodes =
+                grow_nodes(target, search, rows, dictionary, settings.limits,
+                           settings.renew_thresholds ? &renewal : nullptr, team,
+                           mix(settings.seed));
+            return Kind::flatten(nodes, rows, sample, settings, rows.size());
         },
         any);
 }

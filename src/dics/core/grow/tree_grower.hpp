@@ -23,7 +23,7 @@ class TreeGrower {
           dictionary_(dictionary),
           settings_(settings),
           team_(team),
-          draw_(dictionary) {}
+          draw_(dictionary, settings.tree.limits.limits_leaves()) {}
 
     TreeArrays grow(const Sample& sample, Rows rows, std::uint64_t key) {
         key_ = key;
@@ -42,12 +42,12 @@ class TreeGrower {
     template <class Search>
     TreeArrays grow_with(const Target& target, Search& search, Rows& rows,
                          const Dictionary& dictionary, const Sample& sample) {
-        Grower<Search> grower(target, search, rows, dictionary, settings_.tree.limits,
-                              nullptr, team_);
+        const auto nodes = grow_nodes(target, search, rows, dictionary,
+                                      settings_.tree.limits, nullptr, team_, key_);
         // A bootstrap sample weighs as many rows as were drawn.
         const std::int64_t n_rows =
             settings_.n_draws > 0 ? settings_.n_draws : rows.size();
-        return Kind::flatten(grower.grow(key_), rows, sample, settings_.tree, n_rows);
+        return Kind::flatten(nodes, rows, sample, settings_.tree, n_rows);
     }
 
     TreeArrays grow_from_histograms(const Codes& codes, const Dictionary& dictionary,

@@ -107,7 +107,7 @@ class DirectSearch {
         context.below.assign(static_cast<std::size_t>(n_blocks * block_size), 0);
         context.missing.assign(static_cast<std::size_t>(n_blocks * block_size), 0);
         auto count = [&](std::int64_t block) { count_block(block, node, context); };
-        if (shared) {
+        if (shared && work(node) >= kSharedWork) {
             team_.run(n_blocks, true, [&](std::int64_t block, int) { count(block); });
         } else {
             for (std::int64_t block = 0; block < n_blocks; ++block)

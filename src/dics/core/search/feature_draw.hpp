@@ -22,14 +22,16 @@ namespace dics {
 //
 // The order is a function of the node's key alone. Features that don't vary within the
 // node are reported by mark_constant(): they are constant in the whole subtree, so they
-// are passed over there without a look at the data. For trees grown depth first.
+// are passed over there without a look at the data. Trees that aren't grown depth first
+// do without: the last node of the level above need not be the parent.
 class FeatureDraw {
   public:
     static constexpr std::int64_t kGroup = 64;
     static constexpr std::int64_t kOffered = 2 * kGroup;
 
-    explicit FeatureDraw(const Dictionary& dictionary)
+    FeatureDraw(const Dictionary& dictionary, bool is_best_first)
         : n_features_(dictionary.n_features),
+          is_best_first_(is_best_first),
           n_words_((static_cast<std::size_t>(n_features_) + 63) / 64) {
         const std::int64_t n_groups = (n_features_ + kGroup - 1) / kGroup;
         for (std::int64_t group = 0; group < n_groups; ++group)
@@ -41,7 +43,7 @@ class FeatureDraw {
         n_groups_used_ = 0;
         offered_.clear();
         at_ = 0;
-        const auto level = static_cast<std::size_t>(depth);
+        const std::size_t level = is_best_first_ ? 0 : static_cast<std::size_t>(depth);
         if (constant_.size() < (level + 1) * n_words_)
             constant_.resize((level + 1) * n_words_);
         known_ = constant_.data() + level * n_words_;
@@ -99,6 +101,7 @@ class FeatureDraw {
     }
 
     std::int64_t n_features_;
+    bool is_best_first_;
     std::vector<std::int32_t> groups_;
     std::size_t n_groups_used_ = 0;
     std::vector<std::int32_t> offered_;

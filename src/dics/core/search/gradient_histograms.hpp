@@ -115,6 +115,8 @@ class GradientHistograms {
     std::int64_t work(std::int64_t n_rows) const {
         return n_rows * static_cast<std::int64_t>(splits_->size());
     }
+    bool is_shared(std::int64_t) const { return true; }
+    // Depends on how many rows are counted, and not taken from others.
     bool uses_threads(std::int64_t n_rows) const {
         return work(n_rows) * cells() + starts_.back() >= kParallelCells;
     }

@@ -69,12 +69,16 @@ class HistogramSearch {
 
     std::int64_t work(const Open& node) const { return histograms_.work(node.size()); }
 
-    // Finds the best split of a node, or of two siblings, the smaller first.
+    // Finds the best split of a node, or of two siblings, the smaller first. `shared`:
+    // all threads are free to help.
     void find(Open* const* nodes, int n_nodes, Context& context, bool shared,
               int thread) {
         if (!sum_.is_alone())
             return find_together({nodes, nodes + n_nodes}, context);
-        std::int64_t n_filled = 0;
+        std::int64_t n_filled = 0, n_rows = 0;
+        for (int i = 0; i < n_nodes; ++i)
+            n_rows += nodes[i]->size();
+        shared = shared && histograms_.is_shared(n_rows);
         for (int i = 0; i < n_nodes; ++i) {
             Open& node = *nodes[i];
             histograms_.prepare(node, !shared, context.prepared[i]);

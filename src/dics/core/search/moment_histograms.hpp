@@ -80,6 +80,8 @@ class MomentHistograms {
     std::int64_t work(std::int64_t n_rows) const {
         return n_rows * n_blocks() * codes_.width;
     }
+    // Is it worth sharing the rows of a node, or of two, among threads?
+    bool is_shared(std::int64_t n_rows) const { return work(n_rows) >= kSharedWork; }
     bool uses_threads(std::int64_t) const { return true; }
 
     bool needs_histogram(const Open& node) const { return !is_small(node); }

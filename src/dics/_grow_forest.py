@@ -1,0 +1,92 @@
+"""Trees grown by the core side by side, whose nodes may look at a part of the features.
+
+A single tree that draws features for each node is such a forest of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+from dics import _core
+from dics._base import rows_for_core
+from dics._candidates_base import TrainingData
+from dics._settings import make_settings
+from dics.dictionary import Dictionary, encode, select
+from dics.trees import NODE
+
+# What `max_features` may be, as in scikit-learn.
+MAX_FEATURES = [
+    Interval(Integral, 1, None, closed="left"),
+    Interval(RealNotInt, 0.0, 1.0, closed="right"),
+    StrOptions({"sqrt", "log2"}),
+    None,
+]
+
+
+def grow_forest(
+    data: TrainingData,
+    dictionary: Dictionary,
+    tree: _core.GrowSettings,
+    *,
+    max_features: int,
+    feature_sampling: str = "node",
+    progress: Callable[[int], None] | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """Grow trees and return their arrays.
+
+    Parameters
+    ----------
+    data : TrainingData
+    dictionary : Dictionary
+    tree : GrowSettings
+        How each of the trees is grown.
+    max_features : int
+        Number of features drawn for each node or tree.
+    feature_sampling : {"node", "tree"}
+    progress : callable or None
+        Called with the number of trees that are done, a few times a second.
+    **fields : dict
+        More fields of `ForestSettings`.
+    """
+    kinds = _core.FeatureSampling
+    n_features = data.X.shape[1]
+    sampling = kinds.none
+    if max_features < n_features:
+        sampling = getattr(kinds, feature_sampling)
+    order: npt.NDArray[np.int32] | None = None
+    if sampling == kinds.node:
+        order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
+        n_features = len(order)
+        if tree.monotonic:
+            tree.monotonic = [tree.monotonic[f] for f in order]
+    width = _core.forest_code_width(sampling, n_features)
+    codes = encode(data.X, dictionary, width, data.n_threads, order)
+    if order is not None:
+        dictionary = select(dictionary, order)
+    grow = _core.grow_forest if data.values is None else _core.grow_regression_forest
+    settings = make_settings(
+        _core.ForestSettings,
+        tree=tree,
+        sampling=sampling,
+        max_features=max_features,
+        **fields,
+    )
+    arrays: dict[str, Any] = grow(
+        codes,
+        code_width=width,
+        **rows_for_core(data, dictionary, are_drawn=settings.n_draws > 0),
+        settings=settings,
+        progress=progress,
+    )
+    if order is not None:
+        feature = arrays["nodes"].view(NODE)["feature"]
+        inner = feature >= 0
+        feature[inner] = order[feature[inner]]
+    return arrays
