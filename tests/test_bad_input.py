@@ -77,6 +77,7 @@ BAD_TREE_PARAMETERS = {
     "min_samples_split": [1, 0, 1.5, -0.1, "two"],
     "min_samples_leaf": [0, -1, 1.5, "one"],
     "min_impurity_decrease": [-0.1, NAN, "none"],
+    "ccp_alpha": [-0.1, NAN, "none"],
     "class_weight": ["unbalanced", 3],
     "candidates": [3, "kmeans", CentroidCandidates, CGTreeClassifier()],
     "monotonic_cst": ["up", 1],

@@ -1,10 +1,22 @@
 """Cost-complexity pruning, beside scikit-learn's."""
 
+import io
+
 import numpy as np
 import pytest
+from checks import digest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from dics import CGTreeClassifier, CGTreeRegressor
+import dics
+from dics import (
+    CGForestClassifier,
+    CGForestRegressor,
+    CGTreeClassifier,
+    CGTreeRegressor,
+)
+from dics._leaf_rows import LeafRows
+from dics._pruning import _cut_off, prune, weakest_links
 
 rng = np.random.default_rng(0)
 # Few values: every cut is in the dictionary, and both libraries grow one tree.
@@ -22,6 +34,14 @@ PAIRS = {
 @pytest.fixture(params=PAIRS)
 def pair(request):
     return PAIRS[request.param]
+
+
+@pytest.fixture
+def table():
+    rows = rng.normal(size=(800, 6))
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    y = np.nan_to_num(rows[:, 0]) + rng.normal(size=800)
+    return rows, y
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
@@ -72,3 +92,117 @@ def test_many_features_and_missing_values():
     path = whole.cost_complexity_pruning_path(rows, y)
     assert (np.diff(path.ccp_alphas) >= -1e-9).all()
     assert (np.diff(path.impurities) >= -1e-9).all()
+
+
+@pytest.mark.parametrize("ours", [CGTreeClassifier, CGTreeRegressor])
+def test_every_alpha_of_the_path_prunes_its_node(ours, table):
+    """The pass from the leaves up and the search for weakest links agree."""
+    rows, y = table
+    y = np.digitize(y, [-1, 0, 1]) if ours is CGTreeClassifier else y
+    whole = ours(max_depth=9, random_state=0).fit(rows, y).trees_
+    n_leaves = whole.n_leaves
+    left = {0: n_leaves}
+    stubs = np.zeros(whole.n_nodes, dtype=bool)
+    for alpha, _, node in weakest_links(whole):
+        stubs[node] = True
+        left[alpha] = _cut_off(whole, stubs).trees.n_leaves
+    assert len(left) > 50
+    for alpha, expected in left.items():
+        found = prune(whole, alpha).trees.n_leaves
+        assert found <= expected
+        # Links that are as weak, but for rounding, go together.
+        near = [n for a, n in left.items() if a <= alpha * (1 + 1e-6) + 1e-11]
+        assert found >= min(near)
+
+
+FORESTS = {
+    "classes": (CGForestClassifier, RandomForestClassifier, Y),
+    "numbers": (CGForestRegressor, RandomForestRegressor, T),
+}
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_forests_without_draws_are_those_of_scikit_learn(kind):
+    ours, theirs, y = FORESTS[kind]
+    for alpha in (1e-4, 0.003, 0.01, 0.1):
+        options = {"bootstrap": False, "ccp_alpha": alpha, "random_state": 0}
+        mine = ours(2, **options).fit(X, y)
+        other = theirs(2, **options).fit(X, y)
+        leaves = [tree.get_n_leaves() for tree in other.estimators_]
+        assert [tree.get_n_leaves() for tree in mine] == leaves
+        predict = "predict_proba" if kind == "classes" else "predict"
+        np.testing.assert_allclose(
+            getattr(mine, predict)(X), getattr(other, predict)(X), atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("ours", [CGForestClassifier, CGForestRegressor])
+def test_each_tree_of_a_forest_is_pruned(ours, table):
+    """As if it stood alone, and the same forest by a warm start."""
+    rows, y = table
+    y = np.digitize(y, [-1, 0, 1]) if ours is CGForestClassifier else y
+    whole = ours(4, random_state=0).fit(rows, y)
+    alpha = 0.003
+    forest = ours(4, ccp_alpha=alpha, random_state=0).fit(rows, y)
+    forest.trees_._check()
+    for before, after in zip(whole, forest, strict=True):
+        assert after.ccp_alpha == alpha
+        alone = prune(before.trees_, alpha).trees
+        assert 1 < alone.n_leaves < before.get_n_leaves()
+        assert alone.nodes.tobytes() == after.trees_.nodes.tobytes()
+        assert alone.leaf_values.tobytes() == after.trees_.leaf_values.tobytes()
+    warm = ours(2, ccp_alpha=alpha, warm_start=True, random_state=0).fit(rows, y)
+    warm.set_params(n_estimators=4).fit(rows, y)
+    assert digest(warm) == digest(forest)
+    file = io.BytesIO()
+    forest.save(file)
+    file.seek(0)
+    assert digest(dics.load(file)) == digest(forest)
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_quantiles_of_a_pruned_forest(bootstrap, criterion, table):
+    """Leaves have the rows that reach them, and predict their mean or median."""
+    rows, y = table
+    weights = None if bootstrap else rng.integers(1, 4, size=800).astype(float)
+    forest = CGForestRegressor(
+        2,
+        bootstrap=bootstrap,
+        criterion=criterion,
+        max_depth=5,
+        ccp_alpha=0.01,
+        random_state=0,
+    ).fit(rows, y, weights)
+    numbers = forest.trees_.leaf_numbers(forest.apply(rows))
+    kept = forest._leaf_rows
+    for t, drawn in enumerate(forest.estimators_samples_):
+        for leaf in np.unique(numbers[:, t]):
+            own = drawn[numbers[drawn, t] == leaf]
+            held = kept.rows[kept.starts[leaf] : kept.starts[leaf + 1]]
+            assert sorted(held) == sorted(own)
+            repeats = np.ones(len(own), int) if bootstrap else weights[own].astype(int)
+            average = np.median if criterion == "absolute_error" else np.mean
+            expected = average(np.repeat(y[own], repeats))
+            assert forest.trees_.leaf_values[leaf, 0] == pytest.approx(expected)
+
+
+def test_leaves_of_a_pruned_tree_predict_medians(table):
+    rows, y = table
+    weights = rng.integers(1, 4, size=800)
+    tree = CGTreeRegressor(
+        criterion="absolute_error", max_depth=5, ccp_alpha=0.01, random_state=0
+    ).fit(rows, np.stack([y, -y], axis=1), weights)
+    leaves = tree.apply(rows)
+    assert 1 < len(np.unique(leaves)) < 20
+    for leaf in np.unique(leaves):
+        own = leaves == leaf
+        median = np.median(np.repeat(y[own], weights[own]))
+        assert tree.predict(rows[own])[0] == pytest.approx([median, -median])
+
+
+def test_medians_of_leaves():
+    y = np.array([3.0, 1.0, 2.0, 7.0, 5.0])
+    rows = LeafRows.of(np.array([0, 0, 1, 1, 1]), 2)
+    assert rows.medians(y, None).tolist() == [2.0, 5.0]
+    assert rows.medians(y, np.array([1.0, 3, 2, 1, 1])).tolist() == [1.0, 3.5]

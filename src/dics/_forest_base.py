@@ -23,6 +23,7 @@ from dics._candidates_base import TrainingData
 from dics._forest_draws import check_draws, draw_counts
 from dics._grow_forest import MAX_FEATURES, grow_forest
 from dics._progress import Progress
+from dics._pruning import prune
 from dics._validation import MAX_COUNT, FloatArray
 from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
@@ -219,7 +220,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
                 n_draws=n_draws,
                 balance_each_tree=self._balances_each_tree(),
             )
-        return self._take_trees(arrays)
+        return self._take_trees(arrays, data)
 
     def _core_data(self, data: TrainingData) -> TrainingData:
         """Return what the core is to grow trees from."""
@@ -239,7 +240,16 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         """Whether weights of nodes are the number of times that rows were drawn."""
         return vars(self).get("_n_drawn", 0) > 0 and not self._balances_each_tree()
 
-    def _take_trees(self, arrays: dict[str, Any]) -> Trees:
+    def _take_trees(
+        self,
+        arrays: dict[str, Any],
+        data: TrainingData,  # noqa: ARG002
+    ) -> Trees:
+        """Make trees of what the core has grown from some data, and prune them."""
+        trees = self._as_trees(arrays)
+        return prune(trees, self.ccp_alpha).trees if self.ccp_alpha > 0 else trees
+
+    def _as_trees(self, arrays: dict[str, Any]) -> Trees:
         return Trees.from_core(arrays, self.n_features_in_, self._criterion())
 
     @abstractmethod
@@ -320,6 +330,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             min_samples_leaf=self.min_samples_leaf,
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             min_impurity_decrease=self.min_impurity_decrease,
+            ccp_alpha=self.ccp_alpha,
             candidates=self.candidates,
             renew_thresholds=False,
             monotonic_cst=self.monotonic_cst,

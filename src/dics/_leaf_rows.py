@@ -59,6 +59,48 @@ class LeafRows:
             np.concatenate([self.counts, other.counts]),
         )
 
+    @classmethod
+    def of(cls, leaf: npt.NDArray[np.int64], n_leaves: int) -> LeafRows:
+        """Take the leaf of each row."""
+        counts = np.bincount(leaf, minlength=n_leaves).astype(np.uint32)
+        return cls(np.argsort(leaf, kind="stable").astype(np.uint32), counts)
+
+    def merged(self, leaf: npt.NDArray[np.int64], n_leaves: int) -> LeafRows:
+        """Return fewer leaves; leaf k goes into ``leaf[k]``."""
+        order = np.argsort(leaf, kind="stable")
+        counts = np.zeros(n_leaves, dtype=np.uint32)
+        np.add.at(counts, leaf, self.counts)
+        return LeafRows(self.rows[self._entries(order)], counts)
+
+    def _entries(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Where the rows of some leaves stand, leaf after leaf."""
+        counts = self.counts[leaves].astype(np.int64)
+        first = np.repeat(
+            self.starts[leaves] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts
+        )
+        entries: npt.NDArray[np.int64] = first + np.arange(len(first))
+        return entries
+
+    def medians(self, y: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """Median of y in each leaf; the middle of two with half the weight each."""
+        leaf = np.repeat(np.arange(len(self.counts)), self.counts)
+        values = y[self.rows]
+        mass = np.ones(len(values)) if weights is None else weights[self.rows]
+        order = np.lexsort((values, leaf))
+        values, mass, leaf = values[order], mass[order], leaf[order]
+        total = np.bincount(leaf, mass, minlength=len(self.counts))
+        running = np.cumsum(mass)
+        before = np.concatenate([[0.0], np.cumsum(total)[:-1]])
+        middle = before + total / 2
+        slack = 1e-9 * total
+        low = np.searchsorted(running, middle - slack)
+        high = np.searchsorted(running, middle + slack)
+        last = self.starts[1:] - 1
+        found: FloatArray = (
+            values[np.minimum(low, last)] + values[np.minimum(high, last)]
+        ) / 2
+        return found
+
     def quantiles(
         self,
         leaves: npt.NDArray[np.int64],
@@ -86,12 +128,8 @@ class LeafRows:
     ) -> FloatArray:
         n_rows, n_trees = leaves.shape
         flat = leaves.ravel()
-        counts = self.counts[flat].astype(np.int64)
-        # Entry by entry: leaf after leaf, the rows of each.
-        first = np.repeat(
-            self.starts[flat] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts
-        )
-        entries = self.rows[first + np.arange(len(first))]
+        counts = self.counts[flat]
+        entries = self.rows[self._entries(flat)]
         mass = np.ones(len(entries)) if weights is None else weights[entries]
         leaf = np.repeat(np.arange(len(flat)), counts)
         total = np.bincount(leaf, mass, minlength=len(flat))

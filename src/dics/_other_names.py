@@ -184,8 +184,6 @@ OF_TREES = {
     "feature_fraction",
     "max_samples": "subsample bagging_fraction",
     "max_leaf_nodes": "num_leaves max_leaves max_leaf num_leaf",
-    "trees of a forest are not pruned; limit them with max_depth, min_samples_leaf or "
-    "min_impurity_decrease": "ccp_alpha",
     "min_samples_leaf": "min_child_samples min_data_in_leaf",
     "min_impurity_decrease": "min_split_gain gamma min_gain_to_split",
     "criterion": "loss objective loss_function",

@@ -1,15 +1,21 @@
-"""Minimal cost-complexity pruning of a tree (Breiman et al. 1984)."""
+"""Minimal cost-complexity pruning of trees (Breiman et al. 1984)."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dics._validation import FloatArray
 from dics.trees import Trees
+
+# The path adds costs up in another order than the pruning: an alpha of the path must
+# prune what it belongs to.
+ROUNDING = 1e-12
 
 
 def weakest_links(tree: Trees) -> Iterator[tuple[float, float, int]]:
@@ -77,44 +83,121 @@ def pruning_path(tree: Trees) -> tuple[FloatArray, FloatArray]:
     return path[:, 0], path[:, 1]
 
 
-def pruned(tree: Trees, ccp_alpha: float) -> Trees:
-    """Return the smallest tree whose cost, with alpha for each leaf, is least."""
-    stubs = np.zeros(tree.n_nodes, dtype=bool)
-    for alpha, _, node in weakest_links(tree):
-        if alpha > ccp_alpha:
-            break
-        stubs[node] = True
-    return _cut_off(tree, stubs) if stubs.any() else tree
+@dataclass(frozen=True)
+class Pruned:
+    """Trees that were pruned.
+
+    Attributes
+    ----------
+    trees : Trees
+    leaf : ndarray of shape (n_nodes,)
+        For each node that was a leaf before, the node that has its rows now.
+    """
+
+    trees: Trees
+    leaf: npt.NDArray[np.int64]
 
 
-def _cut_off(tree: Trees, stubs: npt.NDArray[np.bool_]) -> Trees:
+def prune(trees: Trees, ccp_alpha: float) -> Pruned:
+    """Find the smallest trees whose cost, with alpha for each leaf, is least.
+
+    Inner nodes that become leaves get the mean of the leaves they had.
+    """
+    return _cut_off(trees, _stubs(trees, ccp_alpha))
+
+
+def _stubs(trees: Trees, ccp_alpha: float) -> npt.NDArray[np.bool_]:
+    """Say which nodes cost no more as leaves than the best branches below them do.
+
+    From the leaves up, so that one pass does; `weakest_links` prunes the same nodes.
+    """
+    sizes = np.diff(trees.node_starts)
+    root = np.repeat(trees.node_starts[:-1], sizes)
+    own = trees.weight.astype(np.float64) / trees.weight[root] * trees.impurity
+    slack = ROUNDING * own[root]
+    below, n_leaves = own.copy(), np.ones(trees.n_nodes, dtype=np.int64)
+    stubs = np.zeros(trees.n_nodes, dtype=bool)
+    left = trees.left + root
+    for nodes in reversed(_inner_levels(trees)):
+        a, b = left[nodes], left[nodes] + 1
+        branch, n = below[a] + below[b], n_leaves[a] + n_leaves[b]
+        stubs[nodes] = own[nodes] - branch <= ccp_alpha * (n - 1) + slack[nodes]
+        below[nodes] = np.where(stubs[nodes], own[nodes], branch)
+        n_leaves[nodes] = np.where(stubs[nodes], 1, n)
+    return stubs
+
+
+def _inner_levels(trees: Trees) -> list[npt.NDArray[np.int64]]:
+    """Inner nodes of all trees by their depth."""
+    left = trees.left + np.repeat(trees.node_starts[:-1], np.diff(trees.node_starts))
+    level, levels = trees.node_starts[:-1], []
+    while len(level):
+        level = level[trees.feature[level] >= 0]
+        levels.append(level)
+        level = np.concatenate([left[level], left[level] + 1])
+    return levels
+
+
+def _cut_off(trees: Trees, stubs: npt.NDArray[np.bool_]) -> Pruned:
     """Make leaves of some nodes; breadth-first order stays as it is."""
-    kept = np.zeros(tree.n_nodes, dtype=bool)
-    kept[0] = True
-    for node in range(tree.n_nodes):
-        if kept[node] and tree.feature[node] >= 0 and not stubs[node]:
-            kept[tree.left[node] : tree.left[node] + 2] = True
+    kept, owner = _owners(trees, stubs)
     old = np.flatnonzero(kept)
-    values = tree.node_values()[old].astype(tree.leaf_values.dtype)
-    nodes = tree.nodes[old].copy()
+    starts = np.concatenate([[0], np.cumsum(kept)])[trees.node_starts]
+    nodes = trees.nodes[old].copy()
     nodes["feature"][stubs[old]] = -1
     nodes["threshold"][stubs[old]] = np.nan
     inner = nodes["feature"] >= 0
     # A leaf of one class stays one; the others have a row of values each.
-    pure = ~inner & ~stubs[old] & (nodes["left"] < 0)
-    rows = ~inner & ~pure
-    nodes["left"][inner] = 1 + 2 * np.arange(inner.sum())
-    nodes["left"][rows] = np.arange(rows.sum())
-    return Trees(
+    rows = ~inner & (stubs[old] | (nodes["left"] >= 0))
+    nodes["left"][inner] = 1 + 2 * _ranks(inner, starts)
+    nodes["left"][rows] = _ranks(rows, starts)
+    has_values = np.zeros(trees.n_nodes, dtype=bool)
+    has_values[old[rows]] = True
+    cut = Trees(
         nodes=nodes,
-        missing_left=tree.missing_left[old],
-        weight=tree.weight[old],
-        impurity=tree.impurity[old],
-        gain=tree.gain,
-        leaf_values=np.ascontiguousarray(values[rows]),
-        node_starts=np.array([0, len(old)]),
-        leaf_starts=np.array([0, int(rows.sum())]),
-        criterion=tree.criterion,
-        n_features=tree.n_features,
-        wide=tree.wide,
+        missing_left=trees.missing_left[old],
+        weight=trees.weight[old],
+        impurity=trees.impurity[old],
+        gain=trees.gain,
+        leaf_values=_values(trees, has_values),
+        node_starts=starts,
+        leaf_starts=np.concatenate([[0], np.cumsum(rows)])[starts],
+        criterion=trees.criterion,
+        n_features=trees.n_features,
+        wide=trees.wide,
     )
+    return Pruned(cut, (np.cumsum(kept) - 1)[owner])
+
+
+def _values(trees: Trees, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """Values of some nodes, tree by tree."""
+    starts = trees.node_starts
+    parts = [
+        trees[t].node_values()[chosen[starts[t] : starts[t + 1]]]
+        for t in range(len(trees))
+    ]
+    return np.concatenate(parts).astype(trees.leaf_values.dtype)
+
+
+def _owners(
+    trees: Trees, stubs: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Say which nodes are kept, and which of these stands for each node."""
+    left = trees.left + np.repeat(trees.node_starts[:-1], np.diff(trees.node_starts))
+    owner = np.arange(trees.n_nodes)
+    is_cut = stubs.copy()  # here or above
+    for level in _inner_levels(trees):
+        for child in (left[level], left[level] + 1):
+            owner[child] = np.where(is_cut[level], owner[level], child)
+            is_cut[child] |= is_cut[level]
+    return owner == np.arange(trees.n_nodes), owner
+
+
+def _ranks(
+    chosen: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Count those that are chosen, in each tree from 0."""
+    before = np.concatenate([[0], np.cumsum(chosen)])
+    first = np.repeat(before[starts[:-1]], np.diff(starts))
+    ranks: npt.NDArray[np.int64] = before[:-1][chosen] - first[chosen]
+    return ranks

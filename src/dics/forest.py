@@ -20,6 +20,7 @@ from dics._forest_base import CGForest
 from dics._leaf_rows import LeafRows, check_quantiles
 from dics._model_check import check_array, check_length, require
 from dics._other_names import answers_other_names
+from dics._pruning import prune
 from dics._validation import Array, FloatArray
 from dics.candidates import BaseCandidates
 from dics.tree import (
@@ -82,6 +83,9 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         Share of the total weight each side of a split must have.
     min_impurity_decrease : float, default=0.0
         A split must reduce the weighted impurity by at least this.
+    ccp_alpha : float, default=0.0
+        What a leaf must be worth: each tree is pruned to the one whose impurity, with
+        this for each leaf, is least.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. "balanced_subsample" weighs the classes of each
         bootstrap sample; "balanced" those of y.
@@ -180,6 +184,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
         monotonic_cst: Any = None,
@@ -203,6 +208,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
         self.candidates = candidates
         self.monotonic_cst = monotonic_cst
@@ -234,10 +240,10 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
             set_criterion_of_numbers(settings, self._criterion())
         return settings
 
-    def _take_trees(self, arrays: dict[str, Any]) -> Trees:
+    def _as_trees(self, arrays: dict[str, Any]) -> Trees:
         if arrays["leaf_values"].dtype == np.float64:  # of numbers, see `_core_data`
             return as_classes(arrays, self.n_features_in_, self._criterion())
-        return super()._take_trees(arrays)
+        return super()._as_trees(arrays)
 
     def _contributions(self, X: Array) -> FloatArray:
         added = self.trees_.contributions(
@@ -317,6 +323,9 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         Share of the total weight each side of a split must have.
     min_impurity_decrease : float, default=0.0
         A split must reduce the weighted impurity by at least this.
+    ccp_alpha : float, default=0.0
+        What a leaf must be worth: each tree is pruned to the one whose impurity, with
+        this for each leaf, is least.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, cloned before use; None means
         ``CentroidCandidates()``.
@@ -397,6 +406,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         candidates: BaseCandidates | None = None,
         monotonic_cst: Any = None,
         warm_start: bool = False,
@@ -418,6 +428,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.candidates = candidates
         self.monotonic_cst = monotonic_cst
         self.warm_start = warm_start
@@ -430,11 +441,24 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         settings.keeps_leaf_rows = True
         return settings
 
-    def _take_trees(self, arrays: dict[str, Any]) -> Trees:
+    def _take_trees(self, arrays: dict[str, Any], data: TrainingData) -> Trees:
         new = LeafRows(arrays.pop("leaf_rows"), arrays.pop("leaf_row_counts"))
+        trees = self._as_trees(arrays)
+        if self.ccp_alpha > 0:
+            trees, new = self._pruned(trees, new, data)
         warm = self.warm_start and hasattr(self, "trees_")
         self._leaf_rows = self._leaf_rows.followed_by(new) if warm else new
-        return super()._take_trees(arrays)
+        return trees
+
+    def _pruned(
+        self, trees: Trees, rows: LeafRows, data: TrainingData
+    ) -> tuple[Trees, LeafRows]:
+        cut = prune(trees, self.ccp_alpha)
+        n_leaves = len(cut.trees.leaf_values)
+        number = np.cumsum(cut.trees.feature < 0) - 1  # of each leaf, in their order
+        merged = rows.merged(number[cut.leaf[trees.feature < 0]], n_leaves)
+        weights = None if self.bootstrap else data.weights
+        return self._with_medians(cut.trees, merged, data, weights), merged
 
     def _keep_targets(self, data: TrainingData) -> None:
         super()._keep_targets(data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
@@ -20,8 +19,9 @@ from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
 from dics._grow_forest import MAX_FEATURES, grow_forest
+from dics._leaf_rows import LeafRows
 from dics._other_names import answers_other_names
-from dics._pruning import pruned, pruning_path
+from dics._pruning import prune, pruning_path
 from dics._regressor import TreesRegressorMixin
 from dics._validation import FloatArray
 from dics.candidates import (
@@ -46,7 +46,6 @@ class CGTree(ImpurityTreesEstimator):
         **ImpurityTreesEstimator._parameter_constraints,
         "max_features": MAX_FEATURES,
         "renew_thresholds": [StrOptions({"auto"}), "boolean"],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     }
     _is_drawn = False  # one of a forest, from rows that were drawn
     max_features_: int
@@ -88,8 +87,11 @@ class CGTree(ImpurityTreesEstimator):
         self.candidates_ = fit_candidates(self, data)
         self.trees_ = self._grow(data, self.candidates_._dictionary)
         if self.ccp_alpha > 0:
-            self.trees_ = pruned(self.trees_, self.ccp_alpha)
+            self.trees_ = self._pruned_tree(data)
         self._keep_targets(data)
+
+    def _pruned_tree(self, data: TrainingData) -> Trees:  # noqa: ARG002
+        return prune(self.trees_, self.ccp_alpha).trees
 
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
@@ -450,6 +452,20 @@ class ImpurityRegressorMixin(TreesRegressorMixin):
                 f"smallest is {values.min()}."
             )
 
+    def _with_medians(
+        self,
+        trees: Trees,
+        rows: LeafRows,
+        data: TrainingData,
+        weights: FloatArray | None,
+    ) -> Trees:
+        """Let leaves of pruned trees predict medians, if that is the criterion."""
+        if self.criterion == "absolute_error":
+            assert data.values is not None
+            for output, y in enumerate(data.values.T):
+                trees.leaf_values[:, output] = rows.medians(y, weights)
+        return trees
+
     @answers_other_names
     def predict(self, X: Any) -> FloatArray:
         """Predict the targets of each row.
@@ -585,6 +601,12 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _pruned_tree(self, data: TrainingData) -> Trees:
+        trees = super()._pruned_tree(data)
+        leaf = trees.leaf_numbers(trees.apply(data.X, data.n_threads))[:, 0]
+        rows = LeafRows.of(leaf, len(trees.leaf_values))
+        return self._with_medians(trees, rows, data, data.weights)
 
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
         settings = self._number_settings(data, dictionary)
