@@ -14,7 +14,9 @@ from dics_paper.data import numbered, of_benchmark, real, reduced, synthetic
 from dics_paper.depth_gain import DepthGain
 from dics_paper.models import BY_NAME, check_installed, of_family
 from dics_paper.options import Options, check_datasets, check_models
+from dics_paper.paper import Printed
 from dics_paper.regression import Regression
+from dics_paper.reproduction import facts
 from dics_paper.running.runner import Results
 from dics_paper.running.tasks import Result, Run
 from dics_paper.scales import SCALES
@@ -343,3 +345,23 @@ def test_choices_reach_every_experiment(monkeypatch):
         assert experiment.tasks(boosting) == []
         assert experiment.tasks(mnist) == []
         assert experiment.parts(mnist, Results()) == []
+
+
+@pytest.mark.parametrize("note", ["", "generated data stand in"])
+def test_an_accuracy_of_other_data_says_so(note):
+    """The paper's figure stands in the same cell as one of a stand-in."""
+    results = [Result("ok", 1.0, 0.5, note=note)]
+    row = Summary(BY_NAME["cgct"], results, Printed("1", "2", "0.90"))
+    assert row.show_printed_accuracy() == ("0.90, other data" if note else "0.90")
+    assert Summary(row.model, results, Printed()).show_printed_accuracy() == ""
+
+
+def test_the_report_says_how_busy_the_machine_was():
+    runs = [Run(None, None, {"cpu": "x", "load": load}) for load in (0.1, 2.5)]
+    found = facts(Options(SCALES["smoke"], 1), runs)
+    assert found["cpu"] == "x"
+    assert found["load_average"].startswith("0.1 to 2.5 ")
+    assert "other programs were running" in found["load_average"]
+    idle = facts(Options(SCALES["smoke"], 1), runs[:1])["load_average"]
+    assert idle.startswith("0.1 ")
+    assert "other programs" not in idle

@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -111,6 +112,8 @@ def test_the_report_has_every_table_and_figure(out):
         assert picture.read_text().startswith("<?xml")
     assert "smoke scale" in html
     assert "generated data" in html  # stand-ins are named
+    assert re.search(r"\(paper 0\.\d+, other data\)", text)  # in the cell itself
+    assert re.search(r"load average +\| +[0-9.]+", text)
     assert "only ratios" in html
 
 

@@ -122,7 +122,7 @@ class Comparison:
                 Cell(row.show_ratio(default_of(rows))),
                 Cell(
                     row.show_accuracy(),
-                    row.printed.accuracy,
+                    row.show_printed_accuracy(),
                     best=not apart
                     and scores.get(row.model.name) == max(scores.values(), default=0),
                 ),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from dics_paper.comparisons import Comparison
 from dics_paper.depth_gain import DepthGain
-from dics_paper.environment import machine
+from dics_paper.environment import BUSY, machine
 from dics_paper.files import write
 from dics_paper.models import BY_NAME, check_installed
 from dics_paper.options import Options
@@ -152,10 +152,19 @@ def facts(options: Options, runs: Sequence[Run]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
     for info in [run.machine for run in runs] or [machine()]:
         for name, value in info.items():
-            # Kept runs have a load of their own.
             if name != "load" and str(value) not in found.setdefault(name, []):
                 found[name].append(str(value))
     return {name: ", ".join(sorted(values)) for name, values in found.items()} | {
+        "load_average": _loads(runs),
         "scale": options.scale.name,
         "runs": len(runs),
     }
+
+
+def _loads(runs: Sequence[Run]) -> str:
+    """Say how busy the machine was before the fits."""
+    loads = [run.machine.get("load", 0.0) for run in runs] or [machine()["load"]]
+    low, high = min(loads), max(loads)
+    text = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    busy = ": other programs were running" if high > BUSY else ""
+    return f"{text} when the programs that ran the fits began{busy}"

@@ -68,6 +68,13 @@ class Summary:
         """Write the accuracy as a table has it."""
         return show_mean(self.accuracies, "{:.4f}".format) if self.finished else ""
 
+    def show_printed_accuracy(self) -> str:
+        """Write what the paper has; the cell says so if that is of other data."""
+        printed = self.printed.accuracy
+        if printed and any(result.note for result in self.finished):
+            return f"{printed}, other data"
+        return printed
+
     def show_ratio(self, other: Summary | None) -> str:
         """Write how many times as long it takes as another one."""
         ratio = self.ratio(other)
