@@ -159,7 +159,7 @@ class CodedRows(NamedTuple):
             None,
             n_threads,
         )
-        return call.as_trees(arrays), used
+        return call.as_trees(arrays), used.view(np.int64)
 
     def put(self, rows: npt.NDArray[np.intp], taken: CodedRows) -> None:
         """Write the scores of some rows back, which were taken before."""

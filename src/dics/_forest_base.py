@@ -208,19 +208,27 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
         )
         with progress:
-            arrays = grow_forest(
-                data,
-                self.candidates_._dictionary,
-                self._tree_settings(data),
-                max_features=as_feature_count(self.max_features, data.X.shape[1]),
-                feature_sampling=self.feature_sampling,
-                progress=progress.update if self.verbose else None,
-                first_tree=first_tree,
-                n_trees=n_trees,
-                n_draws=n_draws,
-                balance_each_tree=self._balances_each_tree(),
+            arrays = self._grow_arrays(
+                data, n_draws, range(first_tree, self.n_estimators), progress
             )
         return self._take_trees(arrays, data)
+
+    def _grow_arrays(
+        self, data: TrainingData, n_draws: int, trees: range, progress: Progress
+    ) -> dict[str, Any]:
+        """Grow the trees of some numbers in the core."""
+        return grow_forest(
+            data,
+            self.candidates_._dictionary,
+            self._tree_settings(data),
+            max_features=as_feature_count(self.max_features, data.X.shape[1]),
+            feature_sampling=self.feature_sampling,
+            progress=progress.update if progress.enabled else None,
+            first_tree=trees.start,
+            n_trees=len(trees),
+            n_draws=n_draws,
+            balance_each_tree=self._balances_each_tree(),
+        )
 
     def _core_data(self, data: TrainingData) -> TrainingData:
         """Return what the core is to grow trees from."""

@@ -360,7 +360,8 @@ def filled_dictionary(
         n_threads=data.n_threads,
     )
     renewable = not exact and budget >= RENEWABLE_BUDGET
-    return Dictionary(values, offsets, renewable)
+    # NumPy has two names of this type; see `Trees.from_core`.
+    return Dictionary(values, offsets.view(np.int64), renewable)
 
 
 def fit_candidates(

@@ -78,12 +78,12 @@ class Trees:
         self._check()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        names = {field.name for field in fields(self)}
-        if not names - {"n_features", "wide"} <= set(state):
+        names = [field.name for field in fields(self)]
+        if not set(names) - {"n_features", "wide"} <= set(state):
             raise BadModel("This is no valid model: the trees are not complete.")
-        self._set(
-            {"n_features": -1, **{name: state[name] for name in state if name in names}}
-        )
+        known = {"n_features": -1, **state}
+        # In their order, so that what is pickled again has the same bytes.
+        self._set({name: known[name] for name in names if name in known})
         self._check()
 
     def _check(self) -> None:
@@ -147,6 +147,10 @@ class Trees:
     def with_wide(self, wide: WideColumns | None) -> Trees:
         """Return the same trees that know of wide columns, or (None) of none."""
         return Trees._made(**{**vars(self), "wide": wide})
+
+    def with_own_types(self) -> Trees:
+        """Return trees that were pickled as the core would have made them."""
+        return Trees._made(**{**vars(self), "nodes": self.nodes.view(NODE)})
 
     def on_codes(
         self, values: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64]

@@ -348,10 +348,13 @@ class DaskForest(DaskEstimator):
         )
         return self
 
-    def _grow(self, data: Any, n_draws: int, first_tree: int) -> Any:
+    def _grow_arrays(
+        self, data: Any, n_draws: int, trees: range, progress: Any
+    ) -> dict[str, Any]:
         local = self.to_local()
         vars(local).pop("trees_", None)
-        return data.X.grow_trees(local, data, n_draws, first_tree)
+        arrays: dict[str, Any] = data.X.grow_arrays(local, data, n_draws, trees)
+        return arrays
 
 
 @takes_client
@@ -393,9 +396,10 @@ class DaskTree(DaskEstimator):
             local = model.to_local()
             local.random_state = draw_seed(self.random_state)
             fitted = rows.fit_whole(local, _gathered(y), weights)
-            own = {name: vars(self)[name] for name in self.get_params(deep=False)}  # type: ignore[attr-defined]
-            names = {k: v for k, v in vars(model).items() if k == "feature_names_in_"}
-            vars(model).update({**fitted, **names, **own})
+            own = ("random_state", "n_jobs", "client", "feature_names_in_")
+            kept = {k: v for k, v in vars(model).items() if k in own}
+            vars(model).clear()
+            vars(model).update({**fitted, **kept})
         return self
 
 

@@ -31,7 +31,7 @@ from dics.dask._parts import (
     shape_of,
 )
 from dics.dask._session import BoostSession
-from dics.dask._whole import fit_whole, grow_trees
+from dics.dask._whole import fit_whole, grow_arrays, joined_arrays
 from dics.dictionary import Dictionary
 from dics.trees import Trees
 
@@ -185,30 +185,27 @@ class ClusterRows(RowsElsewhere):
         futures: list[Future] = self.client.compute(tasks)
         return futures
 
-    def grow_trees(
-        self, forest: Any, data: TrainingData, n_draws: int, first_tree: int
-    ) -> Trees:
+    def grow_arrays(
+        self, forest: Any, data: TrainingData, n_draws: int, trees: range
+    ) -> dict[str, Any]:
         """Let each worker grow some trees of a forest, with the codes of all rows."""
-        n_trees = forest.n_estimators - first_tree
         workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
         if not workers:
             raise ValueError("the cluster has no workers.")
         self._check_room(self.shape[0] * (2 * self.shape[1] + 16))
         codes = self.codes(forest.candidates_._dictionary, 1)
-        known = dask.delayed(
-            (forest, data._replace(X=None)),  # type: ignore[arg-type]
-            pure=False,
-            traverse=False,
-        )
-        cuts = np.linspace(0, n_trees, min(len(workers), n_trees) + 1).astype(int)
+        without_rows: Any = data._replace(X=None)  # type: ignore[arg-type]
+        known = [
+            dask.delayed(part, pure=False, traverse=False)
+            for part in (forest, without_rows)
+        ]
+        cuts = np.linspace(trees.start, trees.stop, min(len(workers), len(trees)) + 1)
         tasks = [
-            dask.delayed(grow_trees)(
-                known[0],
-                known[1],
+            dask.delayed(grow_arrays)(
+                *known,
                 codes,
                 n_draws,
-                first_tree + int(first),
-                int(last - first),
+                range(int(first), int(last)),
                 dask_key_name=f"dics-trees-{uuid.uuid4().hex}",
             )
             for first, last in pairwise(cuts)
@@ -217,10 +214,7 @@ class ClusterRows(RowsElsewhere):
             self.client.compute(task, workers=[worker], allow_other_workers=True)
             for task, worker in zip(tasks, workers, strict=False)
         ]
-        trees = Trees.none(0, self.shape[1])
-        for i, part in enumerate(self.client.gather(grown)):
-            trees = part if i == 0 else trees.followed_by(part)
-        return trees
+        return joined_arrays(self.client.gather(grown))
 
     def fit_whole(self, estimator: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """Fit an estimator on one worker, to which all rows are brought.
@@ -236,6 +230,7 @@ class ClusterRows(RowsElsewhere):
             key=f"dics-tree-{uuid.uuid4().hex}",
         )
         found: dict[str, Any] = future.result()
+        found["trees_"] = found["trees_"].with_own_types()
         return found
 
     def _check_room(self, n_bytes: int) -> None:

@@ -12,27 +12,39 @@ import numpy.typing as npt
 from distributed import Future, get_worker, worker_client
 
 from dics._candidates_base import TrainingData
+from dics._progress import Progress
 from dics._rows_elsewhere import EncodedRows
 from dics._validation import Array
 from dics.dask._parts import threads_of_worker
-from dics.trees import Trees
 
 
-def grow_trees(
+def grow_arrays(
     forest: Any,
     data: TrainingData,
     codes: list[npt.NDArray[np.uint8]],
     n_draws: int,
-    first_tree: int,
-    n_trees: int,
-) -> Trees:
+    trees: range,
+) -> dict[str, Any]:
     """Grow some trees of a forest; `codes` are those of the partitions of X."""
     columns = np.concatenate([part[:, :, 0] for part in codes], axis=1)
     rows: Any = EncodedRows(columns)
-    forest.n_estimators = first_tree + n_trees
     own = data._replace(X=rows, n_threads=threads_of_worker())
-    trees: Trees = forest._grow(own, n_draws, first_tree)
-    return trees
+    silent = Progress("", len(trees), "trees", enabled=False)
+    arrays: dict[str, Any] = forest._grow_arrays(own, n_draws, trees, silent)
+    return arrays
+
+
+def joined_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Put trees of several workers one behind the other."""
+    joined = {}
+    for name in parts[0]:
+        arrays = [part[name] for part in parts]
+        if name in ("node_starts", "leaf_starts"):
+            ends = np.cumsum([0, *(array[-1] for array in arrays[:-1])])
+            shifted = [array[1:] + end for array, end in zip(arrays, ends, strict=True)]
+            arrays = [arrays[0][:1], *shifted]
+        joined[name] = np.concatenate(arrays)
+    return joined
 
 
 def fit_whole(pickled: bytes, y: Any, sample_weight: Any) -> dict[str, Any]:

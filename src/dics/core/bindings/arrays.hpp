@@ -56,9 +56,13 @@ inline AnyMatrix as_matrix(const AnyArray& X) {
     throw nb::type_error("X must be float32, float64 or uint8");
 }
 
+// An array without elements is there, too, though it may point nowhere.
 template <class T>
 const T* data_or_null(const Optional<T>& array) {
-    return array ? array->data() : nullptr;
+    static const T none{};
+    if (!array)
+        return nullptr;
+    return array->data() ? array->data() : &none;
 }
 
 // A vector's memory becomes the array's: no copy.
