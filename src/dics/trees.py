@@ -148,9 +148,14 @@ class Trees:
         """Return the same trees that know of wide columns, or (None) of none."""
         return Trees._made(**{**vars(self), "wide": wide})
 
-    def with_own_types(self) -> Trees:
-        """Return trees that were pickled as the core would have made them."""
-        return Trees._made(**{**vars(self), "nodes": self.nodes.view(NODE)})
+    def with_own_types(self, criterion: str) -> Trees:
+        """Return trees that were pickled with the types that `from_core` gives them."""
+        plain = {
+            name: value.view(NODE if name == "nodes" else value.dtype.str)
+            for name, value in vars(self).items()
+            if isinstance(value, np.ndarray)
+        }
+        return Trees._made(**{**vars(self), **plain, "criterion": criterion})
 
     def on_codes(
         self, values: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ import numpy as np
 from distributed import Client, get_client
 from sklearn.base import BaseEstimator
 
-from dics._validation import Array, built_aside, draw_seed
+from dics._validation import Array
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
 from dics.dask._rows import ClusterRows
@@ -391,16 +391,14 @@ class DaskTree(DaskEstimator):
         """
         rows = ClusterRows.of(client_of(self), X, "X")
         weights = None if sample_weight is None else _gathered(sample_weight)
-        with built_aside(self) as model:
-            rows.check(model, reset=True)
-            local = model.to_local()
-            local.random_state = draw_seed(self.random_state)
-            fitted = rows.fit_whole(local, _gathered(y), weights)
-            own = ("random_state", "n_jobs", "client", "feature_names_in_")
-            kept = {k: v for k, v in vars(model).items() if k in own}
-            vars(model).clear()
-            vars(model).update({**fitted, **kept})
+        super().fit(rows, _gathered(y), weights)  # type: ignore[misc]
         return self
+
+    def _grow(self, data: Any, dictionary: Any) -> Any:
+        return data.X.call_with_rows(self.to_local(), "_grow", data, dictionary)
+
+    def _pruned_tree(self, data: Any) -> Any:
+        return data.X.call_with_rows(self.to_local(), "_pruned_tree", data)
 
 
 @takes_client

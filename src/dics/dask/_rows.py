@@ -31,7 +31,7 @@ from dics.dask._parts import (
     shape_of,
 )
 from dics.dask._session import BoostSession
-from dics.dask._whole import fit_whole, grow_arrays, joined_arrays
+from dics.dask._whole import call_with_rows, grow_arrays, joined_arrays
 from dics.dictionary import Dictionary
 from dics.trees import Trees
 
@@ -216,22 +216,19 @@ class ClusterRows(RowsElsewhere):
         ]
         return joined_arrays(self.client.gather(grown))
 
-    def fit_whole(self, estimator: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-        """Fit an estimator on one worker, to which all rows are brought.
-
-        Returns its attributes.
-        """
-        pickled = cloudpickle.dumps((estimator, self.shape, self.dtype, self.parts))
+    def call_with_rows(
+        self, tree: Any, method: str, data: TrainingData, *arguments: Any
+    ) -> Trees:
+        """Call a method of a tree on one worker, to whose disk all rows are brought."""
+        without_rows: Any = data._replace(X=None)  # type: ignore[arg-type]
+        known = (tree, method, without_rows, arguments)
+        all_known = (*known, self.shape, self.dtype, self.parts)
+        (pickled,) = self.client.scatter([cloudpickle.dumps(all_known)])
         future = self.client.submit(
-            fit_whole,
-            pickled,
-            *self.client.scatter([y, sample_weight]),
-            pure=False,
-            key=f"dics-tree-{uuid.uuid4().hex}",
+            call_with_rows, pickled, pure=False, key=f"dics-tree-{uuid.uuid4().hex}"
         )
-        found: dict[str, Any] = future.result()
-        found["trees_"] = found["trees_"].with_own_types()
-        return found
+        trees: Trees = future.result()
+        return trees.with_own_types(tree._criterion())
 
     def _check_room(self, n_bytes: int) -> None:
         """Refuse what no worker has the memory for, before any work."""

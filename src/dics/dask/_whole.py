@@ -16,6 +16,7 @@ from dics._progress import Progress
 from dics._rows_elsewhere import EncodedRows
 from dics._validation import Array
 from dics.dask._parts import threads_of_worker
+from dics.trees import Trees
 
 
 def grow_arrays(
@@ -47,15 +48,15 @@ def joined_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def fit_whole(pickled: bytes, y: Any, sample_weight: Any) -> dict[str, Any]:
-    """Fit an estimator with all rows, which are brought to this worker."""
-    estimator, shape, dtype, parts = cloudpickle.loads(pickled)
+def call_with_rows(pickled: bytes) -> Trees:
+    """Call a method of a tree with all rows, which are brought to this worker."""
+    tree, method, data, arguments, shape, dtype, parts = cloudpickle.loads(pickled)
     with Gathered(shape, dtype) as gathered:
         with worker_client() as client:
             gathered.fill(client.compute(parts))
-        estimator.n_jobs = threads_of_worker()
-        estimator.fit(gathered.X, y, sample_weight)
-    return vars(estimator)
+        own = data._replace(X=np.asarray(gathered.X), n_threads=threads_of_worker())
+        trees: Trees = getattr(tree, method)(own, *arguments)
+    return trees
 
 
 class Gathered:
