@@ -221,7 +221,9 @@ class BoostSession:
             for rank, worker in enumerate(workers)
         ]
         while not all(future.done() for future in futures):
-            if set(workers) - self._alive():
+            gone = set(workers) - self._alive()
+            if gone:
+                self._remove(gone)
                 self.client.cancel(futures, force=True)
                 return None
             _pause(futures)
@@ -325,6 +327,7 @@ class BoostSession:
             gone = set(workers) - self._alive()
             if gone:
                 lost = True
+                self._remove(gone)
                 self._stop(set(workers) - gone)
                 for future, worker in zip(futures, workers, strict=True):
                     if worker in gone:
@@ -379,6 +382,15 @@ class BoostSession:
             if now - worker["last_seen"] < silence
         }
 
+    def _remove(self, workers: set[str]) -> None:
+        """Let the scheduler do without workers that are silent.
+
+        It would notice, too, but only after minutes.
+        """
+        silent = sorted(workers & set(self._workers()))
+        if silent:
+            self.client.run_on_scheduler(remove_workers, silent)
+
     def _stop(self, workers: set[str]) -> None:
         """Let ranks give up, who would wait for one that is lost."""
         if workers:
@@ -397,6 +409,14 @@ class BoostSession:
         """Tell `rounds` of what it doesn't know yet."""
         for train, held in self.history[self._told :]:
             self.rounds.note(train, held)
+
+
+async def remove_workers(addresses: list[str], dask_scheduler: Any) -> None:
+    """Remove workers; called by `Client.run_on_scheduler`."""
+    for address in addresses:
+        await dask_scheduler.remove_worker(
+            address=address, stimulus_id=f"dics-silent-{time.time()}"
+        )
 
 
 def _pause(futures: list[Future]) -> None:
