@@ -56,7 +56,7 @@ class Quantizer {
                 hessians && drawn.all ? hessians + begin * outputs_.stride : hessians;
             args.hessian_factor = static_cast<float>(units.hessian / units.gradient);
             args.rows = drawn.all ? nullptr : drawn.rows.data() + begin;
-            args.factors = factors_.empty() ? nullptr : factors_.data() + begin;
+            args.factors = has_factors_ ? factors_.data() + begin : nullptr;
             args.factor = unit;
             args.n_rows = length;
             args.n_outputs = outputs_.n;
@@ -97,7 +97,8 @@ class Quantizer {
     // Of gradients. The factors of the rows are found on the way.
     double find_scale(const float* norms, const DrawnRows& drawn, std::int64_t n) {
         const Chunks chunks{n};
-        if (drawn.all && !weights_) {  // no row has a factor
+        has_factors_ = !drawn.all || weights_;
+        if (!has_factors_) {
             factors_.clear();
             sizes_ = norms;
             largest_weight_ = 1;
@@ -142,7 +143,7 @@ class Quantizer {
     double scale_of_ones(std::int64_t n) {
         if (!(largest_weight_ > 0))
             return 1;
-        if (factors_.empty())
+        if (!has_factors_)
             return scale_within(1, static_cast<double>(n_all_));
         sizes_ = factors_.data();
         return fitting_scale(Chunks{n}, largest_weight_);
@@ -195,7 +196,8 @@ class Quantizer {
     Team& team_;
     Sum sum_;
     std::int64_t n_all_ = 0;      // drawn rows of all contributors
-    std::vector<float> factors_;  // of the drawn rows; empty for ones
+    bool has_factors_ = false;    // not all of them are one
+    std::vector<float> factors_;  // of the drawn rows
     // What must not overflow in sum, of each of them.
     const float* sizes_ = nullptr;
     std::vector<float> own_sizes_;

@@ -1,6 +1,8 @@
 // Which open node is next.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -63,6 +65,15 @@ class BestFirst {
         queue_.pop();
         ++n_leaves_;
         return node;
+    }
+    // The next ones, at most n, if nothing else is pushed before them.
+    std::vector<Open*> next(std::int64_t n) {
+        n = std::min(n, max_leaf_nodes_ - n_leaves_);
+        std::vector<Open*> found;
+        std::priority_queue<Entry> rest = queue_;
+        for (; n > 0 && !rest.empty(); --n, rest.pop())
+            found.push_back(&waiting_[rest.top().place]);
+        return found;
     }
     // The left one is pushed first.
     bool left_is_next(bool) const { return false; }

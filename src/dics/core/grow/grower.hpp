@@ -4,6 +4,7 @@
 #pragma once
 
 #include <limits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,11 @@ class Grower {
         Open root;
         std::vector<GrownNode> nodes;
     };
+    // A child of a node that was split ahead of its turn.
+    struct Ahead {
+        Open open;
+        bool is_open;
+    };
     // What the nodes grown by one thread share.
     struct Growth {
         std::vector<GrownNode>& nodes;
@@ -53,6 +59,7 @@ class Grower {
         std::vector<Subtree>* put_off;  // where nodes too small to share go, or null
         Frontier frontier;
         std::vector<Totals> spare{};  // memory of nodes that are finished
+        std::unordered_map<std::int32_t, Ahead> ahead{};  // by the number of the node
     };
 
   public:
@@ -101,6 +108,8 @@ class Grower {
     }
 
   private:
+    static constexpr std::int64_t kAhead = 4;
+
     // A team of one for work inside a task of our team; it stops when ours does.
     Team on_thread(int thread) {
         return Team(1, [this, thread] {
@@ -156,6 +165,10 @@ class Grower {
         push(first, true, growth);
         while (!frontier.empty() && !frontier.is_full()) {
             team_.check(growth.thread);
+            if constexpr (Frontier::kSearchesFirst) {
+                if (!sum_.is_alone())
+                    split_ahead(growth);
+            }
             Open node = frontier.pop();
             if (node.is_grown) {
                 open_grown(node, growth);
@@ -176,6 +189,51 @@ class Grower {
                 make_leaf(growth.nodes[static_cast<std::size_t>(node.index)]);
             finish(node, growth);
         }
+        for (auto& [index, child] : growth.ahead)
+            finish(child.open, growth);
+    }
+
+    // With peers, to search nodes costs a sum, however many they are: those that are
+    // likely to be next are split together, and their children wait for their turn.
+    // Trees of 31 leaves take 11 sums instead of 30, for a tenth more children.
+    void split_ahead(Growth& growth) {
+        if constexpr (requires(std::vector<Open*> nodes) {
+                          search_.find_together(nodes, growth.context);
+                      }) {
+            const std::vector<Open*> next = growth.frontier.next(kAhead);
+            if (next.empty() || next[0]->is_grown)
+                return;
+            std::vector<Open*> searched;
+            for (Open* node : next) {
+                if (!node->is_grown)
+                    split_early(*node, growth, searched);
+            }
+            if (!searched.empty())
+                search_.find_together(searched, growth.context);
+        }
+    }
+
+    // Adds those of its children that have to be searched, the smaller first.
+    void split_early(Open& node, Growth& growth, std::vector<Open*>& searched) {
+        Open left, right;
+        divide(node, left, right, growth);
+        const bool left_open = may_split(left), right_open = may_split(right);
+        const bool left_smaller = left.totals.n_rows <= right.totals.n_rows;
+        const std::int32_t first = left.index, second = right.index;
+        Ahead& a = growth.ahead.emplace(first, Ahead{std::move(left), left_open})
+                       .first->second;
+        Ahead& b = growth.ahead.emplace(second, Ahead{std::move(right), right_open})
+                       .first->second;
+        Ahead& smaller = left_smaller ? a : b;
+        Ahead& larger = left_smaller ? b : a;
+        search_.pass_on(node, smaller.open, smaller.is_open, larger.open,
+                        larger.is_open, growth.context);
+        node.hist = -1;  // it is a child's now, or free
+        for (Ahead* child : {&smaller, &larger}) {
+            if (child->is_open)
+                searched.push_back(&child->open);
+        }
+        node.is_grown = true;
     }
 
     // Lets the children of a node that is grown already compete with the others.
@@ -183,6 +241,10 @@ class Grower {
         const std::int32_t left =
             growth.nodes[static_cast<std::size_t>(node.index)].left;
         for (const std::int32_t child : {left, left + 1}) {
+            if (auto ready = growth.ahead.extract(child)) {
+                push(ready.mapped().open, ready.mapped().is_open, growth);
+                continue;
+            }
             Open open;
             open.index = child;
             open.is_grown = true;
