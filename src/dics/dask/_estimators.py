@@ -187,9 +187,11 @@ class _Predicted(BaseEstimator):
 
 def _gathered(values: Any) -> Any:
     """Bring a vector of a collection here."""
-    if dask.is_dask_collection(values):
-        values = values.compute()
-    return np.asarray(values)
+    if not dask.is_dask_collection(values):
+        return np.asarray(values)
+    array = np.asarray(values.compute())
+    # With NumPy's own object for the type, so that equal models have equal pickles.
+    return array if array.dtype.hasobject else array.view(array.dtype.str)
 
 
 class DaskClassifier(DaskEstimator):

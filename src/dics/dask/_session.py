@@ -97,7 +97,7 @@ class BoostSession:
             found = found.followed_by(new)
             if not result.is_lost or self._ends:
                 self._tell()
-                return found, result.used
+                return found, result.used.view(np.int64)
             call = self._continued(call, new, result)
             self.fit = f"dics-{uuid.uuid4().hex}"
         raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")

@@ -1,0 +1,160 @@
+"""Random fits for a cluster, and clusters to fit them on."""
+
+import contextlib
+import itertools
+import logging
+import pickle
+import warnings
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+import dics
+import dics.dask
+
+LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma")
+
+
+@contextlib.contextmanager
+def cluster_of(n_workers, *, processes=False, **options):
+    """A cluster on this machine, gone at the end; nothing is told on the way."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with (
+        dask.config.set({"distributed.worker.daemon": True}),
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=processes,
+            dashboard_address=":0",
+            **options,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def random_chunks(n, n_parts, rng):
+    """Lengths of parts of n rows, of which some may be empty."""
+    cuts = np.sort(rng.integers(0, n + 1, n_parts - 1))
+    return tuple(int(v) for v in np.diff(np.concatenate([[0], cuts, [n]])))
+
+
+def as_dask(values, chunks):
+    return da.from_array(values, chunks=(chunks, *values.shape[1:]))
+
+
+class Case:
+    """A random estimator and rows for it; everything follows from the seed."""
+
+    def __init__(self, seed, most_rows=600):
+        self.rng = rng = np.random.default_rng(seed)
+        self.seed = seed
+        n, p = int(rng.integers(2, most_rows)), int(rng.integers(1, 12))
+        self.X = self._make_rows(n, p)
+        first = np.nan_to_num(self.X[:, 0].astype(np.float64), posinf=9, neginf=-9)
+        score = first + rng.normal(size=n) * 0.3
+        family = rng.choice(["FastCGBM", "FastCGBM", "FastCGBM", "CGForest", "CGTree"])
+        kind = rng.choice(["Classifier", "Regressor"])
+        self.name = family + kind
+        self.parameters = {"random_state": int(seed)}
+        self.y = score
+        if kind == "Classifier":
+            n_classes = int(rng.integers(2, 21))
+            self.y = np.argsort(np.argsort(score)) * n_classes // n
+            if rng.random() < 0.2:  # parts without some class
+                self.y = np.sort(self.y)
+        self.weights = self._make_weights(n)
+        self.validation = {}
+        if family == "FastCGBM":
+            self._choose_boosting(kind)
+        elif family == "CGForest":
+            self.parameters["n_estimators"] = int(rng.integers(1, 7))
+
+    def _make_rows(self, n, p):
+        rng = self.rng
+        X = rng.normal(size=(n, p)).astype(rng.choice(["f4", "f8"]))
+        choice = rng.random()
+        if choice < 0.15:
+            return (X * 20 + 100).clip(0, 255).astype("u1")
+        if choice < 0.4:
+            X[rng.random(X.shape) < 0.2] = np.nan
+        elif choice < 0.5:
+            X[rng.random(X.shape) < 0.9] = 0  # mostly zeros
+        elif choice < 0.55 and X.dtype == "f8":
+            X[:, 0] = 1.7e9 + np.arange(n)  # single precision would merge them
+        return X
+
+    def _make_weights(self, n):
+        rng = self.rng
+        choice = rng.random()
+        if choice < 0.6:
+            return None
+        weights = rng.integers(0, 3, n) + (choice < 0.8) * rng.random(n)
+        return weights if weights.sum() > 0 else None
+
+    def _choose_boosting(self, kind):
+        rng, own = self.rng, self.parameters
+        own["n_estimators"] = int(rng.integers(1, 10))
+        own["sampling"] = [None, "auto", "goss", "mvs"][rng.integers(4)]
+        own["max_leaf_nodes"] = int(rng.integers(2, 40))
+        if rng.random() < 0.2:
+            own["leaf_values"] = "sample"
+        if rng.random() < 0.2:
+            own["max_features"] = 0.5
+        if kind == "Classifier":
+            own["early_stopping"] = bool(rng.random() < 0.3)
+            if rng.random() < 0.1:
+                own.update(sampling="goss", reuse_splits=False, max_candidates=20)
+        else:
+            own["loss"] = LOSSES[rng.integers(len(LOSSES))]
+            if own["loss"] in ("poisson", "gamma"):
+                self.y = np.abs(self.y) + 0.1
+        if rng.random() < 0.3:
+            rows = rng.integers(0, len(self.X), int(rng.integers(1, 200)))
+            self.validation = {"X_val": self.X[rows], "y_val": self.y[rows]}
+        if rng.random() < 0.15:
+            scoring = "accuracy" if kind == "Classifier" else "r2"
+            own.update(early_stopping=len(self.validation) > 0, scoring=scoring)
+
+    def fit_here(self):
+        model = getattr(dics, self.name)(**self.parameters)
+        return model.fit(self.X, self.y, self.weights, **self.validation)
+
+    def fit_on_cluster(self):
+        rng = self.rng
+        chunks = random_chunks(len(self.X), int(rng.integers(1, 8)), rng)
+        weights = None if self.weights is None else as_dask(self.weights, chunks)
+        held = random_chunks(len(self.validation.get("y_val", ())), 3, rng)
+        model = getattr(dics.dask, f"Dask{self.name}")(**self.parameters)
+        return model.fit(
+            as_dask(self.X, chunks),
+            as_dask(self.y, chunks),
+            weights,
+            **{name: as_dask(rows, held) for name, rows in self.validation.items()},
+        )
+
+    def __repr__(self):
+        return f"Case({self.seed}): {self.name} {self.parameters} {self.X.shape}"
+
+
+def outcome(fit):
+    """The pickle of what a fit gives, or the error that it ends with."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = fit()
+        except ValueError as error:
+            return str(error)
+    return pickle.dumps(model.to_local() if hasattr(model, "to_local") else model)
+
+
+def differing(first, n_cases):
+    """The cases whose models differ from those of one machine."""
+    cases = map(Case, itertools.islice(itertools.count(first), n_cases))
+    return [
+        repr(case)
+        for case in cases
+        if outcome(case.fit_here) != outcome(case.fit_on_cluster)
+    ]

@@ -1,0 +1,15 @@
+"""Models of a cluster are those of one machine, byte for byte."""
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from dask_cases import cluster_of, differing
+
+CASES = 42  # for each number of workers: more than 200 in all
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3, 4, 5])
+def test_pickles_are_those_of_one_machine(n_workers):
+    with cluster_of(n_workers):
+        assert differing(1000 * n_workers, CASES) == []
