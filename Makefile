@@ -11,7 +11,7 @@ FIRST ?= 0
 PY := $(VENV)/bin/python
 PIP = $(PY) -m pip --disable-pip-version-check --retries 10 --timeout 60
 CORE := $(shell find src/dics/core -type f)
-SAN := build/sanitize
+COMMA := ,
 
 # Stamps. They live in the environment, so that removing it starts afresh.
 S_VENV := $(VENV)/.stamp-venv
@@ -23,7 +23,7 @@ S_PAPER := $(VENV)/.stamp-paper
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build dev demo test lint format pytest sanitize fuzz bench wheel clean distclean
+.PHONY: help build dev demo test lint format pytest sanitize tsan failures fuzz bench wheel clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
@@ -107,20 +107,32 @@ format: $(S_DEV)  ## rewrite the sources in the house style
 # the import hook of the editable installation would win over PYTHONPATH. The C++
 # library is preloaded too, or the sanitizer does not see where exceptions go, and
 # pytest must leave file descriptor 2 alone, or the report is lost with the process.
+# $(call sanitized,sanitizers,folder,libraries,what Python runs)
+define sanitized
+$(PIP) install --quiet --no-build-isolation --no-deps --upgrade \
+    --target $(2)/site \
+    --config-settings=build-dir=$(2)/cmake \
+    --config-settings=cmake.build-type=Debug \
+    --config-settings=cmake.define.DICS_SANITIZE=$(1) .
+site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
+export PYTHONPATH="$(CURDIR)/$(2)/site:$$site"; \
+export PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1; \
+export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1; \
+export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"; \
+preload=$$(for lib in $(3) stdc++; do \
+    g++ -print-file-name=lib$$lib.so; done | tr '\n' ' '); \
+LD_PRELOAD="$$preload" $(PY) -S -c 'import sys; from dics import _core; sys.exit("$(2)/site" not in _core.__file__)' && \
+LD_PRELOAD="$$preload" $(PY) -S $(4)
+endef
+
 sanitize: $(S_DEV)  ## the tests of the core under ASan and UBSan (Linux, g++)
-	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade \
-	    --target $(SAN)/site \
-	    --config-settings=build-dir=$(SAN)/cmake \
-	    --config-settings=cmake.build-type=Debug \
-	    --config-settings=cmake.define.DICS_SANITIZE=ON .
-	site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
-	export PYTHONPATH="$(CURDIR)/$(SAN)/site:$$site"; \
-	export PYTHONMALLOC=malloc; \
-	export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1; \
-	preload=$$(for lib in asan ubsan stdc++; do \
-	    g++ -print-file-name=lib$$lib.so; done | tr '\n' ' '); \
-	LD_PRELOAD="$$preload" $(PY) -S -c 'import sys; from dics import _core; sys.exit("$(SAN)/site" not in _core.__file__)' && \
-	LD_PRELOAD="$$preload" $(PY) -S -m pytest tests -m core --capture=sys
+	$(call sanitized,address$(COMMA)undefined,build/sanitize,asan ubsan,-m pytest tests -m core --capture=sys)
+
+tsan: $(S_DEV)  ## fits and predictions of several threads under TSan (Linux, g++)
+	$(call sanitized,thread,build/tsan,tsan,tools/races.py)
+
+failures: $(S_BUILD) $(S_DEV)  ## memory and threads that fail (Linux, g++; SECONDS=600)
+	$(PY) tools/failures.py --seconds $(SECONDS) --first $(FIRST)
 
 fuzz: $(S_BUILD) $(S_DEV)  ## random fits and tampered models (SECONDS=600)
 	$(PY) tools/fuzz.py --seconds $(SECONDS) --first $(FIRST)

@@ -1,0 +1,28 @@
+"""A sample of tools/failures.py: memory and threads that fail inside the core."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+TOOL = pathlib.Path(__file__).parent.parent / "tools" / "failures.py"
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("g++") is None,
+    reason="the shim is for Linux and g++",
+)
+def test_refused_memory_and_threads():
+    done = subprocess.run(
+        [sys.executable, TOOL, "--only", "3", "--refused", "2"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    n_calls, n_errors = map(int, re.findall(r"(\d+) [cM]", done.stdout))
+    assert 0 < n_errors < n_calls
