@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 
 import dics
-from dics._model_file import MAGIC, PREFIX
+from dics._model_file import MAGIC, PER_ROW, PREFIX
 
 FOLDER = Path(__file__).parent / "model_files"
 X, Y = make_classification(
@@ -86,7 +86,7 @@ def test_a_model_comes_back(name, mmap_mode, tmp_path):
     assert type(loaded) is type(model)
     drawn = {"random_state": None}  # its state is equal, not its address
     assert repr(loaded.get_params() | drawn) == repr(model.get_params() | drawn)
-    assert set(vars(loaded)) == set(vars(model))
+    assert set(vars(loaded)) | PER_ROW == set(vars(model)) | PER_ROW
     same_outputs(model, loaded)
     assert [p.name for p in tmp_path.iterdir()] == ["model.dics"]
     again = pickle.loads(pickle.dumps(loaded))

@@ -1,6 +1,7 @@
 """Names and attributes that scikit-learn's trees and forests have."""
 
 import io
+import pickle
 
 import numpy as np
 import pytest
@@ -106,21 +107,39 @@ def test_all_rows_without_bootstrap():
     assert [a.tolist() for a in ours] == [sorted(a.tolist()) for a in theirs]
 
 
-def test_rows_drawn_travel_with_the_model():
-    forest = CGForestClassifier(3, random_state=0).fit(X, Y, np.arange(len(X)))
+def saved_and_loaded(model):
     file = io.BytesIO()
-    forest.save(file)
+    model.save(file)
     file.seek(0)
-    loaded = dics.load(file)
+    return dics.load(file)
+
+
+def test_rows_drawn_travel_with_the_model():
+    forest = CGForestClassifier(3, random_state=0).fit(X, Y)
+    loaded = saved_and_loaded(forest)
     for a, b in zip(
         forest.estimators_samples_, loaded.estimators_samples_, strict=True
     ):
         assert (a == b).all()
 
 
+def test_weights_of_draws_stay_out_of_files():
+    """There is one for each training row, and predictions don't need them."""
+    forest = CGForestClassifier(3, random_state=0).fit(X, Y, np.arange(len(X)))
+    loaded = saved_and_loaded(forest)
+    with pytest.raises(AttributeError, match="weights of all training rows"):
+        _ = loaded.estimators_samples_
+    assert digest(loaded) == digest(forest)
+    unpickled = pickle.loads(pickle.dumps(forest))
+    for a, b in zip(
+        forest.estimators_samples_, unpickled.estimators_samples_, strict=True
+    ):
+        assert (a == b).all()
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("_n_rows", -1), ("_n_drawn", 2.5), ("_n_rows", 10), ("_draw_weights", "no")],
+    [("_n_rows", -1), ("_n_drawn", 2.5), ("_draw_weights", "no")],
 )
 def test_contradictory_draws_are_refused(name, value):
     forest = CGForestClassifier(2, random_state=0).fit(X, Y, np.arange(len(X)))

@@ -19,7 +19,7 @@ from dics import _core
 from dics._candidates_base import BaseCandidates, TrainingData
 from dics._constraints import MONOTONIC, monotonic_directions
 from dics._fit_context import checks_parameters
-from dics._model_check import check_dictionary, require
+from dics._model_check import require
 from dics._other_names import (
     TREE_NAMES,
     Answers,
@@ -38,7 +38,7 @@ from dics._validation import (
 )
 from dics._version import VERSION
 from dics._wide_columns import Ranks, WideColumns
-from dics.dictionary import MAX_THRESHOLDS, Dictionary
+from dics.dictionary import Dictionary
 from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
@@ -277,13 +277,8 @@ class TreesEstimator(BaseEstimator, ABC):
             "feature_names_in_ has another length",
         )
         source: Any = vars(self).get("candidates_")
-        dictionary: Any = getattr(source, "_dictionary", None)
-        require(isinstance(dictionary, Dictionary), "candidates_ has no thresholds")
-        check_dictionary(dictionary.values, dictionary.offsets, MAX_THRESHOLDS)
-        require(
-            len(dictionary.offsets) == n_features + 1,
-            "candidates_ are of another number of features",
-        )
+        require(isinstance(source, BaseCandidates), "candidates_ are no candidates")
+        source._check_dictionary(n_features)
         self._check_outputs()
 
     @abstractmethod

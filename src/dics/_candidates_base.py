@@ -259,14 +259,19 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "_dictionary" in vars(self):  # from elsewhere: the core will trust it
-            dictionary = self._dictionary
-            require(isinstance(dictionary, Dictionary), "there are no thresholds")
-            check_dictionary(dictionary.values, dictionary.offsets, MAX_THRESHOLDS)
-            require(
-                len(dictionary.offsets) == self.n_features_in_ + 1,
-                "thresholds are of another number of features",
-            )
+        if "_dictionary" in vars(self):
+            self._check_dictionary(vars(self).get("n_features_in_"))
+
+    def _check_dictionary(self, n_features: Any) -> None:
+        """Check thresholds from elsewhere: the core will trust them."""
+        dictionary: Any = vars(self).get("_dictionary")
+        require(isinstance(dictionary, Dictionary), "candidates have no thresholds")
+        check_dictionary(dictionary.values, dictionary.offsets, MAX_THRESHOLDS)
+        require(
+            isinstance(n_features, int | np.integer)
+            and len(dictionary.offsets) == n_features + 1,
+            "thresholds are of another number of features",
+        )
 
     @property
     def thresholds_(self) -> list[npt.NDArray[np.floating[Any]]]:

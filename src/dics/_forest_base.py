@@ -186,7 +186,8 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         """Numbers of the rows that each tree has drawn, as often as it has drawn them.
 
         They are those of the X of the last fit, and drawn again whenever they are asked
-        for. Without `bootstrap`, every tree has all rows.
+        for. Without `bootstrap`, every tree has all rows. A forest with weights that
+        was saved to a file and loaded doesn't know them.
         """
         if "_n_drawn" not in vars(self):
             raise AttributeError(
@@ -194,6 +195,11 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
                 "'estimators_samples_' before it is fitted"
             )
         rows, n_trees = np.arange(self._n_rows), len(self.trees_)
+        if "_draw_weights" not in vars(self):
+            raise AttributeError(
+                "estimators_samples_ needs the weights of all training rows, which a "
+                "model file leaves out; a pickle has them."
+            )
         if self._n_drawn == 0:
             return [rows.copy() for _ in range(n_trees)]
         draws = draw_counts(

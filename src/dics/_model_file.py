@@ -59,6 +59,8 @@ ESTIMATORS = {
         QuantileCandidates,
     )
 }
+# What grows with the training rows and no prediction needs; see `estimators_samples_`.
+PER_ROW = {"_draw_weights"}
 MODELS = tuple(cls for cls in ESTIMATORS.values() if "Candidates" not in cls.__name__)
 
 
@@ -169,7 +171,9 @@ class Packer:
         attributes = {
             name: value
             for name, value in vars(estimator).items()
-            if name not in parameters and name != CALLBACKS
+            if name not in parameters
+            and name != CALLBACKS
+            and not (name in PER_ROW and isinstance(value, np.ndarray))
         }
         return {
             "object": type(estimator).__name__,
