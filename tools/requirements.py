@@ -5,6 +5,7 @@ Usage: python tools/requirements.py GROUP...
 GROUP is `build` (what the build needs, with the tools that scikit-build-core
 would otherwise fetch into an isolated environment), `run` (the run-time
 dependencies) or the name of an extra. `paper:GROUP` is that of `dics-paper`.
+`lowest` has the run-time dependencies in the oldest versions that are allowed.
 """
 
 import sys
@@ -29,6 +30,7 @@ def read_groups(folder: Path) -> dict[str, list[str]]:
 def main(groups: list[str]) -> int:
     known = read_groups(ROOT)
     known["build"] += BUILD_TOOLS
+    known["lowest"] = [item.replace(">=", "==") + ".*" for item in known["run"]]
     for name, items in read_groups(ROOT / "paper").items():
         known[f"paper:{name}"] = items
     unknown = [group for group in groups if group not in known]
