@@ -7,6 +7,7 @@ from the rounds that the others have.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 import uuid
@@ -39,6 +40,7 @@ from dics.trees import Trees
 if TYPE_CHECKING:
     from dics.dask._rows import ClusterCodes
 
+LOG = logging.getLogger("dics.dask")
 # Seconds, settings of Dask under "dics.": without a sign of life of a worker, and to
 # wait for one when none is left.
 DEFAULT_SILENCE = 60.0
@@ -97,6 +99,12 @@ class BoostSession:
             found = found.followed_by(new)
             if not result.is_lost or self._ends:
                 self._tell()
+                LOG.info(
+                    "%d rounds: %d sums, %d bytes sent by the first worker",
+                    len(self.history) - 1,
+                    result.n_sums,
+                    result.bytes_sent,
+                )
                 return found, result.used.view(np.int64)
             call = self._continued(call, new, result)
             self.fit = f"dics-{uuid.uuid4().hex}"

@@ -24,6 +24,7 @@ class LeafValues {
           rows_(rows),
           team_(team),
           sum_(sum),
+          n_all_(sum.n_rows(rows.codes.n_rows)),
           n_groups_(static_cast<std::size_t>(objective.n_groups())),
           stride_(static_cast<std::size_t>(outputs_.stride)),
           width_(2 * stride_ + n_groups_ + 1) {}
@@ -34,9 +35,8 @@ class LeafValues {
                  const std::uint32_t* leaf, std::size_t n_leaves, double largest_weight,
                  double largest_gradient) {
         const std::int64_t n = rows_.codes.n_rows;
-        const std::int64_t n_all = sum_.n_rows(n);
-        const FixedPoint weight(largest_weight, n_all);
-        const FixedPoint gradient(largest_gradient, n_all);
+        const FixedPoint weight(largest_weight, n_all_);
+        const FixedPoint gradient(largest_gradient, n_all_);
         add_up(
             n_leaves, n, weight, gradient, [&](std::int64_t begin, LeafSumArgs& args) {
                 args.gradients = gradients + begin * outputs_.stride;
@@ -55,9 +55,8 @@ class LeafValues {
                    const DrawnRows& drawn, double largest_weight,
                    double largest_gradient) {
         const auto n = static_cast<std::int64_t>(drawn.rows.size());
-        const std::int64_t n_all = sum_.n_rows(n);
-        const FixedPoint weight(largest_weight, n_all);
-        const FixedPoint gradient(largest_gradient, n_all);
+        const FixedPoint weight(largest_weight, drawn.n_all);
+        const FixedPoint gradient(largest_gradient, drawn.n_all);
         add_up(
             n_leaves, n, weight, gradient, [&](std::int64_t begin, LeafSumArgs& args) {
                 std::vector<float> weights(drawn.factors.begin() + begin,
@@ -188,6 +187,7 @@ class LeafValues {
     BoostRows rows_;
     Team& team_;
     Sum sum_;
+    std::int64_t n_all_;  // rows of all contributors
     std::size_t n_groups_, stride_, width_;
     std::vector<std::uint64_t> fixed_;  // [task][leaf][width], see LeafSumArgs
     std::vector<double> sums_;          // [leaf][width]

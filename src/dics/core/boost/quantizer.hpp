@@ -38,7 +38,7 @@ class Quantizer {
     Units quantize(const float* gradients, const float* hessians, const float* norms,
                    const DrawnRows& drawn, std::int64_t n_rows) {
         const std::int64_t n = drawn.size(n_rows);
-        n_all_ = sum_.n_rows(n);
+        n_all_ = drawn.n_all;
         Units units;
         units.gradient = find_scale(norms, drawn, n);
         units.hessian =

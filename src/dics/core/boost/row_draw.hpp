@@ -24,7 +24,8 @@ struct RowDraw {
 
 // Rows that were drawn, rising, and what each stands for.
 struct DrawnRows {
-    bool all = true;  // every row, once; the lists are empty
+    bool all = true;         // every row, once; the lists are empty
+    std::int64_t n_all = 0;  // drawn rows of all contributors
     std::vector<std::uint32_t> rows;
     std::vector<float> factors;
 
@@ -32,8 +33,10 @@ struct DrawnRows {
         return all ? n_rows : static_cast<std::int64_t>(rows.size());
     }
     const std::uint32_t* list() const { return all ? nullptr : rows.data(); }
-    void clear(bool every) {
+    // So many are drawn of all contributors; without `every`, they have to be added.
+    void clear(bool every, std::int64_t n) {
         all = every;
+        n_all = n;
         rows.clear();
         factors.clear();
     }
@@ -105,7 +108,7 @@ class RowDrawer {
     // `norms` are the lengths of the rows' gradients, and 0 or more.
     void draw(const float* norms, std::uint64_t key, DrawnRows& drawn) {
         if (draw_.sampling == RowSampling::none) {
-            drawn.clear(true);
+            drawn.clear(true, n_all_);
         } else if (draw_.sampling == RowSampling::goss) {
             draw_goss(norms, key, drawn);
         } else {
@@ -131,7 +134,7 @@ class RowDrawer {
         const std::int64_t n_top = share(draw_.top_rate);
         const std::int64_t n_other = share(draw_.other_rate);
         if (n_top + n_other == 0 || n_top + n_other >= n_all_)
-            return drawn.clear(true);
+            return drawn.clear(true, n_all_);
         // Lengths are not negative: their bits rise with them.
         auto shortness = [&](std::int64_t i) {
             return ~std::bit_cast<std::uint32_t>(norms[i]);
@@ -149,7 +152,7 @@ class RowDrawer {
             choose(
                 n_other,
                 [&](std::int64_t i) { return keys_[static_cast<std::size_t>(i)]; }, 2);
-        drawn.clear(false);
+        drawn.clear(false, n_top + n_other);
         const auto factor =
             n_other == 0 ? 1.0f
                          : static_cast<float>(static_cast<double>(n_all_ - n_top) /
@@ -216,10 +219,10 @@ class RowDrawer {
     void draw_mvs(const float* norms, std::uint64_t key, DrawnRows& drawn) {
         const double n_wanted = (draw_.top_rate + draw_.other_rate) * n_all_;
         if (n_wanted >= n_all_)
-            return drawn.clear(true);
+            return drawn.clear(true, n_all_);
         const float limit = certain_norm(norms, n_wanted);
         if (!(limit > 0))
-            return drawn.clear(true);
+            return drawn.clear(true, n_all_);
         // Each chunk notes its rows where they would stand if all were drawn.
         places_.resize(static_cast<std::size_t>(n_rows_));
         const Chunks chunks{n_rows_, kDrawnTogether};
@@ -232,9 +235,11 @@ class RowDrawer {
         });
         std::partial_sum(ends.begin(), ends.end(), ends.begin());
         const std::int64_t n_drawn = ends.empty() ? 0 : ends.back();
-        if (sum_.n_rows(n_drawn) == 0)
-            return drawn.clear(true);
-        drawn.all = false;
+        const std::int64_t n_everywhere = sum_.n_rows(n_drawn);
+        if (n_everywhere == 0)
+            return drawn.clear(true, n_all_);
+        drawn.all = false;  // what stands in the lists is overwritten
+        drawn.n_all = n_everywhere;
         drawn.rows.resize(static_cast<std::size_t>(n_drawn));
         drawn.factors.resize(drawn.rows.size());
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {

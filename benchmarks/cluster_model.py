@@ -1,0 +1,114 @@
+"""A model of larger clusters: what a round of boosting takes with many workers.
+
+A worker computes its share of the rows, and every sum goes up and down a tree of
+connections with four children each. What a row and a message take is measured.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dics.dask._links import FAN_OUT, TOKEN_BYTES, Address, Links, listen
+from dics_paper.text import markdown_table
+
+WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000)
+ROWS = (1_000_000, 100_000_000, 1_000_000_000)
+CORES = 16  # of a worker
+WIRE = 10e9 / 8  # bytes a second between machines: 10 Gbit/s
+
+
+class LinkCost(NamedTuple):
+    """Seconds of a message from one process to another, and of each byte."""
+
+    message: float
+    byte: float
+
+
+class Machine(NamedTuple):
+    """What a round takes here."""
+
+    row_seconds: float  # of one core
+    sums: float
+    sum_bytes: float
+    links: LinkCost
+
+
+def measure_links(repeats: int = 200) -> LinkCost:
+    """Time sums of two processes' worth of links, small and large."""
+    small, large = _seconds_of_sum(8, repeats), _seconds_of_sum(1 << 20, repeats // 4)
+    return LinkCost(small / 2, max(0.0, (large - small) / 2 / (1 << 20)))
+
+
+def _seconds_of_sum(n_bytes: int, repeats: int) -> float:
+    listeners = [listen("127.0.0.1") for _ in range(2)]
+    addresses = [Address(*own.getsockname()[:2]) for own in listeners]
+    token = secrets.token_bytes(TOKEN_BYTES)
+    none = np.empty((0, 3), dtype=np.int64)
+    links = [
+        Links(rank, addresses, listeners[rank], token, none, none[:, 0])
+        for rank in range(2)
+    ]
+    values = [np.zeros(max(1, n_bytes // 4), dtype=np.int32) for _ in links]
+
+    def take_part(rank: int) -> None:
+        links[rank].open()
+        for _ in range(repeats):
+            links[rank].add(values[rank])
+
+    other = threading.Thread(target=take_part, args=(1,))
+    other.start()
+    links[0].open()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        links[0].add(values[0])
+        times.append(time.perf_counter() - begin)
+    other.join()
+    for own in links:
+        own.close()
+    return float(np.median(times))
+
+
+def round_seconds(machine: Machine, n_rows: int, n_workers: int) -> tuple[float, float]:
+    """Return what a round takes: computing, and sums."""
+    compute = machine.row_seconds * n_rows / (n_workers * CORES)
+    if n_workers == 1:
+        return compute, 0.0
+    levels = math.ceil(math.log(n_workers * (FAN_OUT - 1) + 1, FAN_OUT)) - 1
+    # Up and down; a node hears its children one after the other.
+    children = min(FAN_OUT, n_workers - 1)
+    per_byte = machine.links.byte + 1 / WIRE
+    message = machine.links.message + machine.sum_bytes * per_byte
+    return compute, machine.sums * 2 * levels * children * message
+
+
+def show_scaling(machine: Machine, n_classes: int, n_features: int) -> None:
+    """Print the time of a round over the number of workers, and where it turns."""
+    print(
+        f"\nModel of a round, {n_classes} classes, {n_features} features, workers of "
+        f"{CORES} cores, 10 Gbit/s; a row {machine.row_seconds * 1e9:.0f} ns of a "
+        f"core, a message {machine.links.message * 1e6:.0f} us, "
+        f"{machine.sums:.0f} sums of {machine.sum_bytes / 1e3:.0f} kB:\n"
+    )
+    table = []
+    for n_workers in WORKERS:
+        cells: list[str] = [f"{n_workers}"]
+        for n_rows in ROWS:
+            compute, sums = round_seconds(machine, n_rows, n_workers)
+            cells.append(f"{1e3 * compute:.1f} + {1e3 * sums:.1f}")
+        table.append(cells)
+    header = ["workers", *(f"{n:,} rows, ms" for n in ROWS)]
+    print(markdown_table(header, table))
+    knees = [f"{_knee(machine, n)} for {n:,}" for n in ROWS]
+    print(f"\nA round is shortest with this many workers: {', '.join(knees)} rows.")
+
+
+def _knee(machine: Machine, n_rows: int, workers: Sequence[int] = WORKERS) -> int:
+    return min(workers, key=lambda w: sum(round_seconds(machine, n_rows, w)))
