@@ -12,11 +12,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, RealNotInt
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    check_is_fitted,
+)
 
 from dics import _core
 from dics._candidates_base import BaseCandidates, TrainingData
+from dics._categories import Categories, Outcomes, ReadX, as_rows
 from dics._constraints import MONOTONIC, monotonic_directions
 from dics._fit_context import checks_parameters
 from dics._model_check import require
@@ -58,6 +63,8 @@ class TreesEstimator(BaseEstimator, ABC):
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "candidates": [BaseCandidates, None],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "cat_smooth": [Interval(Real, 0.0, None, closed="left")],
         "monotonic_cst": MONOTONIC,
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -71,6 +78,8 @@ class TreesEstimator(BaseEstimator, ABC):
     trees_: Trees
     candidates_: BaseCandidates
     _seed: int  # of the first fit, for a warm start
+    # Of a model whose X has columns of categories.
+    _categories: Categories | None = None
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator.
@@ -109,19 +118,64 @@ class TreesEstimator(BaseEstimator, ABC):
         self, X: Any, y: Any, sample_weight: Any, *, is_warm_start: bool = False
     ) -> TrainingData:
         """Check what `fit` was given; a warm start adds to an earlier fit."""
-        X = self._narrowed(
-            check_matrix(self, X, reset=not is_warm_start), is_warm_start=is_warm_start
-        )
+        read = self._read_categories(X, is_warm_start=is_warm_start)
+        X = check_matrix(self, read.numbers, reset=not is_warm_start)
         targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
-        data = TrainingData.of(
-            X,
-            targets,
-            self._check_weights(sample_weight, targets),
-            self._seed if is_warm_start else draw_seed(self.random_state),
-            self._n_threads(),
-        )
+        weights = self._check_weights(sample_weight, targets)
+        seed = self._seed if is_warm_start else draw_seed(self.random_state)
+        if read.columns:
+            outcomes = Outcomes.of(targets, weights, self.cat_smooth, seed)
+            known = self._categories if is_warm_start else outcomes.learn_all(read)
+            assert known is not None
+            X = known.training_numbers(read, X, outcomes)
+            self._categories = known
+        X = self._narrowed(X, is_warm_start=is_warm_start)
+        data = TrainingData.of(X, targets, weights, seed, self._n_threads())
         self._directions(data)
         return data
+
+    def _read_categories(self, X: Any, *, is_warm_start: bool) -> ReadX:
+        """Read the columns of categories of the X of a fit."""
+        if is_warm_start:
+            return self._read_known_categories(X)
+        self.__dict__.pop("_categories", None)  # of an earlier fit
+        return ReadX.of(X, self.categorical_features)
+
+    def _read_known_categories(self, X: Any) -> ReadX:
+        """Read those columns of X that held categories in the first fit."""
+        X = as_rows(X)
+        if self._categories is None or np.ndim(X) != 2:
+            return ReadX(X, [])
+        _check_feature_names(self, X, reset=False)
+        _check_n_features(self, X, reset=False)
+        return ReadX(X, self._categories.features)
+
+    def _check_matrix(self, X: Any) -> Array:
+        """Check X for a model that is there, and put numbers in place of levels."""
+        if self._categories is None:
+            return check_matrix(self, X, reset=False)
+        read = self._read_known_categories(X)
+        checked = check_matrix(self, read.numbers, reset=False)
+        return self._categories.numbers(read, checked)
+
+    @property
+    def is_categorical_(self) -> npt.NDArray[np.bool_] | None:
+        """Which columns of X hold categories; None if there are none."""
+        check_is_fitted(self, "trees_")
+        if self._categories is None:
+            return None
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self._categories.features] = True
+        return mask
+
+    @property
+    def levels_(self) -> list[Array | None] | None:
+        """Levels of each column of X, None of one of numbers; None if all are such."""
+        check_is_fitted(self, "trees_")
+        if self._categories is None:
+            return None
+        known = [self._categories.of(f) for f in range(self.n_features_in_)]
+        return [None if column is None else column.levels for column in known]
 
     def _narrowed(self, X: Array, *, is_warm_start: bool) -> Array:
         """Return X for the fit: ranks where single precision would merge values."""
@@ -166,7 +220,7 @@ class TreesEstimator(BaseEstimator, ABC):
     def _check_rows(self, X: Any) -> Array:
         """Check that the model is fitted and X is of its kind."""
         check_is_fitted(self, "trees_")
-        return check_matrix(self, X, reset=False)
+        return self._check_matrix(X)
 
     def _n_threads(self) -> int:
         return effective_n_threads(self.n_jobs)
@@ -276,6 +330,9 @@ class TreesEstimator(BaseEstimator, ABC):
             or (isinstance(names, np.ndarray) and len(names) == n_features),
             "feature_names_in_ has another length",
         )
+        if self._categories is not None:
+            require(isinstance(self._categories, Categories), "categories are odd")
+            self._categories.check(int(n_features))
         source: Any = vars(self).get("candidates_")
         require(isinstance(source, BaseCandidates), "candidates_ are no candidates")
         source._check_dictionary(n_features)
@@ -305,6 +362,7 @@ class TreesEstimator(BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = self.categorical_features is not None
         return tags
 
 

@@ -759,6 +759,7 @@ class Boosting(TreesEstimator, CallbackSupport):
             n_features_in_=self.n_features_in_,
             feature_names_in_=getattr(self, "feature_names_in_", None),
             classes_=getattr(self, "classes_", None) if tree.n_classes > 1 else None,
+            _categories=self._categories,
         )
 
     @property

@@ -257,6 +257,17 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_features_in_ = data.X.shape[1]
         self.n_thresholds_ = np.diff(self._dictionary.offsets)
 
+    def _part_ranks(self, n_ranks: dict[int, int]) -> None:
+        """Place a threshold between any two ranks of the levels of some features."""
+        parts = np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
+        for f, n in n_ranks.items():
+            parts[f] = np.arange(1, n, dtype=np.float32) - np.float32(0.5)
+        offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+        self._dictionary = self._dictionary._replace(
+            values=np.concatenate(parts), offsets=offsets
+        )
+        self.n_thresholds_ = np.diff(offsets)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "_dictionary" in vars(self):

@@ -28,8 +28,8 @@ def check_kind(X: Any) -> None:
 
 
 @contextmanager
-def explaining_text(X: Any) -> Iterator[None]:
-    """Name the column of X whose text can't be turned into numbers."""
+def explaining_text(X: Any, estimator: Any, *, reset: bool) -> Iterator[None]:
+    """Name the column of X whose text can't be turned into numbers, and a remedy."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -38,10 +38,21 @@ def explaining_text(X: Any) -> Iterator[None]:
             raise
         column, value = found
         raise ValueError(
-            f"X: column {column!r} holds text, such as {value!r}; make numbers of it, "
-            "for example by OrdinalEncoder or OneHotEncoder of scikit-learn in a "
-            "ColumnTransformer, or leave it out."
+            f"X: column {column!r} holds text, such as {value!r}; "
+            f"{_remedy(estimator, reset=reset)}"
         ) from error
+
+
+def _remedy(estimator: Any, *, reset: bool) -> str:
+    if not reset:
+        return "in fit it held numbers. Give it as numbers again."
+    encode = (
+        "make numbers of it, for example by OrdinalEncoder or OneHotEncoder of "
+        "scikit-learn in a ColumnTransformer, or leave it out."
+    )
+    if hasattr(estimator, "categorical_features"):
+        return f"name it in categorical_features, or {encode}"
+    return encode
 
 
 def _frame_columns(X: Any) -> tuple[list[Any], list[Any]]:

@@ -40,6 +40,14 @@ def monotonic_directions(
             f"monotonic_cst needs a single prediction for each row, there are "
             f"{n_outputs}: of targets or quantiles."
         )
+    for f in [] if estimator._categories is None else estimator._categories.features:
+        if directions[f] != 0:
+            names = getattr(estimator, "feature_names_in_", range(len(directions)))
+            raise ValueError(
+                f"monotonic_cst: column {names[f]!r} holds categories, which have no "
+                "order; constrain columns of numbers only, or leave it out of "
+                "categorical_features."
+            )
     return [int(direction) for direction in directions] if any(directions) else []
 
 

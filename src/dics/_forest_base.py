@@ -39,6 +39,7 @@ SHARED_WITH_TREES = (
     "n_features_in_",
     "feature_names_in_",
     "max_features_",
+    "_categories",
 )
 
 
@@ -347,6 +348,8 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             ccp_alpha=self.ccp_alpha,
             candidates=self.candidates,
             renew_thresholds=False,
+            categorical_features=self.categorical_features,
+            cat_smooth=self.cat_smooth,
             monotonic_cst=self.monotonic_cst,
             n_jobs=self.n_jobs,
         )

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from dics._boosting_plan import BoostingPlan
+from dics._categories import Categories, CategoryColumn
 from dics._leaf_rows import LeafRows
 from dics._model_check import BadModel
 from dics._number_losses import NumberLoss
@@ -97,6 +98,8 @@ KINDS = {
     "Dictionary": Kind(Dictionary, lambda d: d._asdict(), Dictionary),
     "NumberLoss": Kind(NumberLoss, lambda loss: dict(vars(loss)), _loss_of),
     "WideColumns": Kind(WideColumns, lambda wide: dict(vars(wide)), WideColumns),
+    "Categories": Kind(Categories, lambda found: dict(vars(found)), Categories),
+    "CategoryColumn": Kind(CategoryColumn, lambda c: dict(vars(c)), CategoryColumn),
     "LeafRows": Kind(
         LeafRows, lambda leaf: {"rows": leaf.rows, "counts": leaf.counts}, LeafRows
     ),

@@ -48,14 +48,15 @@ EVERYWHERE = {
         "min_data_in_bin feature_border_type per_float_feature_quantization "
         "input_borders output_borders splitter"
     ),
-    "categories as such are not there yet; encode them by scikit-learn's "
-    "OrdinalEncoder or OneHotEncoder": (
-        "categorical_features categorical_feature cat_features enable_categorical "
-        "feature_types max_cat_to_onehot max_cat_threshold one_hot_max_size cat_smooth "
-        "cat_l2 min_data_per_group counter_calc_method ctr_leaf_count_limit "
-        "store_all_simple_ctr max_ctr_complexity final_ctr_computation_mode simple_ctr "
-        "combinations_ctr per_feature_ctr ctr_description ctr_target_border_count "
-        "ctr_history_unit gpu_cat_features_storage"
+    "categorical_features": "categorical_feature cat_features enable_categorical "
+    "feature_types",
+    "cat_smooth": "cat_l2 smooth",
+    "sets of levels need no such limit; cat_smooth draws rare levels to the mean": (
+        "max_cat_to_onehot max_cat_threshold one_hot_max_size min_data_per_group "
+        "counter_calc_method ctr_leaf_count_limit store_all_simple_ctr "
+        "max_ctr_complexity final_ctr_computation_mode simple_ctr combinations_ctr "
+        "per_feature_ctr ctr_description ctr_target_border_count ctr_history_unit "
+        "gpu_cat_features_storage"
     ),
     "columns of text or vectors are not there; make numbers of them first": (
         "text_features tokenizers dictionaries feature_calcers text_processing "

@@ -78,6 +78,7 @@ class PlainModel:
                 f"{purpose} takes a fitted model of dics, got {type(model).__name__}."
             )
         check_is_fitted(model, "trees_")
+        _refuse_categories(model, purpose)
         trees = model.trees_
         n_outputs = trees.leaf_values.shape[1]
         fields: dict[str, Any] = {
@@ -140,6 +141,18 @@ class PlainModel:
     def n_outputs(self) -> int:
         """Numbers in a leaf."""
         return len(self.base)
+
+
+def _refuse_categories(model: TreesEstimator, purpose: str) -> None:
+    if model._categories is None:
+        return
+    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+    held = ", ".join(repr(str(names[f])) for f in model._categories.features[:5])
+    raise ValueError(
+        f"{purpose} can't carry categories, which columns of this model hold ({held}); "
+        "save it for dics itself by `save`, or fit it with categorical_features=None "
+        "on columns encoded by OrdinalEncoder or OneHotEncoder."
+    )
 
 
 def _leaf(n_outputs: int) -> PlainTree:

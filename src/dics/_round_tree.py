@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dics._categories import Categories
 from dics._validation import Array
 from dics.trees import Trees
 
@@ -30,6 +31,7 @@ class RoundTree:
     n_features_in_: int
     feature_names_in_: Array | None
     classes_: Array | None
+    _categories: Categories | None = None
 
     def get_depth(self) -> int:
         """Return the depth of the deepest leaf."""

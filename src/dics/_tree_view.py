@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ._categories import Categories
 from ._round_tree import RoundTree
 
 CUT = "(...)"
 _CUT_COLOR = "#d9d9d9"
 _MOST_LISTED_CLASSES = 5
 _TOP_CLASSES = 3
+_MOST_LISTED_LEVELS = 4
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 _PALETTE = ("e69f00", "56b4e9", "009e73", "cc79a7", "0072b2", "d55e00", "f0e442")
 _STRONGEST = 0.75  # black text has to stay readable on the purest nodes
@@ -43,6 +45,7 @@ class Tree:
     is_named: bool
     adds: bool = False  # a round of boosting: values are added to scores
     is_drawn: bool = False  # rows were drawn, some of them several times
+    categories: Categories | None = None
 
     @property
     def is_regression(self) -> bool:
@@ -112,6 +115,7 @@ def read_tree(
         is_named=bool(features),
         adds=adds,
         is_drawn=bool(getattr(estimator, "_is_drawn", False)),
+        categories=getattr(estimator, "_categories", None),
     )
 
 
@@ -252,10 +256,35 @@ def node_lines(tree: Tree, node: int, style: Style) -> list[str]:
         lines += [f"class {line}" if named else line for line in top]
     if tree.feature[node] >= 0:
         number = _short(float(tree.threshold[node]), style.precision)
-        lines.insert(0, f"{tree.feature_names[tree.feature[node]]} < {number}")
+        lines.insert(0, test_texts(tree, node, number)[0])
     if style.node_ids:
         lines.insert(0, f"node #{node}" if named else f"#{node}")
     return lines
+
+
+def test_texts(tree: Tree, node: int, number: str) -> tuple[str, str]:
+    """Say what goes left and what goes right; `number` is the threshold as text."""
+    feature = int(tree.feature[node])
+    name = tree.feature_names[feature]
+    category = None if tree.categories is None else tree.categories.of(feature)
+    if category is None:
+        return f"{name} < {number}", f"{name} >= {number}"
+    left = category.levels_below(float(tree.threshold[node]))
+    return (
+        f"{name} in {_set_text(category.levels[left])}",
+        f"{name} in {_set_text(category.levels[~left])}",
+    )
+
+
+def _set_text(levels: NDArray[Any]) -> str:
+    shown = [
+        _short(level, 3) if isinstance(level, float) else str(level)
+        for level in levels.tolist()
+    ]
+    if len(shown) > _MOST_LISTED_LEVELS:
+        n_more = len(shown) - _MOST_LISTED_LEVELS + 1
+        shown = [*shown[: _MOST_LISTED_LEVELS - 1], f"{n_more} more"]
+    return f"{{{', '.join(shown)}}}"
 
 
 def _number_text(tree: Tree, node: int, style: Style) -> str:

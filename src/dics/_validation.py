@@ -85,7 +85,7 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
     else:
         check_kind(X)
         first = _wanted_type(X)
-        with naming("X"), explaining_text(X):
+        with naming("X"), explaining_text(X, estimator, reset=reset):
             checked = validate_data(
                 estimator,
                 X,

@@ -23,7 +23,6 @@ from dics._validation import (
     Array,
     FloatArray,
     Targets,
-    check_matrix,
     check_targets,
     check_weights,
     combine_weights,
@@ -128,6 +127,15 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         or one of your own, cloned before use; None means
         ``CentroidCandidates()``, with fewer thresholds for more than 32 classes. Its
         `n_jobs` gives way to this one's, and so does a `random_state` of None.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of X that hold categories: "from_dtype" for those of a data frame whose
+        type says so (pandas category, string and objects that are text; polars
+        Categorical, Enum and String; dictionaries and strings of Arrow), or names or
+        numbers of columns, or a mask. None for none. Levels are matched by what they
+        are, not by the codes of a frame; missing and new ones go where NaN goes.
+    cat_smooth : float, default=10.0
+        Rows of the mean target that are added to the rows of each level of a category
+        when levels are put in order by their mean targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         With which features predictions must rise (1) or fall (-1), all else being
         equal; 0 for no constraint. A dict has names of features as its keys. Of two
@@ -257,6 +265,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         scoring: str | Callable[..., float] | None = "loss",
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
+        categorical_features: Any = "from_dtype",
+        cat_smooth: float = 10.0,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         warm_start: bool = False,
@@ -288,6 +298,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         self.scoring = scoring
         self.class_weight = class_weight
         self.candidates = candidates
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.warm_start = warm_start
@@ -298,7 +310,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     # --- fit ----------------------------------------------------------------
 
     def _check_validation(self, given: GivenRows, data: TrainingData) -> Validation:
-        X = check_matrix(self, given.X, reset=False)
+        X = self._check_matrix(given.X)
         targets = check_targets(given.y, len(X), may_be_few=True)
         assert data.classes is not None
         assert data.labels is not None

@@ -376,6 +376,8 @@ def fit_candidates(
         if candidates.random_state is not None:
             data = data._replace(seed=draw_seed(candidates.random_state))
     candidates._learn(data)
+    if estimator._categories is not None:
+        candidates._part_ranks(estimator._categories.rank_counts())
     if hasattr(estimator, "feature_names_in_"):
         candidates.feature_names_in_ = estimator.feature_names_in_
     return candidates

@@ -39,6 +39,7 @@ from ._tree_view import (
     read_tree,
     shown_nodes,
     spread,
+    test_texts,
 )
 
 if TYPE_CHECKING:
@@ -339,9 +340,8 @@ def _count_levels(tree: Tree, node: int) -> int:
 def _rule_texts(
     tree: Tree, node: int, decimals: int, show_missing: bool
 ) -> tuple[str, str]:
-    name = tree.feature_names[tree.feature[node]]
     number = fixed(float(tree.threshold[node]), decimals)
-    below, above = f"{name} < {number}", f"{name} >= {number}"
+    below, above = test_texts(tree, node, number)
     if not show_missing:
         return below, above
     if tree.missing_left[node]:

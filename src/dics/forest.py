@@ -94,6 +94,15 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         or one of your own, cloned before use; None means
         ``CentroidCandidates()``. Its `n_jobs` gives way to the forest's, and so does a
         `random_state` of None.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of X that hold categories: "from_dtype" for those of a data frame whose
+        type says so (pandas category, string and objects that are text; polars
+        Categorical, Enum and String; dictionaries and strings of Arrow), or names or
+        numbers of columns, or a mask. None for none. Levels are matched by what they
+        are, not by the codes of a frame; missing and new ones go where NaN goes.
+    cat_smooth : float, default=10.0
+        Rows of the mean target that are added to the rows of each level of a category
+        when levels are put in order by their mean targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Of two classes: with which features the probability of the second must rise (1)
         or fall (-1); see `CGTreeClassifier`.
@@ -187,6 +196,8 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         ccp_alpha: float = 0.0,
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
+        categorical_features: Any = "from_dtype",
+        cat_smooth: float = 10.0,
         monotonic_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -211,6 +222,8 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
         self.candidates = candidates
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.monotonic_cst = monotonic_cst
         self.warm_start = warm_start
         self.random_state = random_state
@@ -329,6 +342,15 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, cloned before use; None means
         ``CentroidCandidates()``.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of X that hold categories: "from_dtype" for those of a data frame whose
+        type says so (pandas category, string and objects that are text; polars
+        Categorical, Enum and String; dictionaries and strings of Arrow), or names or
+        numbers of columns, or a mask. None for none. Levels are matched by what they
+        are, not by the codes of a frame; missing and new ones go where NaN goes.
+    cat_smooth : float, default=10.0
+        Rows of the mean target that are added to the rows of each level of a category
+        when levels are put in order by their mean targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         With which features predictions must rise (1) or fall (-1); see
         `CGTreeRegressor`.
@@ -408,6 +430,8 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         candidates: BaseCandidates | None = None,
+        categorical_features: Any = "from_dtype",
+        cat_smooth: float = 10.0,
         monotonic_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -430,6 +454,8 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.candidates = candidates
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.monotonic_cst = monotonic_cst
         self.warm_start = warm_start
         self.random_state = random_state

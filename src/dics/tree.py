@@ -280,6 +280,15 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         leaves the dictionary for the rest of the tree, which grows depth first. Slower,
         since every candidate is counted from X. Not with `monotonic_cst`,
         `max_leaf_nodes` or `max_features`.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of X that hold categories: "from_dtype" for those of a data frame whose
+        type says so (pandas category, string and objects that are text; polars
+        Categorical, Enum and String; dictionaries and strings of Arrow), or names or
+        numbers of columns, or a mask. None for none. Levels are matched by what they
+        are, not by the codes of a frame; missing and new ones go where NaN goes.
+    cat_smooth : float, default=10.0
+        Rows of the mean target that are added to the rows of each level of a category
+        when levels are put in order by their mean targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Of two classes: with which features the probability of the second must rise (1)
         or fall (-1), all else being equal; 0 for no constraint. A dict has names of
@@ -345,6 +354,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         candidates: BaseCandidates | None = None,
         renew_thresholds: bool | str = "auto",
         reuse_splits: bool = True,
+        categorical_features: Any = "from_dtype",
+        cat_smooth: float = 10.0,
         monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -363,6 +374,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         self.candidates = candidates
         self.renew_thresholds = renew_thresholds
         self.reuse_splits = reuse_splits
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -526,6 +539,15 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         Give a subtree new thresholds, even cuts of its own rows, once it has a
         sixteenth of the rows that its thresholds were made from. See
         `CGTreeClassifier`.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of X that hold categories: "from_dtype" for those of a data frame whose
+        type says so (pandas category, string and objects that are text; polars
+        Categorical, Enum and String; dictionaries and strings of Arrow), or names or
+        numbers of columns, or a mask. None for none. Levels are matched by what they
+        are, not by the codes of a frame; missing and new ones go where NaN goes.
+    cat_smooth : float, default=10.0
+        Rows of the mean target that are added to the rows of each level of a category
+        when levels are put in order by their mean targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         With which features predictions must rise (1) or fall (-1), all else being
         equal; 0 for no constraint. A dict has names of features as its keys.
@@ -582,6 +604,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         ccp_alpha: float = 0.0,
         candidates: BaseCandidates | None = None,
         renew_thresholds: bool | str = "auto",
+        categorical_features: Any = "from_dtype",
+        cat_smooth: float = 10.0,
         monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -598,6 +622,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         self.ccp_alpha = ccp_alpha
         self.candidates = candidates
         self.renew_thresholds = renew_thresholds
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -1,0 +1,369 @@
+"""Categories in a fit: what number stands for each level of a column.
+
+Trees compare numbers with thresholds, so levels are put in the order of what they say
+of the target, and a threshold parts them into two sets. Of a column of few levels, each
+with enough rows, the number is the rank of the level, 0, 1, ... in the order of the
+mean target of its rows.
+
+Of a column of many levels, most have a handful of rows. A tree that sees what these say
+next to the targets of the same rows would learn them by heart. There the number is the
+mean target itself, drawn towards the mean of all rows where the level is rare
+(`cat_smooth`). A training row has the mean of the *other* rows of its level, those of
+other folds, and NaN if they have no such level: it is where a level that is new to the
+model will be. Rows to predict have the mean of all training rows of their level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dics import _core
+from dics._category_columns import (
+    LevelColumn,
+    chosen_columns,
+    column_names,
+    kind_of,
+    read_column,
+    replaced,
+)
+from dics._model_check import check_array, require
+from dics._validation import Array, FloatArray, NumberTargets, Targets
+
+# Levels of a column whose numbers are ranks: each is a code of the core.
+MAX_RANKS: int = _core.MAX_THRESHOLDS
+# Rows of a level, in the mean, from which on the numbers are ranks.
+LEAST_ROWS = 20
+N_FOLDS = 5
+FOLD_KEY = 0x666F6C64
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """What a model knows of a column of categories.
+
+    Attributes
+    ----------
+    feature : int
+        Number of the column.
+    levels : ndarray
+        Sorted: text, numbers or bools.
+    values : ndarray of float64, shape (n_levels,)
+        The number that stands for each level.
+    is_ranked : bool
+        Whether the numbers are ranks; otherwise they are mean targets.
+    """
+
+    feature: int
+    levels: Array
+    values: FloatArray
+    is_ranked: bool
+
+    def numbers_of(self, column: LevelColumn, name: Any) -> FloatArray:
+        """Return what stands for the rows of a column; NaN if missing or unknown."""
+        if len(column.levels) and len(self.levels):
+            known, given = kind_of(self.levels), kind_of(column.levels)
+            if known != given:
+                raise ValueError(
+                    f"X: column {name!r} has levels that are {given}, such as "
+                    f"{column.levels.tolist()[0]!r}; in fit they were {known}, such as "
+                    f"{self.levels.tolist()[0]!r}. Convert the column to what it was."
+                )
+        of_levels = self._of_levels(column.levels)
+        return np.append(of_levels, np.nan)[column.numbers]
+
+    def _of_levels(self, levels: Array) -> FloatArray:
+        if len(self.levels) == 0:
+            return np.full(len(levels), np.nan)
+        places = np.minimum(np.searchsorted(self.levels, levels), len(self.levels) - 1)
+        known = self.levels[places] == levels
+        return np.where(known, self.values[places], np.nan)
+
+    def levels_below(self, threshold: float) -> npt.NDArray[np.bool_]:
+        """Tell which levels a threshold sends to the left."""
+        below: npt.NDArray[np.bool_] = self.values < threshold
+        return below
+
+    def check(self) -> None:
+        """Check what a model from elsewhere has here."""
+        n = len(self.levels)
+        feature: Any = self.feature
+        require(
+            isinstance(feature, int) and feature >= 0, "a category is of no feature"
+        )
+        check_array("values of levels", self.values, np.float64, (n,))
+        require(np.isfinite(self.values), "a value of a level is not finite")
+        require(isinstance(self.levels, np.ndarray), "levels are no array")
+        if self.levels.dtype == object:
+            require(
+                all(isinstance(level, str) for level in self.levels), "a level is odd"
+            )
+        else:
+            require(self.levels.dtype in (np.float64, np.bool_), "levels are odd")
+        require(self.levels[1:] > self.levels[:-1], "levels don't rise")
+        if self.is_ranked:
+            require(
+                np.array_equal(np.sort(self.values), np.arange(n)) and n <= MAX_RANKS,
+                "ranks of levels are not 0, 1, ...",
+            )
+
+
+class Categories:
+    """The columns of categories of a model.
+
+    Parameters
+    ----------
+    columns : list of CategoryColumn
+    """
+
+    def __init__(self, columns: list[CategoryColumn]) -> None:
+        self.columns = columns
+
+    def check(self, n_features: int) -> None:
+        """Check what a model from elsewhere has here."""
+        columns: Any = self.columns
+        require(isinstance(columns, list), "categories are no list")
+        for column in columns:
+            require(isinstance(column, CategoryColumn), "a category is something else")
+            column.check()
+            require(column.feature < n_features, "a category is of no feature")
+
+    @property
+    def features(self) -> list[int]:
+        """Numbers of the columns."""
+        return [column.feature for column in self.columns]
+
+    def rank_counts(self) -> dict[int, int]:
+        """Return the number of levels of each column whose numbers are ranks."""
+        return {c.feature: len(c.levels) for c in self.columns if c.is_ranked}
+
+    def numbers(self, read: ReadX, checked: Array) -> Array:
+        """Return a checked X with numbers in place of the levels that were read."""
+        if not read.columns:
+            return checked
+        return read.with_numbers(
+            checked,
+            {
+                column.feature: column.numbers_of(
+                    read.columns[column.feature], read.names[column.feature]
+                )
+                for column in self.columns
+            },
+        )
+
+    def training_numbers(
+        self, read: ReadX, checked: Array, outcomes: Outcomes
+    ) -> Array:
+        """Return the same of the rows of a fit, which don't know their own target."""
+        return read.with_numbers(
+            checked,
+            {
+                column.feature: outcomes.numbers(column, read.columns[column.feature])
+                for column in self.columns
+            },
+        )
+
+    def of(self, feature: int) -> CategoryColumn | None:
+        """Return what is known of a feature; None if it holds numbers."""
+        for column in self.columns:
+            if column.feature == feature:
+                return column
+        return None
+
+
+class ReadX:
+    """X whose columns of categories have been read.
+
+    Parameters
+    ----------
+    X : array-like
+    features : list of int
+        Which columns hold categories.
+    """
+
+    def __init__(self, X: Any, features: list[int]) -> None:
+        self.columns = {f: read_column(X, f) for f in features}
+        names = column_names(X)
+        self.names = {f: f if names is None else names[f] for f in features}
+        self.numbers = replaced(X, self.columns) if features else X
+
+    @classmethod
+    def of(cls, X: Any, wanted: Any) -> ReadX:
+        """Find the categories of the X of a fit, and read them."""
+        X = as_rows(X)
+        if (
+            isinstance(X, list | tuple)
+            and wanted is not None
+            and wanted != "from_dtype"
+        ):
+            X = np.asarray(X)
+        return cls(X, chosen_columns(wanted, X))
+
+    def with_numbers(self, checked: Array, numbers: dict[int, FloatArray]) -> Array:
+        """Return a copy of the checked X that has other numbers in some columns."""
+        narrow = checked.dtype in (np.float32, np.uint8)
+        filled = checked.astype(np.float32 if narrow else np.float64)
+        for f, column in numbers.items():
+            filled[:, f] = column
+        return filled
+
+
+def as_rows(X: Any) -> Any:
+    """Return lists of rows with text among the numbers as an array of objects."""
+    if not isinstance(X, list | tuple) or not _has_text(X):
+        return X
+    if len({len(row) for row in X if isinstance(row, list | tuple)}) > 1:
+        return X  # refused later
+    return np.asarray(X, dtype=object)
+
+
+def _has_text(rows: Any) -> bool:
+    return any(
+        isinstance(value, str)
+        for row in rows
+        if isinstance(row, list | tuple)
+        for value in row
+    )
+
+
+# --- what levels say of the target ---------------------------------------------------
+
+
+class Outcomes:
+    """Targets of the rows of a fit, for the statistics of levels.
+
+    Parameters
+    ----------
+    labels : ndarray of int or None
+        Numbers of the classes.
+    n_classes : int
+    values : ndarray of shape (n_rows, n_outputs) or None
+        Targets that are numbers.
+    weights : ndarray of float64 or None
+    smoothing : float
+        Rows of the mean target that are added to those of each level.
+    seed : int
+    """
+
+    def __init__(
+        self,
+        labels: npt.NDArray[np.uint32] | None,
+        n_classes: int,
+        values: FloatArray | None,
+        weights: FloatArray | None,
+        smoothing: float,
+        seed: int,
+    ) -> None:
+        self.labels = None if labels is None else labels.astype(np.int64)
+        self.n_classes = n_classes
+        self.values = values
+        given = labels if values is None else values
+        assert given is not None
+        self.weights = np.ones(len(given)) if weights is None else weights
+        weighty = self.weights[self.weights > 0]
+        self.added = smoothing * float(weighty.mean())
+        self.seed = seed
+
+    @classmethod
+    def of(
+        cls,
+        targets: Targets | NumberTargets,
+        weights: FloatArray | None,
+        smoothing: float,
+        seed: int,
+    ) -> Outcomes:
+        """Take checked targets, of classes or numbers."""
+        if isinstance(targets, Targets):
+            classes, labels = targets
+            return cls(labels, len(classes), None, weights, smoothing, seed)
+        return cls(None, 0, targets.values, weights, smoothing, seed)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    def learn_all(self, read: ReadX) -> Categories:
+        """Choose the numbers of the levels of all columns."""
+        return Categories([self.learn(f, column) for f, column in read.columns.items()])
+
+    def learn(self, feature: int, column: LevelColumn) -> CategoryColumn:
+        """Choose the numbers that stand for the levels of a column."""
+        n_levels = len(column.levels)
+        target = self._target(column)
+        means = self._means(column.numbers, n_levels, target)
+        few = n_levels <= MAX_RANKS and LEAST_ROWS * n_levels <= self.n_rows
+        values = means
+        if few:
+            values = np.empty(n_levels)
+            values[np.argsort(means, kind="stable")] = np.arange(n_levels)
+        return CategoryColumn(feature, column.levels, values, few)
+
+    def numbers(self, known: CategoryColumn, column: LevelColumn) -> FloatArray:
+        """Return the numbers of the training rows."""
+        if known.is_ranked:
+            return known.numbers_of(column, known.feature)
+        target = self._target(column)
+        rng = np.random.default_rng([self.seed % 2**63, FOLD_KEY, known.feature])
+        fold = rng.permutation(self.n_rows) % N_FOLDS
+        numbers = np.empty(self.n_rows)
+        for k in range(N_FOLDS):
+            mine, others = fold == k, np.where(fold == k, -1, column.numbers)
+            means = self._means(others, len(column.levels), target)
+            counts = np.bincount(others[others >= 0], minlength=len(column.levels))
+            means[counts == 0] = np.nan
+            numbers[mine] = np.append(means, np.nan)[column.numbers[mine]]
+        return numbers
+
+    def _means(
+        self, numbers: npt.NDArray[np.int64], n_levels: int, target: FloatArray
+    ) -> FloatArray:
+        """Mean targets of levels, drawn towards the mean of all rows."""
+        here = numbers >= 0
+        weights, levels = self.weights[here], numbers[here]
+        sums = np.bincount(levels, weights, minlength=n_levels)
+        totals = np.bincount(levels, weights * target[here], minlength=n_levels)
+        whole = sums.sum()
+        mean = totals.sum() / whole if whole > 0 else 0.0
+        means: FloatArray = (totals + self.added * mean) / np.maximum(
+            sums + self.added, np.finfo(np.float64).tiny
+        )
+        return means
+
+    def _target(self, column: LevelColumn) -> FloatArray:
+        """Return one number for each row: of several outputs, along a direction.
+
+        The one in which the means of the levels differ most.
+        """
+        if self.values is not None and self.values.shape[1] == 1:
+            return self.values[:, 0]
+        if self.values is None and self.n_classes <= 2:
+            assert self.labels is not None
+            return self.labels.astype(np.float64)
+        n_levels = len(column.levels)
+        if self.values is None:
+            assert self.labels is not None
+            outputs = [
+                (self.labels == c).astype(np.float64) for c in range(self.n_classes)
+            ]
+        else:
+            spread = self.values.std(axis=0)
+            outputs = list((self.values / np.where(spread > 0, spread, 1.0)).T)
+        means = np.stack(
+            [self._means(column.numbers, n_levels, output) for output in outputs],
+            axis=1,
+        )
+        here = column.numbers >= 0
+        sizes = np.bincount(
+            column.numbers[here], self.weights[here], minlength=n_levels
+        )
+        centred = means - np.average(means, axis=0, weights=np.maximum(sizes, 1e-300))
+        direction = np.linalg.eigh((centred * sizes[:, None]).T @ centred)[1][:, -1]
+        direction = direction * np.sign(direction[np.abs(direction).argmax()])
+        projected: FloatArray = np.zeros(self.n_rows)
+        for share, output in zip(direction, outputs, strict=True):
+            projected += share * output
+        return projected

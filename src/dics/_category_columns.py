@@ -1,0 +1,300 @@
+"""Columns of categories, as frames and arrays have them: which they are, and levels.
+
+A column is read as the distinct levels that it has and the number of the level of each
+row. The codes that a frame itself gives to its levels are never kept: two frames may
+give the same level different ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dics._validation import Array
+
+# Whole numbers that float64 tells apart.
+MOST_EXACT = 2**53
+TEXT_TYPES = ("str", "string", "large_string", "string_view", "String", "Utf8")
+
+
+class LevelColumn(NamedTuple):
+    """One column: its levels, sorted, and which of them each row has (-1: missing)."""
+
+    levels: Array  # text (of dtype object), float64 or bool
+    numbers: npt.NDArray[np.int64]
+
+
+# --- kinds of X ---------------------------------------------------------------------
+
+
+def is_pandas(X: Any) -> bool:
+    """Tell whether X is a DataFrame of pandas, or of a library that follows it."""
+    return hasattr(X, "iloc") and hasattr(X, "dtypes")
+
+
+def is_polars(X: Any) -> bool:
+    """Tell whether X is a DataFrame of polars."""
+    return type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "dtypes")
+
+
+def is_arrow(X: Any) -> bool:
+    """Tell whether X is a table or a batch of Arrow."""
+    return type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "schema")
+
+
+def column_names(X: Any) -> list[Any] | None:
+    """Return the names of the columns; None if X is no frame."""
+    if is_arrow(X):
+        return list(X.column_names)
+    return list(X.columns) if is_pandas(X) or is_polars(X) else None
+
+
+def column_count(X: Any) -> int:
+    """Return the number of columns of a frame or a 2-D array, 0 of anything else."""
+    shape: Any = getattr(X, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else 0
+
+
+def columns_of_categories(X: Any) -> list[int]:
+    """Find the columns whose type says that they hold categories or text."""
+    if is_pandas(X):
+        return [i for i, dtype in enumerate(X.dtypes) if _is_category(X, i, dtype)]
+    if is_polars(X):
+        return _named_types(str(dtype) for dtype in X.dtypes)
+    if is_arrow(X):
+        return _named_types(str(dtype) for dtype in X.schema.types)
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        return [i for i in range(X.shape[1]) if _holds_text(X[:, i])]
+    return []
+
+
+def _is_category(X: Any, i: int, dtype: Any) -> bool:
+    if getattr(dtype, "kind", "") == "O" and str(dtype) == "object":
+        return _holds_text(np.asarray(X.iloc[:, i], dtype=object))
+    dtype = getattr(dtype, "pyarrow_dtype", dtype)  # what pandas wraps
+    name = str(dtype)
+    return name.startswith(("category", "dictionary")) or name in TEXT_TYPES
+
+
+def _named_types(names: Iterable[str]) -> list[int]:
+    return [
+        i
+        for i, name in enumerate(names)
+        if name.startswith(("Categorical", "Enum", "dictionary")) or name in TEXT_TYPES
+    ]
+
+
+def _holds_text(values: Array) -> bool:
+    """Tell whether there is text among some objects that is no number."""
+    return any(isinstance(value, str) and not _is_number(value) for value in values)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# --- what the user names ------------------------------------------------------------
+
+
+def chosen_columns(wanted: Any, X: Any) -> list[int]:
+    """Resolve `categorical_features` of an estimator for X, before anything is read."""
+    if wanted is None:
+        return []
+    if isinstance(wanted, str):  # "from_dtype"
+        return columns_of_categories(X)
+    if isinstance(wanted, Collection | np.ndarray):
+        entries = np.asarray(wanted, dtype=object).ravel().tolist()
+    else:
+        entries = [wanted]
+    if hasattr(X, "toarray") and entries:
+        raise ValueError(
+            "categorical_features names columns of a sparse X, which holds numbers "
+            "only; give X as an array or a data frame, or categorical_features=None."
+        )
+    n_columns, names = column_count(X), column_names(X)
+    if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
+        if len(entries) != n_columns:
+            raise ValueError(
+                f"categorical_features is a mask of {len(entries)} entries, X has "
+                f"{n_columns} columns; give one entry for each column, or a list of "
+                "names or numbers of columns."
+            )
+        return [i for i, entry in enumerate(entries) if entry]
+    return sorted({_column_number(entry, n_columns, names) for entry in entries})
+
+
+def _column_number(entry: Any, n_columns: int, names: list[Any] | None) -> int:
+    if isinstance(entry, str):
+        if names is None:
+            raise ValueError(
+                f"categorical_features names the column {entry!r}, but X has no column "
+                "names; give the numbers of columns, or X as a data frame."
+            )
+        if entry not in names:
+            raise ValueError(
+                f"categorical_features names the column {entry!r}, which X does not "
+                f"have; its columns are {_shortened(names)}."
+            )
+        return names.index(entry)
+    if isinstance(entry, bool) or not isinstance(entry, int | np.integer):
+        raise ValueError(
+            "categorical_features must hold names or numbers of columns, or a mask of "
+            f"bools, got {entry!r} of type {type(entry).__name__}."
+        )
+    if not 0 <= entry < n_columns:
+        raise ValueError(
+            f"categorical_features has the column {entry}, X has columns 0 to "
+            f"{n_columns - 1}."
+        )
+    return int(entry)
+
+
+def _shortened(names: list[Any]) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+# --- levels -------------------------------------------------------------------------
+
+
+def read_column(X: Any, i: int) -> LevelColumn:
+    """Read the levels of one column and the number of the level of each row."""
+    names = column_names(X)
+    name = i if names is None else names[i]
+    try:
+        values, numbers = _distinct(X, i)
+    except TypeError as error:  # what cannot be hashed or compared
+        raise ValueError(
+            f"X: column {name!r} holds values that cannot be levels of a category: "
+            f"{error}."
+        ) from error
+    numbers = np.asarray(numbers, dtype=np.int64)
+    used = np.bincount(numbers[numbers >= 0], minlength=len(values)) > 0
+    levels, places = _sorted_levels(values[used], name)
+    ranks = np.full(len(values) + 1, -1, dtype=np.int64)  # the last is of -1
+    ranks[:-1][used] = places
+    return LevelColumn(levels, ranks[numbers])
+
+
+def replaced(X: Any, columns: dict[int, LevelColumn]) -> Any:
+    """Return X with numbers of levels in place of some columns, NaN where missing."""
+    numbers = {
+        i: np.where(column.numbers < 0, np.nan, column.numbers)
+        for i, column in columns.items()
+    }
+    if is_pandas(X):
+        frame = X.copy(deep=False)
+        for i, values in numbers.items():
+            frame.isetitem(i, values)
+        return frame
+    if is_polars(X):
+        series = type(X.to_series(0))
+        new = [series(X.columns[i], values) for i, values in numbers.items()]
+        return X.with_columns(new)
+    if is_arrow(X):
+        for i, values in numbers.items():
+            X = X.set_column(i, X.column_names[i], [values])
+        return X
+    array = np.array(X, dtype=object if X.dtype == object else None)
+    if array.dtype.kind in "biu":
+        array = array.astype(np.float64)
+    for i, values in numbers.items():
+        array[:, i] = values
+    return array
+
+
+def _distinct(X: Any, i: int) -> tuple[Array, Array]:
+    """Return distinct values of a column and the number of the value of each row."""
+    if is_pandas(X):
+        column = X.iloc[:, i]
+        if hasattr(column, "cat") and hasattr(column.cat, "codes"):
+            return np.asarray(column.cat.categories), np.asarray(column.cat.codes)
+        numbers, values = column.factorize()
+        return np.asarray(values), numbers
+    if is_polars(X):
+        return _distinct_of_polars(X.to_series(i))
+    if is_arrow(X):
+        return _distinct_of_arrow(X.column(i))
+    column = np.asarray(X)[:, i]
+    if column.dtype != object:
+        missing = column != column
+        values, places = np.unique(column[~missing], return_inverse=True)
+        numbers = np.full(len(column), -1, dtype=np.int64)
+        numbers[~missing] = places
+        return values, numbers
+    known: dict[Any, int] = {}
+    numbers = [
+        -1 if value is None or value != value else known.setdefault(value, len(known))
+        for value in column.tolist()
+    ]
+    return _objects(list(known)), np.array(numbers, dtype=np.int64)
+
+
+def _distinct_of_polars(series: Any) -> tuple[Array, Array]:
+    if str(series.dtype).startswith(("Categorical", "Enum")):
+        series = series.cast(type(series)(["text"]).dtype)
+    elif series.dtype.is_float():
+        series = series.fill_nan(None)
+    values = series.drop_nulls().unique(maintain_order=True)
+    numbers = series.replace_strict(
+        values, np.arange(len(values)), default=-1, return_dtype=int
+    )
+    return _objects(values.to_list()), numbers.fill_null(-1).to_numpy()
+
+
+def _distinct_of_arrow(column: Any) -> tuple[Array, Array]:
+    if hasattr(column, "combine_chunks"):
+        column = column.combine_chunks()
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode()
+    values = _objects(column.dictionary.to_pylist())
+    numbers = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    missing = np.array([v is None or v != v for v in values.tolist()], dtype=bool)
+    numbers = np.where((numbers >= 0) & missing[numbers], -1, numbers)
+    return values, numbers
+
+
+def _objects(values: list[Any]) -> Array:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _sorted_levels(values: Array, name: Any) -> tuple[Array, Array]:
+    """Return the levels in order, and the place of each value among them."""
+    plain = values.tolist()
+    if all(isinstance(value, str) for value in plain):
+        levels = _objects(plain)
+    elif all(isinstance(value, bool) for value in plain):
+        levels = np.array(plain, dtype=bool)
+    elif all(
+        isinstance(value, int | float) and not isinstance(value, bool)
+        for value in plain
+    ):
+        if any(abs(value) > MOST_EXACT for value in plain):
+            raise ValueError(
+                f"X: column {name!r} has levels beyond 2**53, which float64 would "
+                "merge; make text of them, such as .astype(str)."
+            )
+        levels = np.array(plain, dtype=np.float64)
+    else:
+        kinds = sorted({type(value).__name__ for value in plain})
+        raise ValueError(
+            f"X: column {name!r} has levels of the types {', '.join(kinds)}; the "
+            "levels of a category are all text, all numbers or all bools. Convert "
+            "the column, for example by .astype(str)."
+        )
+    levels, places = np.unique(levels, return_inverse=True)
+    return levels, places
+
+
+def kind_of(levels: Array) -> str:
+    """Say what levels are, in words."""
+    return {"O": "text", "b": "bools"}.get(levels.dtype.kind, "numbers")

@@ -1,0 +1,413 @@
+"""Tests of columns of categories: frames, levels, their numbers, and what can't be."""
+
+import io
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+
+import dics
+from dics import (
+    CGForestClassifier,
+    CGForestRegressor,
+    CGTreeClassifier,
+    CGTreeRegressor,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+)
+from dics._categories import LEAST_ROWS, MAX_RANKS, N_FOLDS
+from dics.export import export_graphviz, export_text, to_json
+
+CLASSIFIERS = (CGTreeClassifier, CGForestClassifier, FastCGBMClassifier)
+REGRESSORS = (CGTreeRegressor, CGForestRegressor, FastCGBMRegressor)
+MODELS = (*CLASSIFIERS, *REGRESSORS)
+LEVELS = list("abcdefgh")
+
+
+def small(cls, **parameters):
+    """Make a model that is quickly fitted."""
+    if cls not in (CGTreeClassifier, CGTreeRegressor):
+        parameters = {"n_estimators": 10, **parameters}
+    return cls(random_state=0, **parameters)
+
+
+def make_rows(n=600, seed=0):
+    """Make a frame with a category that matters, and numbers y."""
+    rng = np.random.default_rng(seed)
+    color = rng.choice(LEVELS, n)
+    x = rng.normal(size=n)
+    k = rng.integers(0, 5, n)
+    y = 2.0 * np.isin(color, list("aceg")) + x + 3.0 * (k == 2)
+    y += 0.3 * rng.normal(size=n)
+    frame = pd.DataFrame({"color": pd.Categorical(color), "x": x, "k": k})
+    frame.loc[3, "color"] = np.nan
+    return frame, y
+
+
+def target_for(cls, y, n_classes=3):
+    if cls in REGRESSORS:
+        return y
+    return np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+
+
+def as_other_frames(frame):
+    polars = pl.from_pandas(frame)
+    enum = pl.Enum(LEVELS[::-1])
+    return {
+        "string": frame.assign(color=frame.color.astype("string")),
+        "object": frame.assign(color=frame.color.astype(object)),
+        "arrow strings": frame.assign(color=frame.color.astype("string[pyarrow]")),
+        "other codes": frame.assign(
+            color=frame.color.cat.set_categories(["new", *LEVELS[::-1]])
+        ),
+        "polars": polars,
+        "polars strings": polars.with_columns(pl.col("color").cast(pl.String)),
+        "polars enum": polars.with_columns(pl.col("color").cast(pl.Enum(LEVELS))),
+        "polars other enum": polars.with_columns(pl.col("color").cast(enum)),
+        "arrow": pa.Table.from_pandas(frame),
+    }
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_all_frames_give_the_same_model(cls):
+    frame, y = make_rows()
+    y = target_for(cls, y)
+    model = small(cls).fit(frame, y)
+    expected = model.predict(frame)
+    assert model.is_categorical_.tolist() == [True, False, False]
+    assert model.levels_[0].tolist() == LEVELS
+    assert model.levels_[1:] == [None, None]
+    for kind, other in as_other_frames(frame).items():
+        np.testing.assert_array_equal(model.predict(other), expected, kind)
+        np.testing.assert_array_equal(
+            small(cls).fit(other, y).predict(frame), expected, kind
+        )
+
+
+@pytest.mark.parametrize("wanted", [["k"], [2], np.array([False, False, True])])
+@pytest.mark.parametrize("cls", [CGTreeRegressor, FastCGBMClassifier])
+def test_numbers_can_be_named_categories(cls, wanted):
+    frame, y = make_rows()
+    numbers = frame[["x", "x", "k"]].set_axis(["a", "b", "k"], axis=1)
+    y = target_for(cls, y, 2)
+    model = small(cls, categorical_features=wanted).fit(numbers, y)
+    assert model.is_categorical_.tolist() == [False, False, True]
+    # Names of numbers don't matter.
+    renamed = numbers.assign(k=numbers.k.map({0: 7, 1: -3, 2: 100, 3: 0.5, 4: 2}))
+    again = small(cls, categorical_features=wanted).fit(renamed, y)
+    np.testing.assert_array_equal(model.predict(numbers), again.predict(renamed))
+    if not isinstance(wanted[0], str):
+        array = small(cls, categorical_features=wanted).fit(numbers.to_numpy(), y)
+        np.testing.assert_array_equal(
+            array.predict(numbers.to_numpy()), model.predict(numbers)
+        )
+
+
+def test_arrays_of_objects_have_categories():
+    frame, y = make_rows()
+    frame = frame.assign(color=frame.color.astype(object))
+    model = CGTreeRegressor(random_state=0).fit(frame, y)
+    objects = frame.to_numpy(dtype=object)
+    again = CGTreeRegressor(random_state=0).fit(objects, y)
+    np.testing.assert_array_equal(again.predict(objects), model.predict(frame))
+    lists = objects[5:].tolist()
+    again = CGTreeRegressor(random_state=0).fit(lists, y[5:])
+    assert again.is_categorical_.tolist() == [True, False, False]
+    assert again.predict(lists[:2]).shape == (2,)
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_missing_and_new_levels_go_with_nan(cls):
+    frame, y = make_rows()
+    model = small(cls).fit(frame, target_for(cls, y))
+    others = frame.iloc[:50]
+    missing = model.predict(others.assign(color=None))
+    new = model.predict(others.assign(color="never seen"))
+    np.testing.assert_array_equal(missing, new)
+
+
+def smoothed_means(levels, y, n_levels, smooth):
+    """Return mean targets of levels, each with some rows of the mean of all."""
+    means = []
+    for level in range(n_levels):
+        own = y[levels == level]
+        means.append((own.sum() + smooth * y.mean()) / (len(own) + smooth))
+    return np.array(means)
+
+
+def test_few_levels_are_ranked_by_their_mean_targets():
+    frame, y = make_rows()
+    frame = frame.drop(index=3)
+    y = np.delete(y, 3)
+    model = CGTreeRegressor(cat_smooth=5.0, random_state=0).fit(frame, y)
+    numbers = frame.color.cat.codes.to_numpy()
+    means = smoothed_means(numbers, y, 8, 5.0)
+    ranks = np.argsort(np.argsort(means))
+    np.testing.assert_array_equal(model._categories.of(0).values, ranks)
+    assert model.candidates_.thresholds_[0].tolist() == (np.arange(7) + 0.5).tolist()
+
+
+def test_many_levels_have_the_means_of_other_folds():
+    rng = np.random.default_rng(0)
+    n, n_levels = 900, 300
+    assert n_levels > MAX_RANKS or n < LEAST_ROWS * n_levels
+    level = rng.integers(0, n_levels, n)
+    y = rng.normal(size=n) + level / 100
+    X = level[:, None].astype(np.float64)
+    model = CGTreeRegressor(categorical_features=[0], random_state=0)
+    data = model._check_training_data(X, y, None)
+    known = model._categories.of(0)
+    values, places = np.unique(level, return_inverse=True)
+    whole = smoothed_means(places, y, len(values), 10.0)
+    np.testing.assert_allclose(known.values, whole)
+    np.testing.assert_allclose(model._check_matrix(X)[:, 0], whole[places])
+    # A training row is told by the rows of other folds: a fifth of all knows neither
+    # its own target nor that of any of them.
+    changed = y.copy()
+    changed[7] += 100.0
+    other = CGTreeRegressor(categorical_features=[0], random_state=0)
+    moved = other._check_training_data(X, changed, None)
+    alike = (places == places[7]) & (moved.X[:, 0] == data.X[:, 0])
+    assert alike[7] or np.isnan(data.X[7, 0])
+    n_known = np.isfinite(data.X[:, 0]).sum()
+    assert n * (1 - 2 / N_FOLDS) < n_known < n
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_a_category_of_noise_does_no_harm(cls):
+    rng = np.random.default_rng(0)
+    n = 10_000
+    frame = pd.DataFrame(rng.normal(size=(2 * n, 4)), columns=list("abcd"))
+    latent = frame.a + frame.b * frame.c + rng.normal(size=2 * n)
+    y = latent if cls in REGRESSORS else (latent > 0).astype(int)
+    levels = rng.integers(0, 1000, 2 * n).astype(str)
+    limit = {"n_estimators": 30} if "Forest" in cls.__name__ else {}
+    if cls in (CGTreeClassifier, CGTreeRegressor):
+        limit = {"min_samples_leaf": 50}
+    scores = {}
+    for name, noise in (
+        ("nothing", np.zeros(2 * n)),
+        ("numbers", rng.normal(size=2 * n)),
+        ("levels", pd.Categorical(levels)),
+    ):
+        rows = frame.assign(noise=noise)
+        model = cls(random_state=0, **limit).fit(rows[:n], y[:n])
+        if cls in REGRESSORS:
+            scores[name] = model.score(rows[n:], y[n:])
+        else:
+            shares = model.predict_proba(rows[n:])[:, 1]
+            scores[name] = roc_auc_score(y[n:], shares)
+    # Any column of noise costs trees of single rows something.
+    least = scores["nothing"]
+    if cls is not FastCGBMClassifier:
+        least = min(least, scores["numbers"])
+    assert scores["levels"] > least - 0.005
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_models_travel(cls):
+    frame, y = make_rows()
+    model = small(cls).fit(frame, target_for(cls, y))
+    file = io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    for other in (dics.load(file), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict(frame), model.predict(frame))
+        assert other.levels_[0].tolist() == LEVELS
+
+
+@pytest.mark.parametrize("cls", [CGForestClassifier, FastCGBMRegressor])
+def test_a_warm_start_knows_the_same_levels(cls):
+    rng = np.random.default_rng(0)
+    n = 1000
+    frame = pd.DataFrame({"c": rng.integers(0, 300, n).astype(str), "x": np.arange(n)})
+    y = target_for(cls, rng.normal(size=n) + frame.x / n)
+    whole = cls(n_estimators=20, random_state=0).fit(frame, y)
+    parts = cls(n_estimators=10, random_state=0, warm_start=True).fit(frame, y)
+    parts.set_params(n_estimators=20).fit(frame, y)
+    np.testing.assert_array_equal(parts.predict(frame), whole.predict(frame))
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_any_number_of_threads_gives_the_same_model(cls):
+    frame, y = make_rows(3000)
+    frame["many"] = (np.arange(len(frame)) * 7919 % 997).astype(str)
+    y = target_for(cls, y)
+    first, *others = (
+        small(cls, n_jobs=n_jobs).fit(frame, y).trees_ for n_jobs in (1, 2, 7)
+    )
+    for other in others:
+        assert other.nodes.tobytes() == first.nodes.tobytes()
+        np.testing.assert_array_equal(other.leaf_values, first.leaf_values)
+
+
+def test_texts_name_the_levels():
+    frame, y = make_rows()
+    tree = CGTreeRegressor(max_depth=1, random_state=0).fit(frame[["color", "x"]], y)
+    assert export_text(tree).splitlines()[0] == "|--- color in {b, d, f, h}"
+    assert "|--- color in {a, c, e, g}" in export_text(tree)
+    assert "color in {b, d, f, h}" in export_graphviz(tree)
+    boosting = FastCGBMRegressor(n_estimators=1, max_leaf_nodes=2, random_state=0)
+    boosting.fit(frame[["color"]], y)
+    assert "color in {b, d, f, h}" in export_text(boosting[0])
+    forest = CGForestRegressor(n_estimators=1, max_depth=1, random_state=0)
+    forest.fit(frame[["color"]], y)
+    assert "color in {" in export_text(forest[0])
+    levels = pd.Series(np.arange(len(frame)) % 12).map("level {:02}".format)
+    many = CGTreeRegressor(max_depth=1).fit(
+        pd.DataFrame({"c": levels}), np.arange(len(frame)) % 12
+    )
+    assert export_text(many).startswith(
+        "|--- c in {level 00, level 01, level 02, 3 more}"
+    )
+
+
+def test_contributions_add_up():
+    frame, y = make_rows()
+    model = FastCGBMRegressor(n_estimators=10, random_state=0).fit(frame, y)
+    added = model.predict_contributions(frame)
+    assert added.shape == (len(frame), 4)
+    np.testing.assert_allclose(added.sum(axis=1), model.predict(frame), atol=1e-4)
+    assert np.abs(added[:, 0]).mean() > 0.1
+
+
+def test_tools_of_scikit_learn_take_categories():
+    frame, y = make_rows()
+    frame = frame.drop(index=3)
+    y = np.delete(y, 3)
+    model = FastCGBMRegressor(n_estimators=30, random_state=0)
+    search = GridSearchCV(model, {"cat_smooth": [1.0, 20.0]}, cv=3).fit(frame, y)
+    assert search.best_score_ > 0.8
+    model.fit(frame, y)
+    drop = permutation_importance(model, frame, y, n_repeats=2, random_state=0)
+    assert (drop.importances_mean > 0.05).all()
+    found = partial_dependence(model, frame, ["color"], categorical_features=["color"])
+    by_level = dict(zip(found["grid_values"][0], found["average"][0], strict=True))
+    assert by_level["a"] > by_level["b"] + 1
+    assert model.__sklearn_tags__().input_tags.categorical
+    model.set_params(categorical_features=None)
+    assert not model.__sklearn_tags__().input_tags.categorical
+
+
+def test_validation_rows_have_categories():
+    frame, y = make_rows()
+    model = FastCGBMRegressor(n_estimators=200, random_state=0)
+    model.fit(frame[:400], y[:400], X_val=frame[400:], y_val=y[400:])
+    held = pl.from_pandas(frame[400:])
+    again = FastCGBMRegressor(n_estimators=200, random_state=0)
+    again.fit(frame[:400], y[:400], eval_set=[(held, y[400:])])
+    assert model.n_iter_ == again.n_iter_
+    with pytest.raises(ValueError, match=r"X_val.*'color'.*numbers.*text"):
+        model.fit(frame, y, X_val=frame.assign(color=1), y_val=y)
+
+
+def test_many_classes_and_outputs_are_ordered_along_a_direction():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 6, 1200)
+    direction = np.array([3, 0, 5, 1, 4, 2])[level]  # the order that is to be found
+    frame = pd.DataFrame({"c": pd.Categorical(level.astype(str))})
+    outputs = np.stack([direction, -2.0 * direction], axis=1)
+    outputs += rng.normal(size=outputs.shape)
+    values = CGTreeRegressor().fit(frame, outputs)._categories.of(0).values
+    found = np.array([3, 0, 5, 1, 4, 2])
+    assert values.tolist() in (found.tolist(), (5 - found).tolist())
+    classes = np.clip(direction // 2 + rng.integers(0, 2, 1200), 0, 3)
+    tree = CGTreeClassifier(max_depth=3).fit(frame, classes)
+    assert tree.score(frame, classes) > 0.45
+
+
+def test_odd_columns_of_categories_work():
+    _, y = make_rows(60)
+    frame = pd.DataFrame(
+        {
+            "none": pd.Categorical([None] * 60),
+            "one": ["only"] * 60,
+            "flags": pd.Categorical(np.arange(60) % 2 == 0),
+        }
+    )
+    model = CGTreeRegressor().fit(frame, y)
+    assert model.levels_[2].tolist() == [False, True]
+    assert model.predict(frame).shape == (60,)
+    assert [len(levels) for levels in model.levels_] == [0, 1, 2]
+
+
+# --- bad input ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ([3], "column 3, X has columns 0 to 2"),
+        ([-1], "column -1"),
+        ([True, False], "mask of 2 entries, X has 3 columns"),
+        (["shape"], r"'shape', which X does not have.*'color', 'x', 'k'"),
+        ([1.5], r"got 1\.5 of type float"),
+        (None, "'color' holds text, such as .*name it in categorical_features"),
+        (["x"], "'color' holds text"),
+    ],
+)
+def test_columns_that_cannot_be(cls, wanted, message):
+    frame, y = make_rows()
+    with pytest.raises(ValueError, match=message):
+        cls(categorical_features=wanted).fit(frame, target_for(cls, y))
+
+
+def test_names_need_a_frame():
+    X = np.zeros((10, 2))
+    with pytest.raises(ValueError, match="no column names"):
+        CGTreeRegressor(categorical_features=["a"]).fit(X, np.arange(10))
+
+
+def test_levels_that_changed_are_refused():
+    frame, y = make_rows()
+    model = CGTreeRegressor().fit(frame, y)
+    with pytest.raises(ValueError, match=r"'color'.*are numbers.*1\.0.*were text.*'a'"):
+        model.predict(frame.assign(color=1))
+    with pytest.raises(ValueError, match="'x' holds text, such as 'a'; in fit"):
+        model.predict(frame.assign(x="a"))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["x", "color", "k"]])
+    with pytest.raises(ValueError, match="X has 2 features"):
+        CGTreeRegressor().fit(frame.to_numpy(dtype=object), y).predict(
+            frame.to_numpy(dtype=object)[:, :2]
+        )
+    mixed = frame.assign(color=["a", 1] * 300)
+    with pytest.raises(ValueError, match=r"'color'.*types int, str.*astype"):
+        model.predict(mixed)
+    with pytest.raises(ValueError, match=r"'color'.*types int, str.*astype"):
+        CGTreeRegressor().fit(mixed, y)
+    huge = frame.assign(k=np.int64(2) ** 60 + frame.k)
+    with pytest.raises(ValueError, match=r"'k'.*2\*\*53"):
+        CGTreeRegressor(categorical_features=["k"]).fit(huge, y)
+
+
+def test_categories_have_no_direction():
+    frame, y = make_rows()
+    with pytest.raises(ValueError, match="'color' holds categories"):
+        CGTreeRegressor(monotonic_cst={"color": 1}).fit(frame, y)
+    model = CGTreeRegressor(monotonic_cst={"x": 1}).fit(frame, y)
+    low, high = (model.predict(frame.assign(x=x)) for x in (-1.0, 1.0))
+    assert (high >= low).all()
+
+
+def test_exports_say_that_they_carry_no_categories():
+    frame, y = make_rows()
+    model = CGTreeRegressor().fit(frame, y)
+    with pytest.raises(ValueError, match=r"to_json can't carry categories.*'color'"):
+        to_json(model)
+
+
+def test_tampered_categories_are_refused():
+    frame, y = make_rows()
+    model = CGTreeRegressor().fit(frame, y)
+    column = model._categories.of(0)
+    object.__setattr__(column, "values", column.values * 2)
+    with pytest.raises(ValueError, match="ranks of levels"):
+        pickle.loads(pickle.dumps(model))
