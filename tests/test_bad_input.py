@@ -121,6 +121,7 @@ BAD_BOOSTING_PARAMETERS = {
             "n_jobs",
         )
     },
+    "cat_l2": [-1.0, "much", None],
     "interaction_cst": ["all", 3],
     "n_estimators": [0, -1, 2.5, "many", None, 2**31],
     "learning_rate": [0, -0.1, NAN, "slow", None],

@@ -164,7 +164,7 @@ def test_many_levels_have_the_means_of_other_folds():
     data = model._check_training_data(X, y, None)
     known = model._categories.of(0)
     values, places = np.unique(level, return_inverse=True)
-    whole = smoothed_means(places, y, len(values), 10.0)
+    whole = smoothed_means(places, y, len(values), 30.0)
     np.testing.assert_allclose(known.values, whole)
     np.testing.assert_allclose(model._check_matrix(X)[:, 0], whole[places])
     # A training row is told by the rows of other folds: a fifth of all knows neither

@@ -90,6 +90,7 @@ class Boosting(TreesEstimator, CallbackSupport):
         "min_split_gain": [Interval(Real, 0.0, None, closed="left")],
         "min_sum_hessian": [Interval(Real, 0.0, None, closed="left")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "cat_l2": [Interval(Real, 0.0, None, closed="left")],
         "reuse_splits": ["boolean"],
         "early_stopping": [StrOptions({"auto"}), "boolean"],
         "validation_fraction": [
@@ -592,11 +593,19 @@ class Boosting(TreesEstimator, CallbackSupport):
             "min_gain": self.min_split_gain * unit,
             "min_sum_hessian": self.min_sum_hessian * unit,
             "monotonic": self._directions(data),
+            "categorical": self._ranked_features(),
+            "cat_smooth": self.cat_smooth * unit,
+            "cat_l2": self.cat_l2 * unit,
             "interactions": interaction_groups(self),
             "seed": data.seed,
             "first_round": n_done,
             "n_rounds": self.plan_.n_estimators - n_done,
         }
+
+    def _ranked_features(self) -> list[int]:
+        """Tell which features are split by sets of levels; empty if none are."""
+        ranked = {} if self._categories is None else self._categories.rank_counts()
+        return [int(f in ranked) for f in range(self.n_features_in_)] if ranked else []
 
     def _feature_gains(self) -> FloatArray:
         """Return what each feature has gained in the trees that are there."""

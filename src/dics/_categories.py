@@ -37,6 +37,7 @@ from dics._validation import Array, FloatArray, NumberTargets, Targets
 MAX_RANKS: int = _core.MAX_THRESHOLDS
 # Rows of a level, in the mean, from which on the numbers are ranks.
 LEAST_ROWS = 20
+# Parts of the rows, each of which has the means of the others.
 N_FOLDS = 5
 FOLD_KEY = 0x666F6C64
 

@@ -25,6 +25,7 @@ from dics._boosting_plan import BoostingPlan
 from dics._categories import Categories, CategoryColumn
 from dics._leaf_rows import LeafRows
 from dics._model_check import BadModel
+from dics._node_sets import NodeSets
 from dics._number_losses import NumberLoss
 from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
 from dics._validation import Array
@@ -89,7 +90,8 @@ KINDS = {
     "Trees": Kind(
         Trees,
         lambda trees: {
-            **vars(trees),
+            # Trees without categories are written as they were before there were any.
+            **{k: v for k, v in vars(trees).items() if k != "sets" or v is not None},
             "nodes": trees.nodes.view(np.int32).reshape(-1, 4),
         },
         _trees_of,
@@ -100,6 +102,7 @@ KINDS = {
     "WideColumns": Kind(WideColumns, lambda wide: dict(vars(wide)), WideColumns),
     "Categories": Kind(Categories, lambda found: dict(vars(found)), Categories),
     "CategoryColumn": Kind(CategoryColumn, lambda c: dict(vars(c)), CategoryColumn),
+    "NodeSets": Kind(NodeSets, lambda sets: dict(vars(sets)), NodeSets),
     "LeafRows": Kind(
         LeafRows, lambda leaf: {"rows": leaf.rows, "counts": leaf.counts}, LeafRows
     ),

@@ -50,7 +50,9 @@ EVERYWHERE = {
     ),
     "categorical_features": "categorical_feature cat_features enable_categorical "
     "feature_types",
-    "cat_smooth": "cat_l2 smooth",
+    "cat_smooth": "smooth",
+    "only boosting puts levels in order in each node; cat_smooth draws rare levels to "
+    "the mean": "cat_l2",
     "sets of levels need no such limit; cat_smooth draws rare levels to the mean": (
         "max_cat_to_onehot max_cat_threshold one_hot_max_size min_data_per_group "
         "counter_calc_method ctr_leaf_count_limit store_all_simple_ctr "

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ._categories import Categories
+from ._node_sets import NodeSets
 from ._round_tree import RoundTree
 
 CUT = "(...)"
@@ -46,6 +47,7 @@ class Tree:
     adds: bool = False  # a round of boosting: values are added to scores
     is_drawn: bool = False  # rows were drawn, some of them several times
     categories: Categories | None = None
+    sets: NodeSets | None = None
 
     @property
     def is_regression(self) -> bool:
@@ -116,6 +118,7 @@ def read_tree(
         adds=adds,
         is_drawn=bool(getattr(estimator, "_is_drawn", False)),
         categories=getattr(estimator, "_categories", None),
+        sets=trees.sets,
     )
 
 
@@ -269,7 +272,11 @@ def test_texts(tree: Tree, node: int, number: str) -> tuple[str, str]:
     category = None if tree.categories is None else tree.categories.of(feature)
     if category is None:
         return f"{name} < {number}", f"{name} >= {number}"
-    left = category.levels_below(float(tree.threshold[node]))
+    members = None if tree.sets is None else tree.sets.members(node)
+    if members is None:
+        left = category.levels_below(float(tree.threshold[node]))
+    else:
+        left = members[category.values.astype(np.intp)]
     return (
         f"{name} in {_set_text(category.levels[left])}",
         f"{name} in {_set_text(category.levels[~left])}",

@@ -133,9 +133,14 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         Categorical, Enum and String; dictionaries and strings of Arrow), or names or
         numbers of columns, or a mask. None for none. Levels are matched by what they
         are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=10.0
+    cat_smooth : float, default=30.0
         Rows of the mean target that are added to the rows of each level of a category
-        when levels are put in order by their mean targets.
+        when levels are put in order by their mean targets; in a node, what is added to
+        the hessians of each level when they are put in order by their gradients.
+    cat_l2 : float, default=100.0
+        Added to `l2_regularization` where a split by a set of levels that the node has
+        put in order itself is rated. Splits by the order of all rows are tried as well,
+        without it.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         With which features predictions must rise (1) or fall (-1), all else being
         equal; 0 for no constraint. A dict has names of features as its keys. Of two
@@ -266,7 +271,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 10.0,
+        cat_smooth: float = 30.0,
+        cat_l2: float = 100.0,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         warm_start: bool = False,
@@ -300,6 +306,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         self.candidates = candidates
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.cat_l2 = cat_l2
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.warm_start = warm_start

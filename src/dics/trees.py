@@ -10,7 +10,8 @@ import numpy.typing as npt
 import scipy.sparse
 
 from dics import _core
-from dics._model_check import BadModel, check_trees
+from dics._model_check import BadModel, check_trees, require
+from dics._node_sets import NodeSets, joined_sets
 from dics._validation import Array, FloatArray
 from dics._wide_columns import WideColumns
 
@@ -57,6 +58,8 @@ class Trees:
         What `impurity` is; empty for boosting.
     n_features : int
         Features of the rows that may go down the trees.
+    sets : NodeSets or None
+        Of trees that split categories by sets of levels: which set each node has.
     wide : WideColumns or None
         Of columns whose values single precision can't tell apart: thresholds in double
         precision. `nodes` have ranks then, `threshold` has the thresholds themselves.
@@ -73,15 +76,16 @@ class Trees:
     criterion: str = ""
     n_features: int = -1  # by hand: as many as the trees look at
     wide: WideColumns | None = None
+    sets: NodeSets | None = None
 
     def __post_init__(self) -> None:
         self._check()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         names = [field.name for field in fields(self)]
-        if not set(names) - {"n_features", "wide"} <= set(state):
+        if not set(names) - {"n_features", "wide", "sets"} <= set(state):
             raise BadModel("This is no valid model: the trees are not complete.")
-        known = {"n_features": -1, **state}
+        known = {"n_features": -1, "sets": None, **state}
         # In their order, so that what is pickled again has the same bytes.
         self._set({name: known[name] for name in names if name in known})
         self._check()
@@ -98,6 +102,9 @@ class Trees:
                     "This is no valid model: wide columns are something else."
                 )
             self.wide.check()
+        if self.sets is not None:
+            require(isinstance(self.sets, NodeSets), "sets of nodes are odd")
+            self.sets.check(self)
 
     def _set(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
@@ -119,8 +126,11 @@ class Trees:
         # NumPy has two names of one type; with one of them, equal models have equal
         # pickles wherever the arrays were made.
         plain = {name: array.view(array.dtype.str) for name, array in arrays.items()}
+        sets = None
+        if "sets" in plain:
+            sets = NodeSets(plain.pop("set_numbers"), plain.pop("sets"))
         return cls._made(
-            **{**plain, "nodes": nodes},
+            **{**plain, "nodes": nodes, "sets": sets},
             criterion=criterion,
             n_features=n_features,
             wide=None,
@@ -142,6 +152,7 @@ class Trees:
             criterion="",
             n_features=n_features,
             wide=None,
+            sets=None,
         )
 
     def with_wide(self, wide: WideColumns | None) -> Trees:
@@ -221,6 +232,7 @@ class Trees:
             criterion=self.criterion,
             n_features=self.n_features,
             wide=self.wide,
+            sets=None if self.sets is None else self.sets[first:last],
         )
 
     def first(self, n_trees: int) -> Trees:
@@ -234,6 +246,7 @@ class Trees:
             criterion=self.criterion,
             n_features=self.n_features,
             wide=self.wide,
+            sets=None if self.sets is None else self.sets[:n_nodes],
         )
 
     def followed_by(self, other: Trees) -> Trees:
@@ -253,6 +266,7 @@ class Trees:
             criterion=self.criterion,
             n_features=max(self.n_features, other.n_features),
             wide=self.wide,
+            sets=joined_sets(self, other),
         )
 
     @property
@@ -275,7 +289,9 @@ class Trees:
         """Indices of the nodes that aren't leaves."""
         return np.flatnonzero(self.feature >= 0)
 
-    def _walked(self, X: Array) -> tuple[Array, Array, Array, Array, Array]:
+    def _walked(
+        self, X: Array
+    ) -> tuple[Array, Array, Array, Array, Array, Array | None, Array | None]:
         """Return X and what else the core needs to send its rows down the trees."""
         if X.shape[1] < self.n_features:  # of another model, or of a later fit
             raise ValueError(
@@ -287,6 +303,8 @@ class Trees:
             self.missing_left,
             self.node_starts,
             self.leaf_starts,
+            None if self.sets is None else self.sets.numbers,
+            None if self.sets is None else self.sets.words,
         )
 
     def apply(self, X: Array, n_threads: int) -> npt.NDArray[np.int64]:

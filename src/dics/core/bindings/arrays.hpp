@@ -152,6 +152,14 @@ inline nb::dict forest_dict(ForestArrays&& forest, int width) {
         result["leaf_rows"] = to_array(std::move(trees.leaf_rows));
         result["leaf_row_counts"] = to_array(std::move(trees.leaf_row_counts));
     }
+    if (!trees.set_numbers.empty()) {
+        std::vector<std::uint64_t> words;
+        for (const CodeSet& set : trees.sets)
+            words.insert(words.end(), set.words.begin(), set.words.end());
+        const std::size_t n_sets = trees.sets.size();
+        result["set_numbers"] = to_array(std::move(trees.set_numbers));
+        result["sets"] = to_array(std::move(words), {n_sets, CodeSet::kWords});
+    }
     result["node_starts"] = to_array(std::move(forest.node_starts));
     result["leaf_starts"] = to_array(std::move(forest.leaf_starts));
     return result;

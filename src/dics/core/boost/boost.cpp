@@ -1,7 +1,9 @@
 #include "boost/boost.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <deque>
 
 #include "boost/chunks.hpp"
 #include "boost/leaf_finder.hpp"
@@ -79,7 +81,7 @@ class Booster {
           histograms_(target_, training.codes, dictionary, rows_, sparse_,
                       settings.limits.min_samples_leaf,
                       Interactions(settings.interactions, dictionary.n_features),
-                      team.size()),
+                      settings.categorical, team.size()),
           search_(histograms_, team, sum),
           grower_(target_, search_, rows_, dictionary, settings.limits, nullptr, team,
                   sum),
@@ -225,7 +227,8 @@ class Booster {
         const double l2 = settings_.l2 * of_one;
         target_.set_units(l2 < kLeastL2 ? 0.0f : static_cast<float>(l2),
                           static_cast<float>(settings_.min_sum_hessian * of_one),
-                          settings_.min_gain / gain_unit);
+                          settings_.min_gain / gain_unit, settings_.cat_smooth * of_one,
+                          static_cast<float>(settings_.cat_l2 * of_one));
         const std::vector<GrownNode> nodes = grow_nodes(splits);
         split_drawer_.use(nodes[0]);
         split_drawer_.add_gains(nodes, gain_unit);
@@ -261,6 +264,7 @@ class Booster {
     // Numbers the leaves in breadth-first order.
     void flatten(const std::vector<GrownNode>& nodes, double gain_unit) {
         tests_.clear();
+        tables_.clear();
         flat_.clear();
         n_leaves_ = 0;
         std::int32_t depth = 0;
@@ -273,15 +277,27 @@ class Booster {
             },
             [&](const GrownNode& node) {
                 depth = std::max(depth, node.depth);
-                tests_.push_back(node.left < 0
-                                     ? CodeTest()
-                                     : CodeTest(node.index, node.missing_left,
-                                                dictionary_.count(node.feature)));
+                tests_.push_back(test_of(node));
+                if (!settings_.categorical.empty())
+                    result_.trees.add_set(node.is_set ? &node.left_codes : nullptr);
                 result_.trees.gain.push_back(node.gain * gain_unit);
             });
         leaf_finder_.set_tree(flat_, tests_, n_leaves_, depth);
         if (!drawn_.all)
             leaf_finder_.find(training_.codes, leaf_.data());
+    }
+
+    CodeTest test_of(const GrownNode& node) {
+        if (node.left < 0)
+            return CodeTest();
+        const int n_thresholds = dictionary_.count(node.feature);
+        if (!node.is_set)
+            return CodeTest(node.index, node.missing_left, n_thresholds);
+        std::array<std::uint8_t, 256>& table = tables_.emplace_back();
+        for (int code = 0; code <= n_thresholds; ++code)
+            table[static_cast<std::size_t>(code)] = node.left_codes.has(code) ? 255 : 0;
+        table[static_cast<std::size_t>(n_thresholds) + 1] = node.missing_left ? 255 : 0;
+        return CodeTest(table.data());
     }
 
     // All rows were drawn, and growing the tree has brought them to their leaves.
@@ -399,7 +415,8 @@ class Booster {
     // Of one round.
     DrawnRows drawn_;
     std::vector<Node> flat_;
-    std::vector<CodeTest> tests_;  // of each node
+    std::vector<CodeTest> tests_;                       // of each node
+    std::deque<std::array<std::uint8_t, 256>> tables_;  // of those by sets of codes
     std::int32_t n_leaves_ = 0;
     std::vector<float> steps_;  // [leaf][stride]
 

@@ -2,8 +2,8 @@
 //
 // The paper's rule: x < threshold goes left, x >= threshold goes right. A code counts
 // the thresholds that its value has reached, so "below threshold t" is "code <= t". NaN
-// is neither below nor at a threshold; each split says where it goes. A split by a set
-// of categories would be one more test of a code and one more of a raw value here.
+// is neither below nor at a threshold; each split says where it goes. Of categories,
+// the codes in a set (code_set.hpp) go left.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +33,20 @@ template <bool kMissing = true, class T>
 struct CodeTest {
     std::int16_t threshold;  // codes up to it go left; -1: none
     std::int16_t missing;    // and this one
+    // Of categories, instead: 255 for each of 256 codes that goes left, 0 for others.
+    const std::uint8_t* table = nullptr;
 
     CodeTest(int threshold_index, bool missing_left, int n_thresholds)
         : threshold(static_cast<std::int16_t>(threshold_index)),
           missing(missing_left ? static_cast<std::int16_t>(n_thresholds + 1)
                                : threshold) {}
+    explicit CodeTest(const std::uint8_t* of_codes)
+        : threshold(255), missing(255), table(of_codes) {}
     // The test of a leaf: every code goes left.
     CodeTest() : threshold(255), missing(255) {}
 
     [[gnu::always_inline]] bool goes_left(int code) const {
-        return (code <= threshold) | (code == missing);
+        return table ? table[code] != 0 : (code <= threshold) | (code == missing);
     }
 };
 

@@ -44,13 +44,24 @@ struct TreeArrays {
     std::vector<Node> nodes;
     std::vector<std::uint8_t> missing_left;
     std::vector<float> weight;
-    std::vector<float> impurity;     // of trees and forests
-    std::vector<double> gain;        // of boosting: what the node's split gains
+    std::vector<float> impurity;  // of trees and forests
+    std::vector<double> gain;     // of boosting: what the node's split gains
+    // Of boosting with categories: the set of codes that go left, for each node, -1 for
+    // a threshold.
+    std::vector<std::int32_t> set_numbers;
+    std::vector<CodeSet> sets;
     std::vector<float> leaf_values;  // [leaves of several classes][n_classes], shares
     // Of regression: [leaf][output]; if they are kept, the rows of each leaf in turn,
     // as often as they were drawn, and how many they are.
     std::vector<double> leaf_means;
     std::vector<std::uint32_t> leaf_rows, leaf_row_counts;
+
+    // Of one more node; null: it has no set.
+    void add_set(const CodeSet* set) {
+        set_numbers.push_back(set ? static_cast<std::int32_t>(sets.size()) : -1);
+        if (set)
+            sets.push_back(*set);
+    }
 };
 
 // Trees one behind the other; node and leaf numbers count from each tree's beginning.

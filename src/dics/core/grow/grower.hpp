@@ -337,8 +337,7 @@ class Grower {
     void divide(Open& node, Open& left, Open& right, Growth& growth) {
         std::vector<GrownNode>& nodes = growth.nodes;
         Split& split = node.split;
-        const std::int64_t middle =
-            r_.partition(node.begin, node.end, search_.side(split));
+        const std::int64_t middle = partition(node, split);
         const auto child = static_cast<std::int32_t>(nodes.size());
         nodes.resize(nodes.size() + 2);
         for (Open* side : {&left, &right}) {
@@ -375,11 +374,24 @@ class Grower {
         grown.threshold = split.index < 0
                               ? -std::numeric_limits<float>::infinity()
                               : dictionary_.thresholds(split.feature)[split.index];
+        if (split.is_set) {
+            grown.is_set = true;
+            grown.left_codes = split.left;
+            grown.threshold = 0;
+        }
         grown.missing_left = split.missing_left;
         grown.gain = node.gain;
         grown.left = child;
         place(left, nodes[static_cast<std::size_t>(child)]);
         place(right, nodes[static_cast<std::size_t>(child) + 1]);
+    }
+
+    std::int64_t partition(const Open& node, const Split& split) {
+        if constexpr (requires { search_.set_side(split); }) {
+            if (split.is_set)
+                return r_.partition(node.begin, node.end, search_.set_side(split));
+        }
+        return r_.partition(node.begin, node.end, search_.side(split));
     }
 
     // Where a node stands, and how pure it is.

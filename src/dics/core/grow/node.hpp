@@ -58,6 +58,8 @@ struct GrownNode {
     std::int32_t index = -1;  // of the threshold in the dictionary
     float threshold = std::numeric_limits<float>::quiet_NaN();
     bool missing_left = false;
+    bool is_set = false;  // of codes, instead of a threshold
+    CodeSet left_codes;
     std::int32_t left = -1;  // the right child follows it; -1: leaf
     std::int32_t depth = 0;
     float impurity = 0;

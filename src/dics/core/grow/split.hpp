@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "data/code_set.hpp"
 #include "data/matrix.hpp"
 #include "data/side.hpp"
 #include "grow/cut.hpp"
@@ -18,6 +19,8 @@ struct Split {
     std::int32_t index = -1;  // threshold of the feature; -1: -inf, only NaN goes left
     bool missing_left = false;
     bool saw_missing = false;
+    bool is_set = false;  // the codes in `left` go left, whatever `index` is
+    CodeSet left;
 
     Split() = default;
     Split(const Cut& cut, std::int64_t of_feature, std::uint64_t tie_number) {
@@ -84,6 +87,27 @@ class CodeSide {
     const std::uint8_t* column_;
     std::int64_t stride_;
     CodeTest test_;
+};
+
+// The same for a split by a set of codes.
+class CodeSetSide {
+  public:
+    CodeSetSide(const Codes& codes, const Dictionary& dictionary, const Split& split)
+        : column_(codes.column(split.feature)),
+          stride_(codes.width),
+          left_(split.left) {
+        if (split.missing_left)
+            left_.add(dictionary.count(split.feature) + 1);
+    }
+
+    bool operator()(std::int64_t row) const {
+        return left_.has(column_[row * stride_]);
+    }
+
+  private:
+    const std::uint8_t* column_;
+    std::int64_t stride_;
+    CodeSet left_;
 };
 
 }  // namespace dics

@@ -35,7 +35,10 @@ void find_leaves_in_planes(const FindLeavesArgs& a) {
             const CodeTest& test = a.tests[t].test;
             const auto threshold = static_cast<std::uint8_t>(test.threshold);
             const auto missing = static_cast<std::uint8_t>(test.missing);
-            if (test.threshold < 0) {
+            if (test.table) {
+                for (std::int64_t i = 0; i < n; ++i)
+                    left[i] = test.table[code[i]];
+            } else if (test.threshold < 0) {
                 for (std::int64_t i = 0; i < n; ++i)
                     left[i] = byte_goes_left<true>(code[i], 0, missing) ? 255 : 0;
             } else {

@@ -30,6 +30,16 @@ inline Rows inside(const PathBounds& bounds, const Rows& x) {
     return x != x ? missing : (within ? one : Rows{});
 }
 
+// The same for a value that must lie in a set as well.
+inline Rows inside(const PathBounds& bounds, const CodeSet& set, const Rows& x) {
+    Rows found = inside(bounds, x);
+    for (int i = 0; i < kLanes; ++i) {
+        if (x[i] == x[i] && !set.has_value(x[i]))
+            found[i] = 0.0;
+    }
+    return found;
+}
+
 // Writes what the leaf's value is multiplied by to `factors`, for each of its features
 // and for four rows; arrays have R numbers in a line, of which `first` is the first.
 void find_factors(const ContributionArgs& a, int first) {
@@ -39,8 +49,10 @@ void find_factors(const ContributionArgs& a, int first) {
     store(p, Rows{} + 1.0);
     for (int i = 0; i < d; ++i) {
         const double z = a.path[i].share;
-        const Rows own = inside(
-            a.path[i], load(a.values + std::int64_t{a.path[i].feature} * R + first));
+        const Rows x = load(a.values + std::int64_t{a.path[i].feature} * R + first);
+        const Rows own = a.path[i].set < 0
+                             ? inside(a.path[i], x)
+                             : inside(a.path[i], a.sets[a.path[i].set], x);
         store(o + i * R, own);
         Rows above = load(p + i * R);
         store(p + (i + 1) * R, own * above);

@@ -14,6 +14,8 @@
 
 #include <cstdint>
 
+#include "data/code_set.hpp"
+
 namespace dics {
 
 inline constexpr int kContributionRows = 8;  // looked at together
@@ -24,10 +26,12 @@ struct PathBounds {
     std::int32_t missing_inside;  // whether NaN does
     double lower, upper;          // lower <= x <= upper; NaN as upper: nothing does
     double share;
+    std::int32_t set = -1;  // of categories: a set that it must lie in as well
 };
 
 struct ContributionArgs {
     const PathBounds* path;
+    const CodeSet* sets;
     int length;
     // weights[s] = s! (length - 1 - s)! / length!
     const double* weights;

@@ -23,7 +23,8 @@ class CodedTrees {
     // of a row?
     static bool are_for(const ForestView& forest, std::int64_t n_rows,
                         std::int64_t n_cols) {
-        if (n_rows < kLeastRows || n_cols > kMostColumns * forest.n_trees)
+        if (n_rows < kLeastRows || n_cols > kMostColumns * forest.n_trees ||
+            forest.all.set_numbers)
             return false;
         for (std::int64_t t = 0; t < forest.n_trees; ++t) {
             const std::int64_t n_nodes =

@@ -23,8 +23,9 @@ class LeafPaths {
     };
 
     LeafPaths(const ContributionView& trees, std::int64_t t)
-        : nodes_(trees.forest.tree(t).nodes),
-          missing_left_(trees.forest.tree(t).missing_left),
+        : tree_(trees.forest.tree(t)),
+          nodes_(tree_.nodes),
+          missing_left_(tree_.missing_left),
           weight_(trees.weight + trees.forest.node_starts[t]),
           leaf_row_(trees.leaf_row + trees.forest.node_starts[t]) {
         go_down();
@@ -39,12 +40,14 @@ class LeafPaths {
     const PathBounds* path(const Leaf& leaf) const {
         return bounds_.data() + leaf.begin;
     }
+    const CodeSet* sets() const { return sets_.data(); }
     const double* weights(const Leaf& leaf) const {
         return weights_[static_cast<std::size_t>(leaf.length)].data();
     }
     int longest() const { return longest_; }
     std::size_t bytes() const {
-        return bounds_.size() * sizeof(PathBounds) + leaves_.size() * sizeof(Leaf);
+        return bounds_.size() * sizeof(PathBounds) + leaves_.size() * sizeof(Leaf) +
+               sets_.size() * sizeof(CodeSet);
     }
 
   private:
@@ -87,18 +90,30 @@ class LeafPaths {
         }
     }
 
-    PathBounds bounds_of(const Step& step) const {
+    std::int32_t add_set(const CodeSet& set) {
+        sets_.push_back(set);
+        return static_cast<std::int32_t>(sets_.size()) - 1;
+    }
+    const CodeSet& set_at(std::int32_t number) const {
+        return sets_[static_cast<std::size_t>(number)];
+    }
+
+    PathBounds bounds_of(const Step& step) {
         constexpr double kInfinity = std::numeric_limits<double>::infinity();
         const Node& parent = nodes_[step.parent];
         const auto threshold = static_cast<double>(parent.threshold);
         const auto left = static_cast<double>(weight_[parent.left]);
         const auto right = static_cast<double>(weight_[parent.left + 1]);
         const double own = step.is_left ? left : right;
-        return {parent.feature,
-                (missing_left_[step.parent] != 0) == step.is_left ? 1 : 0,
-                step.is_left ? -kInfinity : threshold,
-                step.is_left ? below(threshold) : kInfinity,
-                left + right > 0 ? own / (left + right) : 0.5};
+        const double share = left + right > 0 ? own / (left + right) : 0.5;
+        const int missing_inside =
+            (missing_left_[step.parent] != 0) == step.is_left ? 1 : 0;
+        if (const CodeSet* set = tree_.set_of(step.parent))
+            return {parent.feature, missing_inside,
+                    -kInfinity,     kInfinity,
+                    share,          add_set(CodeSet::all().within(*set, step.is_left))};
+        return {parent.feature, missing_inside, step.is_left ? -kInfinity : threshold,
+                step.is_left ? below(threshold) : kInfinity, share};
     }
 
     void add_leaf(const std::vector<PathBounds>& path, std::int64_t row) {
@@ -119,6 +134,10 @@ class LeafPaths {
             if (!(step.upper >= same->upper) && same->upper == same->upper)
                 same->upper = step.upper;
             same->share *= step.share;
+            if (same->set < 0)
+                same->set = step.set;
+            else if (step.set >= 0)
+                same->set = add_set(set_at(same->set).within(set_at(step.set), true));
         }
         leaf.length = static_cast<int>(bounds_.size() - leaf.begin);
         leaves_.push_back(leaf);
@@ -132,12 +151,14 @@ class LeafPaths {
                                     : std::nextafter(threshold, kLowest);
     }
 
+    TreeView tree_;
     const Node* nodes_;
     const std::uint8_t* missing_left_;
     const float* weight_;
     const std::int64_t* leaf_row_;
     std::vector<Leaf> leaves_;
     std::vector<PathBounds> bounds_;
+    std::vector<CodeSet> sets_;
     std::vector<std::vector<double>> weights_;
     int longest_ = 0;
 };
@@ -175,6 +196,7 @@ class RowBlock {
         for (const LeafPaths::Leaf& leaf : paths.leaves()) {
             args.value = trees_.leaves.values + leaf.row * width_;
             args.path = paths.path(leaf);
+            args.sets = paths.sets();
             args.length = leaf.length;
             args.weights = paths.weights(leaf);
             contribution_kernels().add_leaf(args);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "data/code_set.hpp"
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
 #include "team.hpp"
@@ -13,6 +14,15 @@ namespace dics {
 struct TreeView {
     const Node* nodes;
     const std::uint8_t* missing_left;
+    // Of trees that split categories: the set of codes that go left of each node, -1
+    // for a threshold; null if there are none.
+    const std::int32_t* set_numbers = nullptr;
+    const CodeSet* sets = nullptr;
+
+    const CodeSet* set_of(std::int32_t node) const {
+        return set_numbers && set_numbers[node] >= 0 ? sets + set_numbers[node]
+                                                     : nullptr;
+    }
 };
 
 // Trees one behind the other; see ForestArrays.
@@ -23,7 +33,8 @@ struct ForestView {
     std::int64_t n_trees;
 
     TreeView tree(std::int64_t t) const {
-        return {all.nodes + node_starts[t], all.missing_left + node_starts[t]};
+        return {all.nodes + node_starts[t], all.missing_left + node_starts[t],
+                all.set_numbers ? all.set_numbers + node_starts[t] : nullptr, all.sets};
     }
 };
 

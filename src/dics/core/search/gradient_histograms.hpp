@@ -11,6 +11,7 @@
 #include "grow/node.hpp"
 #include "kernels/boost_kernels.hpp"
 #include "search/candidate_draw.hpp"
+#include "search/code_order.hpp"
 #include "search/interactions.hpp"
 #include "target/gradients.hpp"
 
@@ -49,13 +50,18 @@ class GradientHistograms {
         Counted minus() const { return {}; }
     };
     static constexpr bool kReadsTotals = false;
-    using Scratch = std::vector<float>;
+    struct Scratch {
+        std::vector<float> sums;
+        std::vector<std::int32_t> bins;  // of a category, in its order
+        CodeOrder order;
+    };
 
     // `codes` are of all rows, column by column.
     GradientHistograms(const Target& target, const Codes& codes,
                        const Dictionary& dictionary, const GradientRows& rows,
                        const SparseCodes& sparse, std::int64_t min_samples_leaf,
-                       Interactions interactions, int n_threads)
+                       Interactions interactions, std::vector<std::int8_t> categorical,
+                       int n_threads)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
@@ -63,6 +69,7 @@ class GradientHistograms {
           sparse_(sparse),
           min_samples_leaf_(min_samples_leaf),
           interactions_(std::move(interactions)),
+          categorical_(std::move(categorical)),
           n_threads_(n_threads) {}
 
     void start_round(const RoundSplits& splits, const RoundCodes& codes) {
@@ -156,7 +163,7 @@ class GradientHistograms {
 
     Split best_split(std::int64_t block, const std::int32_t* hists, const Open& node,
                      Prepared&, Scratch& scratch) const {
-        scratch.resize(static_cast<std::size_t>(
+        scratch.sums.resize(static_cast<std::size_t>(
             std::max(3 * (kMaxThresholds + 1 + kLanes), 2 * (cells() + kLanes))));
         GainArgs args{};
         args.total = node.totals.cells.data();
@@ -167,7 +174,7 @@ class GradientHistograms {
         args.min_rows = static_cast<std::int32_t>(
             std::min<std::int64_t>(min_samples_leaf_, node.totals.n_rows));
         args.min_hessian = target_.min_hessian();
-        args.scratch = scratch.data();
+        args.scratch = scratch.sums.data();
         args.is_bounded = target_.is_constrained();
         args.lower = static_cast<float>(node.totals.lower);
         args.upper = static_cast<float>(node.totals.upper);
@@ -181,6 +188,12 @@ class GradientHistograms {
             args.hist = hists + (starts_[j] - starts_[first]);
             args.n_thresholds = dictionary_.count(f);
             args.n_candidates = args.n_thresholds;
+            args.candidates = nullptr;
+            if (is_categorical(f)) {
+                const Split split = best_set(f, args, scratch);
+                if (split.beats(best))
+                    best = split;
+            }
             if (splits_->drawn) {
                 const auto candidates = splits_->candidates.of_feature(f);
                 args.candidates = candidates.data();
@@ -199,8 +212,15 @@ class GradientHistograms {
         const std::size_t place = places_[static_cast<std::size_t>(split.feature)];
         const std::int32_t* hist = hists + starts_[place];
         target_.clear(totals);
-        for (int bin = 0; bin <= split.index; ++bin)
-            target_.add(hist + bin * cells(), totals);
+        if (split.is_set) {
+            for (int code = 0; code <= dictionary_.count(split.feature); ++code) {
+                if (split.left.has(code))
+                    target_.add(hist + code * cells(), totals);
+            }
+        } else {
+            for (int bin = 0; bin <= split.index; ++bin)
+                target_.add(hist + bin * cells(), totals);
+        }
         if (split.saw_missing && split.missing_left)
             target_.add(hist + (dictionary_.count(split.feature) + 1) * cells(),
                         totals);
@@ -208,6 +228,9 @@ class GradientHistograms {
     }
 
     CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+    CodeSetSide set_side(const Split& split) const {
+        return {codes_, dictionary_, split};
+    }
     int interactions_below(const Open& node) {
         return interactions_.below(node.interactions, node.split.feature);
     }
@@ -216,6 +239,49 @@ class GradientHistograms {
     static constexpr std::int64_t kPoolBytes = std::int64_t{128} << 20;
     // Additions below which no thread is woken.
     static constexpr std::int64_t kParallelCells = 1 << 14;
+
+    bool is_categorical(std::int32_t f) const {
+        return !categorical_.empty() && categorical_[static_cast<std::size_t>(f)] != 0;
+    }
+
+    // The best set of codes of a category: a prefix of their order in this node. That
+    // order is made by the very rows that rate it, so it must gain more than a
+    // threshold among the codes as they are, which is tried as well. Codes without a
+    // row here go with the larger side.
+    Split best_set(std::int32_t f, GainArgs args, Scratch& scratch) const {
+        const int n_codes = dictionary_.count(f) + 1;
+        const std::vector<int>& order = scratch.order.sort(
+            args.hist, n_codes, target_.outputs(), target_.cat_smooth());
+        const auto n_present = static_cast<int>(order.size());
+        if (n_present < 2)
+            return {};
+        const auto size = static_cast<std::size_t>(cells());
+        scratch.bins.resize((order.size() + 1) * size + kLanes);
+        std::int32_t* to = scratch.bins.data();
+        for (const int code : order)
+            to = std::copy_n(args.hist + code * cells(), size, to);
+        std::copy_n(args.hist + n_codes * cells(), size, to);  // NaN's
+        args.hist = scratch.bins.data();
+        args.n_thresholds = args.n_candidates = n_present - 1;
+        args.l2 += target_.cat_l2();
+        Split split(boost_kernels().best_cut(args), f, 0);
+        if (!split.found() || split.index < 0)
+            return split;
+        std::int64_t n_left = 0;
+        for (int i = 0; i <= split.index; ++i) {
+            split.left.add(order[static_cast<std::size_t>(i)]);
+            n_left += args.hist[i * cells() + target_.outputs().rows_at()];
+        }
+        const bool left_is_larger =
+            2 * n_left > args.total[target_.outputs().rows_at()];
+        for (int code = 0; left_is_larger && code < n_codes; ++code) {
+            if (!std::count(order.begin(), order.end(), code))
+                split.left.add(code);
+        }
+        split.is_set = true;
+        split.index = -1;  // none of the dictionary
+        return split;
+    }
 
     int cells() const { return target_.outputs().cells; }
     std::size_t first_feature(std::int64_t block) const {
@@ -291,6 +357,7 @@ class GradientHistograms {
     const SparseCodes& sparse_;
     std::int64_t min_samples_leaf_;
     Interactions interactions_;
+    std::vector<std::int8_t> categorical_;  // 1 for categories; may be empty
     int n_threads_;
     const RoundSplits* splits_ = nullptr;
     RoundCodes round_codes_{};

@@ -155,6 +155,11 @@ class HistogramSearch {
     }
 
     auto side(const Split& split) const { return histograms_.side(split); }
+    auto set_side(const Split& split) const
+        requires requires(const Histograms& h) { h.set_side(split); }
+    {
+        return histograms_.set_side(split);
+    }
 
     // What the children of a node may look at, see Interactions.
     int interactions_below(const Open& node)

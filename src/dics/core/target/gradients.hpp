@@ -78,9 +78,12 @@ class Gradients {
     Gradients(const Outputs& outputs, std::vector<std::int8_t> monotonic)
         : outputs_(outputs), monotonic_(std::move(monotonic)) {}
 
-    // What a round's numbers are worth: l2, the least sum of hessians and the least
-    // gain in their units.
-    void set_units(float l2, float min_hessian, double min_gain) {
+    // What a round's numbers are worth: l2, the least sum of hessians, the least gain
+    // and what is added to hessians and l2 for categories in their units.
+    void set_units(float l2, float min_hessian, double min_gain, double cat_smooth,
+                   float cat_l2) {
+        cat_smooth_ = cat_smooth;
+        cat_l2_ = cat_l2;
         l2_ = l2;
         min_hessian_ = min_hessian;
         min_gain_ = min_gain;
@@ -89,6 +92,10 @@ class Gradients {
     const Outputs& outputs() const { return outputs_; }
     float l2() const { return l2_; }
     float min_hessian() const { return min_hessian_; }
+    // Added to the hessians of a category's code where codes are put in order.
+    double cat_smooth() const { return cat_smooth_; }
+    // Added to l2 where a set of codes is rated.
+    float cat_l2() const { return cat_l2_; }
 
     void measure(const Rows& r, std::int64_t begin, std::int64_t end,
                  const Sum& contributors, Totals& totals) const {
@@ -185,7 +192,8 @@ class Gradients {
     Outputs outputs_;
     std::vector<std::int8_t> monotonic_;
     float l2_ = 0, min_hessian_ = 0;
-    double min_gain_ = 0;
+    double min_gain_ = 0, cat_smooth_ = 0;
+    float cat_l2_ = 0;
 };
 
 }  // namespace dics

@@ -1,0 +1,41 @@
+// Some of the codes of a feature, a bit each: the left side of a split by categories.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace dics {
+
+struct CodeSet {
+    static constexpr int kWords = 4;
+
+    std::array<std::uint64_t, kWords> words{};
+
+    void add(int code) { words[word_of(code)] |= bit_of(code); }
+    [[gnu::always_inline]] bool has(int code) const {
+        return (words[word_of(code)] & bit_of(code)) != 0;
+    }
+    // A raw value, which is the number of a level; anything else is in no set.
+    template <class T>
+    [[gnu::always_inline]] bool has_value(T x) const {
+        return x >= 0 && x < 256 && has(static_cast<int>(x));
+    }
+    CodeSet within(const CodeSet& other, bool inside) const {
+        CodeSet both;
+        for (std::size_t i = 0; i < kWords; ++i)
+            both.words[i] = words[i] & (inside ? other.words[i] : ~other.words[i]);
+        return both;
+    }
+    static CodeSet all() {
+        CodeSet set;
+        set.words.fill(~std::uint64_t{0});
+        return set;
+    }
+
+  private:
+    static std::size_t word_of(int code) { return static_cast<std::size_t>(code) >> 6; }
+    static std::uint64_t bit_of(int code) { return std::uint64_t{1} << (code & 63); }
+};
+static_assert(sizeof(CodeSet) == 32);
+
+}  // namespace dics

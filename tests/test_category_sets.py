@@ -1,0 +1,238 @@
+"""Set splits of boosting against plain NumPy, node for node."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dics import FastCGBMClassifier, FastCGBMRegressor
+from dics._node_sets import NodeSets
+from dics.trees import Trees
+
+TOLERANCE = 0.02  # gradients are whole numbers of 16 bits
+
+
+def make_levels(n, n_levels, seed, missing=0.0):
+    """Make levels whose means have no order, and a number that changes their order."""
+    rng = np.random.default_rng(seed)
+    level = rng.integers(0, n_levels, n).astype(float)
+    x = rng.normal(size=n)
+    effects = rng.normal(size=(2, n_levels))
+    y = effects[(x > 0).astype(int), level.astype(int)] + 0.1 * rng.normal(size=n)
+    level[rng.random(n) < missing] = np.nan
+    return np.stack([level, x], axis=1), y
+
+
+def goes_left(tree, node, column):
+    """Tell which rows go left, by a set of ranks or by a threshold."""
+    members = None if tree.sets is None else tree.sets.members(node)
+    if members is None:
+        left = column < tree.threshold[node]
+    else:
+        left = members[np.nan_to_num(column).astype(int)]
+    return np.where(np.isnan(column), tree.missing_left[node] == 1, left)
+
+
+def score(g, h, l2):
+    """Return what a side is worth."""
+    return (g.sum(axis=0) ** 2 / (h.sum(axis=0) + l2)).sum()
+
+
+def best_set_gain(ranks, g, h, l2):
+    """Return the largest gain of any set of levels, NaN on either side."""
+    levels = np.unique(ranks[~np.isnan(ranks)])
+    best = -np.inf
+    for size in range(len(levels)):
+        for chosen in itertools.combinations(levels, size):
+            for with_missing in (False, True):
+                left = np.isin(ranks, chosen)
+                left |= np.isnan(ranks) & with_missing
+                if 0 < left.sum() < len(left):
+                    gain = score(g[left], h[left], l2) + score(g[~left], h[~left], l2)
+                    best = max(best, gain - score(g, h, l2))
+    return best
+
+
+def best_cut_gain(x, g, h, l2, thresholds):
+    best = -np.inf
+    for threshold in thresholds:
+        left = x < threshold
+        if 0 < left.sum() < len(left):
+            gain = score(g[left], h[left], l2) + score(g[~left], h[~left], l2)
+            best = max(best, gain - score(g, h, l2))
+    return best
+
+
+def check_nodes(model, X, ranks, g, h, l2):
+    """Compare the gain of every split of a tree with the best of all sets and cuts."""
+    tree = model.trees_[0]
+    thresholds = model.candidates_.thresholds_[1]
+    rows_of = {0: np.arange(len(X))}
+    n_sets = 0
+    for node in range(tree.n_nodes):
+        rows = rows_of[node]
+        assert tree.n_samples[node] == len(rows)
+        feature = tree.feature[node]
+        if feature < 0:
+            continue
+        column = ranks if feature == 0 else X[:, 1]
+        left = goes_left(tree, node, column[rows])
+        rows_of[tree.left[node]] = rows[left]
+        rows_of[tree.left[node] + 1] = rows[~left]
+        own = (g[rows], h[rows], l2)
+        expected = max(
+            best_set_gain(ranks[rows], *own),
+            best_cut_gain(X[rows, 1], *own, thresholds),
+        )
+        found = (
+            score(g[rows[left]], h[rows[left]], l2)
+            + score(g[rows[~left]], h[rows[~left]], l2)
+            - score(*own)
+        )
+        assert found == pytest.approx(expected, rel=TOLERANCE)
+        n_sets += tree.sets is not None and tree.sets.numbers[node] >= 0
+    return n_sets
+
+
+PLAIN = {
+    "n_estimators": 1,
+    "max_leaf_nodes": 6,
+    "min_samples_leaf": 1,
+    "max_features": None,
+    "sampling": None,
+    "cat_smooth": 0.0,
+    "cat_l2": 0.0,
+    "categorical_features": [0],
+    "random_state": 0,
+}
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_have_the_best_of_all_sets(seed, missing):
+    X, y = make_levels(400, 7, seed, missing)
+    model = FastCGBMRegressor(**PLAIN, l2_regularization=1.0).fit(X, y)
+    ranks = model._check_matrix(X)[:, 0]
+    g = (y.mean() - y)[:, None]
+    assert check_nodes(model, X, ranks, g, np.ones_like(g), 1.0) > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_classes_have_the_best_of_all_sets(seed):
+    X, y = make_levels(400, 7, seed)
+    labels = (y > 0).astype(int)
+    model = FastCGBMClassifier(**PLAIN, l2_regularization=1.0).fit(X, labels)
+    ranks = model._check_matrix(X)[:, 0]
+    share = labels.mean()
+    g = (share - labels)[:, None]
+    h = np.full_like(g, share * (1 - share))
+    # The margin moves twice as fast as each of two scores.
+    assert check_nodes(model, X, ranks, g, h, 1.0) > 0
+
+
+def test_many_outputs_part_levels_along_a_direction():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 6, 600)
+    y = np.stack([level % 2, -2.0 * (level % 2), np.zeros(600)], axis=1)
+    y += 0.1 * rng.normal(size=y.shape)
+    model = FastCGBMRegressor(**{**PLAIN, "max_leaf_nodes": 2})
+    model.fit(level[:, None].astype(float), y)
+    left = goes_left(model.trees_[0], 0, model._check_matrix(level[:, None])[:, 0])
+    assert len(np.unique(level[left] % 2)) == 1
+    assert len(np.unique(level[~left] % 2)) == 1
+
+
+def test_levels_without_rows_go_with_the_larger_side():
+    X, y = make_levels(300, 6, 1)
+    model = FastCGBMRegressor(**{**PLAIN, "max_leaf_nodes": 12}).fit(X, y)
+    tree = model.trees_[0]
+    ranks = model._check_matrix(X)[:, 0]
+    rows_of, n_absent = {0: np.arange(len(X))}, 0
+    for node in np.flatnonzero(tree.feature >= 0):
+        rows = rows_of[node]
+        column = ranks if tree.feature[node] == 0 else X[:, 1]
+        left = goes_left(tree, node, column[rows])
+        rows_of[tree.left[node]], rows_of[tree.left[node] + 1] = rows[left], rows[~left]
+        if tree.sets.numbers[node] >= 0:
+            absent = np.setdiff1d(np.arange(6), ranks[rows])
+            n_absent += len(absent)
+            goes = tree.sets.members(node)[absent]
+            assert (goes == (2 * left.sum() > len(left))).all()
+    assert n_absent > 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_all_ways_down_agree(n_classes):
+    X, y = make_levels(3000, 12, 0, missing=0.05)
+    X = np.column_stack([X, X[::-1, 1]])
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    options = {"categorical_features": [0], "random_state": 0, "n_estimators": 20}
+    options["cat_l2"] = 1.0
+    models = [
+        FastCGBMClassifier(n_jobs=n, max_leaf_nodes=leaves, **options).fit(X, labels)
+        for n in (1, 3)
+        for leaves in (31, 100)
+    ]
+    for model, other in zip(models[:2], models[2:], strict=True):
+        trees = model.trees_
+        assert (trees.sets.numbers >= 0).any()
+        assert trees.nodes.tobytes() == other.trees_.nodes.tobytes()
+        np.testing.assert_array_equal(trees.sets.words, other.trees_.sets.words)
+        # Losses of training rows, found by codes, are those of raw rows.
+        shares = model.predict_proba(X)
+        loss = -np.log(shares[np.arange(len(X)), labels]).mean()
+        assert -model.train_score_[-1] == pytest.approx(loss, rel=1e-4)
+        # One row alone, rows from apply, and contributions.
+        np.testing.assert_array_equal(model.predict_proba(X[:1]), shares[:1])
+        numbers = trees.leaf_numbers(model.apply(X))
+        added = trees.leaf_values[numbers].sum(axis=1) + model._start
+        scores = model.decision_function(X).reshape(len(X), -1)
+        np.testing.assert_allclose(added, scores, atol=1e-4)
+        contributions = model.predict_contributions(X).reshape(len(X), 4, -1)
+        np.testing.assert_allclose(contributions.sum(axis=1), scores, atol=1e-4)
+
+
+def test_contributions_of_sets_are_shapley_values():
+    X, y = make_levels(500, 6, 0, missing=0.1)
+    frame = pd.DataFrame(X, columns=["level", "x"])
+    model = FastCGBMRegressor(**{**PLAIN, "n_estimators": 1, "max_leaf_nodes": 8})
+    model.fit(frame, y)
+    tree = model.trees_[0]
+    ranks = model._check_matrix(frame)
+
+    def value(row, known, node=0):
+        if tree.feature[node] < 0:
+            return float(tree.leaf_values[tree.left[node], 0])
+        left = tree.left[node]
+        f = tree.feature[node]
+        if f in known:
+            goes = goes_left(tree, node, row[f : f + 1])[0]
+            return value(row, known, left if goes else left + 1)
+        w = tree.weight[left : left + 2].astype(float)
+        both = [value(row, known, left), value(row, known, left + 1)]
+        return float(np.dot(w, both) / w.sum())
+
+    contributions = model.predict_contributions(frame)
+    for row, found in zip(ranks[:30], contributions[:30], strict=True):
+        none, first, second, both = (
+            value(row, known) for known in ((), (0,), (1,), (0, 1))
+        )
+        expected = [
+            (first - none + both - second) / 2,
+            (second - none + both - first) / 2,
+        ]
+        np.testing.assert_allclose(found[:2], expected, atol=1e-5)
+
+
+def test_sets_that_are_not_there_are_refused():
+    X, y = make_levels(300, 6, 1)
+    trees = FastCGBMRegressor(**PLAIN).fit(X, y).trees_
+    fields = {**vars(trees), "sets": NodeSets(trees.sets.numbers + 1, trees.sets.words)}
+    with pytest.raises(ValueError, match="set"):
+        Trees(**fields)
+
+
+def test_models_without_categories_have_no_sets():
+    X, y = make_levels(300, 6, 1)
+    assert FastCGBMRegressor(n_estimators=2).fit(X, y).trees_.sets is None
