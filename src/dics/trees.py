@@ -130,10 +130,11 @@ class Trees:
         if "sets" in plain:
             sets = NodeSets(plain.pop("set_numbers"), plain.pop("sets"))
         return cls._made(
-            **{**plain, "nodes": nodes, "sets": sets},
+            **{**plain, "nodes": nodes},
             criterion=criterion,
             n_features=n_features,
             wide=None,
+            sets=sets,
         )
 
     @classmethod

@@ -12,6 +12,7 @@ import numpy as np
 from distributed import Client, get_client
 from sklearn.base import BaseEstimator
 
+from dics._categories import ReadX
 from dics._validation import Array
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
@@ -79,6 +80,17 @@ class DaskEstimator:
         local = object.__new__(self._local_class)
         vars(local).update({k: v for k, v in vars(self).items() if k != "client"})
         return local
+
+    def _read_categories(self, X: Any, **_: bool) -> ReadX:
+        """Refuse categories; those that a type tells of are found on the workers."""
+        wanted: Any = vars(self)["categorical_features"]
+        if wanted is not None and not isinstance(wanted, str):
+            raise ValueError(
+                "categorical_features names columns; on a cluster there are no "
+                "categories yet. Encode them first, for example by OrdinalEncoder, and "
+                "leave categorical_features alone."
+            )
+        return ReadX(X, [])
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[misc]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from dics._category_columns import column_names, columns_of_categories
 from dics._validation import Array, check_matrix
 from dics.dictionary import Dictionary, encode
 
@@ -39,10 +40,21 @@ def matrix_of(part: Any, number: int, dtype: np.dtype[Any] | None = None) -> Arr
         n_columns = part.shape[1]
         return np.empty((0, n_columns), dtype=np.float64 if dtype is None else dtype)
     try:
+        _refuse_categories(part)
         matrix = check_matrix(_AnyEstimator(), part, reset=True)
     except (TypeError, ValueError) as error:
         raise type(error)(f"partition {number} of X: {error}") from error
     return matrix if dtype is None else matrix.astype(dtype, copy=False)
+
+
+def _refuse_categories(part: Any) -> None:
+    for f in columns_of_categories(part):
+        names = column_names(part)
+        raise ValueError(
+            f"column {f if names is None else names[f]!r} holds categories; on a "
+            "cluster there are none yet. Encode them first, for example by "
+            "OrdinalEncoder."
+        )
 
 
 def shape_of(part: Any, number: int) -> PartShape:

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <limits>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -23,8 +26,7 @@ class CodedTrees {
     // of a row?
     static bool are_for(const ForestView& forest, std::int64_t n_rows,
                         std::int64_t n_cols) {
-        if (n_rows < kLeastRows || n_cols > kMostColumns * forest.n_trees ||
-            forest.all.set_numbers)
+        if (n_rows < kLeastRows || n_cols > kMostColumns * forest.n_trees)
             return false;
         for (std::int64_t t = 0; t < forest.n_trees; ++t) {
             const std::int64_t n_nodes =
@@ -72,6 +74,11 @@ class CodedTrees {
             if (node->feature >= 0 && node->threshold > kNone)
                 cuts.emplace_back(node->feature, node->threshold);
         }
+        for (const std::int32_t feature : features_of_sets(forest)) {
+            // The code of a level is its number then.
+            for (int level = 1; level <= kMaxThresholds; ++level)
+                cuts.emplace_back(feature, static_cast<float>(level) - 0.5f);
+        }
         std::sort(cuts.begin(), cuts.end());
         cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
         for (const auto& [feature, threshold] : cuts) {
@@ -82,8 +89,22 @@ class CodedTrees {
             offsets_[f] += offsets_[f - 1];
     }
 
-    CodeTest test_of(const TreeView& tree, std::int32_t i) const {
+    static std::set<std::int32_t> features_of_sets(const ForestView& forest) {
+        std::set<std::int32_t> features;
+        if (!forest.all.set_numbers)
+            return features;
+        for (std::int64_t i = forest.node_starts[0];
+             i < forest.node_starts[forest.n_trees]; ++i) {
+            if (forest.all.set_numbers[i] >= 0)
+                features.insert(forest.all.nodes[i].feature);
+        }
+        return features;
+    }
+
+    CodeTest test_of(const TreeView& tree, std::int32_t i) {
         const Node& node = tree.nodes[i];
+        if (const CodeSet* set = tree.set_of(i))
+            return test_of(*set, tree.missing_left[i] != 0);
         const Dictionary d = dictionary();
         const float* tau = d.thresholds(node.feature);
         const int n = d.count(node.feature);
@@ -93,9 +114,18 @@ class CodedTrees {
                         n);
     }
 
+    CodeTest test_of(const CodeSet& set, bool missing_left) {
+        std::array<std::uint8_t, 256>& table = tables_.emplace_back();
+        for (int level = 0; level <= kMaxThresholds; ++level)
+            table[static_cast<std::size_t>(level)] = set.has(level) ? 255 : 0;
+        table[kMaxThresholds + 1] = missing_left ? 255 : 0;
+        return CodeTest(table.data());
+    }
+
     std::vector<std::int64_t> offsets_;
     std::vector<float> values_;
     std::vector<TreeMasks> trees_;
+    std::deque<std::array<std::uint8_t, 256>> tables_;  // of nodes that have a set
     bool fits_ = true;
 };
 
