@@ -87,6 +87,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("cat_smooth", &BoostSettings::cat_smooth)
         .def_rw("cat_l2", &BoostSettings::cat_l2)
         .def_rw("interactions", &BoostSettings::interactions)
+        .def_rw("narrow_rows", &BoostSettings::narrow_rows)
         .def_rw("seed", &BoostSettings::seed)
         .def_rw("first_round", &BoostSettings::first_round)
         .def_rw("n_rounds", &BoostSettings::n_rounds);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <type_traits>
 
 #include "boost/chunks.hpp"
 #include "boost/leaf_finder.hpp"
@@ -19,6 +20,7 @@
 #include "random.hpp"
 #include "search/gradient_histograms.hpp"
 #include "search/histogram_search.hpp"
+#include "search/wide_gradient_histograms.hpp"
 
 namespace dics {
 namespace {
@@ -49,8 +51,10 @@ struct RowWeights {
     double mean() const { return total / static_cast<double>(n_rows); }
 };
 
+// `Histograms` are GradientHistograms, or wide ones.
+template <class Histograms>
 class Booster {
-    using Search = HistogramSearch<GradientHistograms>;
+    using Search = HistogramSearch<Histograms>;
     // Squares of sums are up to 2^62 and single precision holds 2^127.
     static constexpr double kLeastL2 = 0x1p-60;
 
@@ -75,8 +79,8 @@ class Booster {
           sketch_(outputs_, settings.sketch_outputs, training.weights,
                   training.codes.n_rows, team),
           target_(sketch_.outputs(), settings.monotonic),
-          quantizer_(sketch_.objective(objective), target_, training.weights, sum,
-                     team),
+          quantizer_(sketch_.objective(objective), target_, training.weights,
+                     std::is_same_v<Histograms, WideGradientHistograms>, sum, team),
           rows_(team),
           histograms_(target_, training.codes, dictionary, rows_, sparse_,
                       settings.limits.min_samples_leaf,
@@ -217,6 +221,7 @@ class Booster {
         const RoundSplits& splits = split_drawer_.draw(key);
         row_drawer_.draw(norms_.data(), combine(key, 1), drawn_);
         const Quantizer::Units units = quantize(key);
+        target_.set_shift(quantizer_.shift());
         const double gain_unit = objective_.gain_factor() *
                                  (units.hessian / units.gradient) / units.gradient;
         // Numbers of a sketch have hessians of one.
@@ -402,9 +407,9 @@ class Booster {
     Gradients target_;
     Quantizer quantizer_;
     GradientRows rows_;
-    GradientHistograms histograms_;
+    Histograms histograms_;
     Search search_;
-    Search::Context context_;
+    typename Search::Context context_;
     Grower<Search, BestFirst> grower_;
     LeafFinder leaf_finder_;
     LeafValues leaf_values_;
@@ -424,15 +429,28 @@ class Booster {
     std::vector<double> kept_gains_;  // of the features, by the trees in it
 };
 
+// About how many rows of all contributors a round draws.
+std::int64_t n_drawn(const BoostRows& rows, const RowDraw& draw, const Sum& sum) {
+    const auto n = static_cast<double>(sum.n_rows(rows.codes.n_rows));
+    const bool all = draw.sampling == RowSampling::none;
+    return static_cast<std::int64_t>(
+        n * (all ? 1 : std::min(1.0, draw.top_rate + draw.other_rate)));
+}
+
 }  // namespace
 
 Boosted boost(const Dictionary& dictionary, const BoostRows& training,
               const std::vector<BoostRows>& validation, const Objective& objective,
               const BoostSettings& settings, std::vector<std::int64_t>& used,
               const AfterRound& after_round, const Sum& sum, Team& team) {
-    return Booster(dictionary, training, validation, objective, settings, used, sum,
-                   team)
-        .run(after_round);
+    auto run = [&]<class Histograms>() {
+        return Booster<Histograms>(dictionary, training, validation, objective,
+                                   settings, used, sum, team)
+            .run(after_round);
+    };
+    const bool is_wide = n_drawn(training, settings.rows, sum) > settings.narrow_rows;
+    return is_wide ? run.template operator()<WideGradientHistograms>()
+                   : run.template operator()<GradientHistograms>();
 }
 
 }  // namespace dics

@@ -39,6 +39,9 @@ struct BoostSettings {
     double cat_smooth = 0;
     double cat_l2 = 0;  // added to l2 where such a set is rated
     std::vector<std::vector<std::int32_t>> interactions;  // see Interactions
+    // Rows drawn for a round, beyond which sums have 64 bits: with 32, the gradients of
+    // so many can't have more than about ten.
+    std::int64_t narrow_rows = std::int64_t{1} << 23;
     std::uint64_t seed = 0;
     std::int64_t first_round = 0;
     std::int64_t n_rounds = 0;

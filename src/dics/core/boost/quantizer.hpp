@@ -24,12 +24,14 @@ class Quantizer {
         double gradient, hessian;
     };
 
+    // `is_wide`: sums have 64 bits.
     Quantizer(const Objective& objective, const Gradients& target, const float* weights,
-              const Sum& sum, Team& team)
+              bool is_wide, const Sum& sum, Team& team)
         : objective_(objective),
           target_(target),
           outputs_(target.outputs()),
           weights_(weights),
+          is_wide_(is_wide),
           team_(team),
           sum_(sum) {}
 
@@ -39,6 +41,7 @@ class Quantizer {
                    const DrawnRows& drawn, std::int64_t n_rows) {
         const std::int64_t n = drawn.size(n_rows);
         n_all_ = drawn.n_all;
+        shift_ = 0;
         Units units;
         units.gradient = find_scale(norms, drawn, n);
         units.hessian =
@@ -67,12 +70,14 @@ class Quantizer {
             args.totals = sums_.data() + static_cast<std::size_t>(task) * cells;
             objective_.kernels().quantize(args);
         });
-        target_.clear(totals_);
-        sum_.parts(sums_, static_cast<std::size_t>(chunks.count()), cells);
-        target_.add(sums_.data(), totals_);
-        target_.finish(totals_);
-        return units;
+        add_totals(static_cast<std::size_t>(chunks.count()));
+        // What is looked at are sums without the last bits.
+        return {std::ldexp(units.gradient, -shift_),
+                std::ldexp(units.hessian, -shift_)};
     }
+
+    // Bits that sums are looked at without, see Gradients::set_shift.
+    int shift() const { return shift_; }
 
     const std::int16_t* values() const { return values_.data(); }  // [drawn row][cells]
     const GradientTotals& totals() const { return totals_; }
@@ -83,6 +88,7 @@ class Quantizer {
   private:
     // Sums of this many bits can't overflow a counter.
     static constexpr double kMaxSum = 2147480000.0;
+    static constexpr int kMostShift = 30;
     static constexpr double kMaxValue = 32767;
     static constexpr double kMaxScale = 0x1p100;  // finite in single precision
 
@@ -92,6 +98,15 @@ class Quantizer {
                   [&](std::int64_t task, int) {
                       body(task, chunks.begin(task), chunks.length(task));
                   });
+    }
+
+    void add_totals(std::size_t n_tasks) {
+        target_.clear(totals_);
+        for (std::size_t task = 0; task < n_tasks; ++task)
+            target_.add(sums_.data() + task * static_cast<std::size_t>(outputs_.cells),
+                        totals_);
+        sum_.everywhere(totals_.cells.data(), outputs_.cells);
+        target_.finish(totals_);
     }
 
     // Of gradients. The factors of the rows are found on the way.
@@ -154,11 +169,16 @@ class Quantizer {
     double fitting_scale(const Chunks& chunks, double largest) {
         return scale_within(largest, sum_of_sizes(chunks, largest));
     }
-    double scale_within(double largest, double sum) const {
+    double scale_within(double largest, double sum) {
         // Halves are rounded up: one more for each row.
-        const double room = kMaxSum - static_cast<double>(n_all_);
+        const double room = std::ldexp(kMaxSum, is_wide_ ? kMostShift : 0) -
+                            static_cast<double>(n_all_);
         const double scale = std::min({kMaxValue / largest, room / sum, kMaxScale});
-        return std::exp2(std::floor(std::log2(scale)));
+        const double power = std::exp2(std::floor(std::log2(scale)));
+        while (is_wide_ &&
+               sum * power + static_cast<double>(n_all_) > std::ldexp(kMaxSum, shift_))
+            ++shift_;
+        return power;
     }
 
     static double largest_of(const float* values, std::int64_t n) {
@@ -193,6 +213,8 @@ class Quantizer {
     const Gradients& target_;
     Outputs outputs_;
     const float* weights_;  // of all rows; null: ones
+    bool is_wide_;
+    int shift_ = 0;
     Team& team_;
     Sum sum_;
     std::int64_t n_all_ = 0;      // drawn rows of all contributors

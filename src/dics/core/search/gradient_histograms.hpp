@@ -53,6 +53,7 @@ class GradientHistograms {
     struct Scratch {
         std::vector<float> sums;
         std::vector<std::int32_t> bins;  // of a category, in its order
+        std::vector<std::int32_t> total;
         CodeOrder order;
     };
 
@@ -165,8 +166,12 @@ class GradientHistograms {
                      Prepared&, Scratch& scratch) const {
         scratch.sums.resize(static_cast<std::size_t>(
             std::max(3 * (kMaxThresholds + 1 + kLanes), 2 * (cells() + kLanes))));
+        scratch.total.assign(static_cast<std::size_t>(cells()) + kLanes, 0);
+        for (int c = 0; c < cells(); ++c)
+            scratch.total[static_cast<std::size_t>(c)] =
+                target_.narrowed(node.totals.cells[static_cast<std::size_t>(c)], c);
         GainArgs args{};
-        args.total = node.totals.cells.data();
+        args.total = scratch.total.data();
         args.n_outputs = target_.outputs().n;
         args.n_hessians = target_.outputs().n_hessians;
         args.cells = cells();
@@ -207,10 +212,11 @@ class GradientHistograms {
     }
 
     // `hists` are those of the node that is split.
-    void read_left_totals(const Split& split, const std::int32_t* hists,
+    template <class Sum>
+    void read_left_totals(const Split& split, const Sum* hists,
                           GradientTotals& totals) const {
         const std::size_t place = places_[static_cast<std::size_t>(split.feature)];
-        const std::int32_t* hist = hists + starts_[place];
+        const Sum* hist = hists + starts_[place];
         target_.clear(totals);
         if (split.is_set) {
             for (int code = 0; code <= dictionary_.count(split.feature); ++code) {
@@ -234,6 +240,9 @@ class GradientHistograms {
     int interactions_below(const Open& node) {
         return interactions_.below(node.interactions, node.split.feature);
     }
+
+  protected:
+    const Target& target() const { return target_; }
 
   private:
     static constexpr std::int64_t kPoolBytes = std::int64_t{128} << 20;

@@ -172,7 +172,8 @@ class HistogramSearch {
     bool read_left_totals(const Open& node, Context& context,
                           typename Target::Totals& totals) const {
         if constexpr (requires {
-                          histograms_.read_left_totals(node.split, nullptr, totals);
+                          histograms_.read_left_totals(
+                              node.split, static_cast<const Value*>(nullptr), totals);
                       }) {
             if (node.hist < 0)
                 return false;

@@ -61,7 +61,7 @@ class GradientRows {
 
 // Sums of the cells of a node's rows, and a register of padding.
 struct GradientTotals {
-    std::vector<std::int32_t> cells;
+    std::vector<std::int64_t> cells;
     std::int64_t n_rows = 0;
     // Where the value may lie, by monotonic constraints above the node.
     double lower = -std::numeric_limits<double>::infinity();
@@ -87,6 +87,16 @@ class Gradients {
         l2_ = l2;
         min_hessian_ = min_hessian;
         min_gain_ = min_gain;
+    }
+
+    // Of very many rows, sums are looked at without so many bits at their end: those of
+    // gradients and hessians then fit into 32.
+    void set_shift(int shift) { shift_ = shift; }
+    std::int32_t narrowed(std::int64_t sum, int cell) const {
+        if (shift_ == 0 || cell == outputs_.rows_at())
+            return static_cast<std::int32_t>(sum);
+        return static_cast<std::int32_t>((sum + (std::int64_t{1} << (shift_ - 1))) >>
+                                         shift_);
     }
 
     const Outputs& outputs() const { return outputs_; }
@@ -165,25 +175,28 @@ class Gradients {
     }
 
   private:
+    double sum_of(const Totals& totals, int cell) const {
+        return narrowed(totals.cells[static_cast<std::size_t>(cell)], cell);
+    }
+
     // What a leaf would add, of the only output.
     double value(const Totals& totals) const {
-        const double h = totals.cells[1] + static_cast<double>(l2_);
-        return std::clamp(h > 0 ? -totals.cells[0] / h : 0.0, totals.lower,
+        const double h = sum_of(totals, 1) + static_cast<double>(l2_);
+        return std::clamp(h > 0 ? -sum_of(totals, 0) / h : 0.0, totals.lower,
                           totals.upper);
     }
 
     double score(const Totals& totals) const {
         if (is_constrained()) {
             const double v = value(totals);
-            const double h = totals.cells[1] + static_cast<double>(l2_);
-            return -v * (2.0 * totals.cells[0] + h * v);
+            const double h = sum_of(totals, 1) + static_cast<double>(l2_);
+            return -v * (2.0 * sum_of(totals, 0) + h * v);
         }
         double sum = 0;
         for (int c = 0; c < outputs_.n; ++c) {
-            const double g = totals.cells[static_cast<std::size_t>(c)];
+            const double g = sum_of(totals, c);
             const double h =
-                totals.cells[static_cast<std::size_t>(outputs_.hessian_at(c))] +
-                static_cast<double>(l2_);
+                sum_of(totals, outputs_.hessian_at(c)) + static_cast<double>(l2_);
             sum += h > 0 ? g * g / h : 0.0;
         }
         return sum;
@@ -194,6 +207,7 @@ class Gradients {
     float l2_ = 0, min_hessian_ = 0;
     double min_gain_ = 0, cat_smooth_ = 0;
     float cat_l2_ = 0;
+    int shift_ = 0;
 };
 
 }  // namespace dics

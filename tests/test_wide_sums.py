@@ -1,0 +1,83 @@
+"""Boosting with sums of 64 bits, which very many rows need."""
+
+import numpy as np
+import pytest
+from checks import digest
+from dask_cases import Case, cluster_of
+
+from dics import FastCGBMClassifier, FastCGBMRegressor
+from dics._boosting_base import Boosting
+
+pytestmark = pytest.mark.core
+
+
+@pytest.fixture
+def wide_sums(monkeypatch):
+    """Let every fit have sums of 64 bits."""
+    fields = Boosting._boost_fields
+
+    def wide(self, *args):
+        return {**fields(self, *args), "narrow_rows": 0}
+
+    def switch(on):
+        monkeypatch.setattr(Boosting, "_boost_fields", wide if on else fields)
+
+    return switch
+
+
+def boosted(first, n_cases):
+    cases = (Case(seed) for seed in range(first, first + n_cases))
+    return [case for case in cases if case.name.startswith("FastCGBM")]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_models_of_few_rows_are_the_same(wide_sums):
+    for case in boosted(500, 40):
+        wide_sums(False)
+        narrow = digest(case.fit_here())
+        wide_sums(True)
+        assert digest(case.fit_here()) == narrow, case
+
+
+def test_many_classes_and_sketches_are_the_same(wide_sums):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 6)).astype(np.float32)
+    y = np.digitize(X[:, 0] + X[:, 1], np.linspace(-2, 2, 29))
+    found = []
+    for on in (False, True):
+        wide_sums(on)
+        model = FastCGBMClassifier(12, sketch_outputs=4, random_state=0).fit(X, y)
+        found.append(digest(model))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_more_bits_where_32_are_too_few(wide_sums, n_threads):
+    # Gradients of one sign and about one size: 32 bits leave them fewer than 16.
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 50, size=(300_000, 3)).astype(np.float32)
+    y = np.where(rng.random(len(X)) < 0.5, 1.0, -1.0) + 0.02 * (X[:, 0] > 25)
+    options = {"sampling": None, "n_estimators": 3, "random_state": 0}
+    losses = []
+    for on in (False, True):
+        wide_sums(on)
+        model = FastCGBMRegressor(**options, n_jobs=n_threads).fit(X, y)
+        assert model.trees_.feature[0] == 0
+        losses.append(-model.train_score_[-1])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_threads_and_workers_give_the_same_bytes(wide_sums):
+    wide_sums(True)
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(150_000, 4)).astype(np.float32)
+    y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
+    found = {
+        digest(FastCGBMClassifier(4, sampling=None, random_state=0, n_jobs=n).fit(X, y))
+        for n in (1, 2, 5)
+    }
+    assert len(found) == 1
+    with cluster_of(2):
+        for case in boosted(700, 12):
+            assert digest(case.fit_here()) == digest(case.fit_on_cluster()), case
