@@ -69,10 +69,13 @@ class CodedTrees {
 
     void collect_thresholds(const ForestView& forest) {
         std::vector<std::pair<std::int32_t, float>> cuts;
-        for (const Node* node = forest.all.nodes + forest.node_starts[0];
-             node < forest.all.nodes + forest.node_starts[forest.n_trees]; ++node) {
-            if (node->feature >= 0 && node->threshold > kNone)
-                cuts.emplace_back(node->feature, node->threshold);
+        for (std::int64_t i = forest.node_starts[0];
+             i < forest.node_starts[forest.n_trees]; ++i) {
+            const Node& node = forest.all.nodes[i];
+            const bool has_set =
+                forest.all.set_numbers && forest.all.set_numbers[i] >= 0;
+            if (node.feature >= 0 && node.threshold > kNone && !has_set)
+                cuts.emplace_back(node.feature, node.threshold);
         }
         for (const std::int32_t feature : features_of_sets(forest)) {
             // The code of a level is its number then.
