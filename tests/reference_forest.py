@@ -81,6 +81,7 @@ def sample_of(key, y, n_draws, weights, balance):
 
 
 GROUP, OFFERED = 64, 128
+MANY = 2048  # features, above which constant ones count as drawn
 
 
 def shuffled(items, key, counter):
@@ -107,10 +108,12 @@ class NodeGrower(Grower):
 
     def features_of(self, rows, key):
         drawn = []
-        for f in self.shuffle(combine(key, 6)):
+        are_many = len(self.dictionary) > MANY
+        for n_seen, f in enumerate(self.shuffle(combine(key, 6)), start=1):
             if len(np.unique(rows.codes[:, f])) > 1:
                 drawn.append(f)
-            if len(drawn) == self.max_features:
+            n_counted = n_seen if are_many and drawn else len(drawn)
+            if n_counted >= self.max_features:
                 break
         return drawn
 

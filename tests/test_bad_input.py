@@ -33,8 +33,9 @@ BAD_X = {
     "complex": (OTHER + 1j, ValueError, "Complex data"),
     "strings": (np.array([["a", "b"]] * N), ValueError, "'a'"),
     "objects": (np.array([[{}, 1]] * N, dtype=object), (TypeError, ValueError), "dict"),
-    "sparse": (scipy.sparse.csr_matrix(OTHER), TypeError, "[Ss]parse"),
-    "sparse array": (scipy.sparse.coo_array(OTHER), TypeError, "[Ss]parse"),
+    "sparse, no rows": (scipy.sparse.csr_matrix(OTHER[:0]), ValueError, "0 sample"),
+    "sparse, no columns": (scipy.sparse.csr_array((N, 0)), ValueError, "0 feature"),
+    "sparse, complex": (scipy.sparse.coo_array(OTHER + 1j), ValueError, "Complex data"),
     "ragged": ([[1.0, 2.0], [3.0]] * (N // 2), ValueError, "inhomogeneous|sequence"),
     "None": (None, ValueError, "None|scalar"),
 }
@@ -389,7 +390,10 @@ BAD_VALIDATION = {
     "NaN": ({"X_val": X, "y_val": np.where(Y, Y, NAN)}, "y_val.*NaN"),
     "1-D": ({"X_val": X[:, 0], "y_val": Y}, "X_val.*2D"),
     "strings": ({"X_val": np.array([["a"] * 3] * N), "y_val": Y}, "X_val.*'a'"),
-    "sparse": ({"X_val": scipy.sparse.csr_matrix(X), "y_val": Y}, "X_val.*[Ss]parse"),
+    "sparse": (
+        {"X_val": scipy.sparse.csr_matrix(X[:, :2]), "y_val": Y},
+        "X_val.*2 features.*3 features",
+    ),
 }
 
 

@@ -15,37 +15,39 @@ from dics import (
 )
 from dics.baselines import BDTKSClassifier
 
+WEIGHT_CHECKS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+
 
 def expected_failed_checks(estimator):
     """What scikit-learn declares for its own KMeans, RandomForestClassifier and
     HistGradientBoostingClassifier.
     """
     if isinstance(estimator, CentroidCandidates) and not estimator.fill:
-        return {
-            "check_sample_weight_equivalence_on_dense_data": (
-                "the start of K-means and the rows of a batch are drawn by their "
-                "number, so a row given twice isn't a row of weight two"
-            )
-        }
+        return dict.fromkeys(
+            WEIGHT_CHECKS,
+            "the start of K-means and the rows of a batch are drawn by their "
+            "number, so a row given twice isn't a row of weight two",
+        )
     if (
         isinstance(estimator, CGForestClassifier | CGForestRegressor)
         and estimator.bootstrap
     ):
-        return {
-            "check_sample_weight_equivalence_on_dense_data": (
-                "rows are drawn by their weight, so a row given twice and a row of "
-                "weight two are only drawn as often in the mean"
-            )
-        }
+        return dict.fromkeys(
+            WEIGHT_CHECKS,
+            "rows are drawn by their weight, so a row given twice and a row of "
+            "weight two are only drawn as often in the mean",
+        )
     if isinstance(estimator, FastCGBMClassifier | FastCGBMRegressor):
         drawn = estimator.sampling in ("goss", "mvs")
         if drawn or estimator.early_stopping is True:
-            return {
-                "check_sample_weight_equivalence_on_dense_data": (
-                    "rows are drawn for a round, or held out, by their number, so a "
-                    "row given twice isn't a row of weight two"
-                )
-            }
+            return dict.fromkeys(
+                WEIGHT_CHECKS,
+                "rows are drawn for a round, or held out, by their number, so a "
+                "row given twice isn't a row of weight two",
+            )
     if isinstance(estimator, CGTreeClassifier | CGForestClassifier) and (
         getattr(estimator, "reuse_splits", True) is False
         or getattr(estimator, "voting", "") == "hard"

@@ -32,12 +32,13 @@ from dics._other_names import (
     check_parameters,
 )
 from dics._settings import make_settings
+from dics._sparse_rows import SparseRows
 from dics._threads import effective_n_threads
 from dics._validation import (
     Array,
     FloatArray,
     built_aside,
-    check_matrix,
+    check_rows,
     draw_seed,
     split_counts,
 )
@@ -119,7 +120,7 @@ class TreesEstimator(BaseEstimator, ABC):
     ) -> TrainingData:
         """Check what `fit` was given; a warm start adds to an earlier fit."""
         read = self._read_categories(X, is_warm_start=is_warm_start)
-        X = check_matrix(self, read.numbers, reset=not is_warm_start)
+        X = check_rows(self, read.numbers, reset=not is_warm_start)
         targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
         weights = self._check_weights(sample_weight, targets)
         seed = self._seed if is_warm_start else draw_seed(self.random_state)
@@ -150,10 +151,10 @@ class TreesEstimator(BaseEstimator, ABC):
         _check_n_features(self, X, reset=False)
         return ReadX(X, self._categories.features)
 
-    def _check_matrix(self, X: Any) -> Array:
+    def _check_matrix(self, X: Any) -> Array | SparseRows:
         """Check X for a model that is there, and put numbers in place of levels."""
         if self._categories is None:
-            return check_matrix(self, X, reset=False)
+            return check_rows(self, X, reset=False)
         read = self._read_known_categories(X)
         checked = check_matrix(self, read.numbers, reset=False)
         return self._categories.numbers(read, checked)
@@ -177,7 +178,9 @@ class TreesEstimator(BaseEstimator, ABC):
         known = [self._categories.of(f) for f in range(self.n_features_in_)]
         return [None if column is None else column.levels for column in known]
 
-    def _narrowed(self, X: Array, *, is_warm_start: bool) -> Array:
+    def _narrowed(
+        self, X: Array | SparseRows, *, is_warm_start: bool
+    ) -> Array | SparseRows:
         """Return X for the fit: ranks where single precision would merge values."""
         self._ranks: Ranks | WideColumns | None = None
         if is_warm_start:
@@ -217,7 +220,7 @@ class TreesEstimator(BaseEstimator, ABC):
         n_outputs = 1 if data.values is None else data.values.shape[1]
         return monotonic_directions(self, data, n_outputs)
 
-    def _check_rows(self, X: Any) -> Array:
+    def _check_rows(self, X: Any) -> Array | SparseRows:
         """Check that the model is fitted and X is of its kind."""
         check_is_fitted(self, "trees_")
         return self._check_matrix(X)
@@ -238,7 +241,7 @@ class TreesEstimator(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -262,7 +265,7 @@ class TreesEstimator(BaseEstimator, ABC):
         added = self._contributions(X)
         return added[:, :, 0] if added.shape[2] == 1 else added
 
-    def _contributions(self, X: Array) -> FloatArray:
+    def _contributions(self, X: Array | SparseRows) -> FloatArray:
         """Return them for a checked X, [row][feature and none][output]."""
         added = self.trees_.contributions(X, n_threads=self._n_threads())
         return added / len(self.trees_)
@@ -349,7 +352,7 @@ class TreesEstimator(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -363,6 +366,7 @@ class TreesEstimator(BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = self.categorical_features is not None
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -393,10 +397,11 @@ class ImpurityTreesEstimator(TreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Training rows. float32, float64 and uint8 arrays in any memory order are
             read in place; other numbers are converted. NaN is a value of its own:
-            each split learns the side it takes. Infinities are ordinary values.
+            each split learns the side it takes. Infinities are ordinary values. What a
+            sparse X doesn't store is zero; it gets no dense copy.
         y : array-like of shape (n_samples,)
             Class labels, of any type. Of a regressor: numbers; several for each row, of
             shape (n_samples, n_outputs), make a tree whose leaves predict them all.

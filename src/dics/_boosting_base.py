@@ -50,10 +50,11 @@ from dics._rounds import (
 from dics._rows_elsewhere import RowsElsewhere
 from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
 from dics._sklearn_callbacks import CallbackSupport, FitTasks
+from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray, built_aside
 from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
-from dics.dictionary import encode
+from dics.dictionary import encode_or_list
 from dics.trees import Trees
 
 # Names of what the core computes itself.
@@ -218,16 +219,18 @@ class Boosting(TreesEstimator, CallbackSupport):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Training rows. float32, float64 and uint8 arrays in any memory order are
             read in place; other numbers are converted. NaN is a value of its own:
-            each split learns the side it takes. Infinities are ordinary values.
+            each split learns the side it takes. Infinities are ordinary values. What a
+            sparse X doesn't store is zero; it gets no dense copy.
         y : array-like of shape (n_samples,)
             Class labels, of any type. Of a regressor: numbers, or several of them for
             each row, (n_samples, n_outputs).
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; rows of weight zero are left out.
-        X_val : array-like of shape (n_validation, n_features), default=None
+        X_val : array-like or sparse matrix of shape (n_validation, n_features), \
+                default=None
             Validation rows for early stopping. `class_weight` counts for them too.
         y_val : array-like of shape (n_validation,), default=None
             Their labels or targets.
@@ -630,7 +633,7 @@ class Boosting(TreesEstimator, CallbackSupport):
             ),
         )
         # Column by column: a round looks at some of the features.
-        codes = encode(data.X, dictionary, 1, data.n_threads)
+        codes = encode_or_list(data.X, dictionary, 1, data.n_threads)
         return CodedRows(codes, labels, targets, data.weights, scores)
 
     def _scorer(self) -> Callable[..., float]:
@@ -706,7 +709,7 @@ class Boosting(TreesEstimator, CallbackSupport):
             scoring = self.scoring if isinstance(self.scoring, str) else "score"
             self.evals_result_[names[-1]][scoring] = rounds.scores[1:]
 
-    def _contributions(self, X: Array) -> FloatArray:
+    def _contributions(self, X: Array | SparseRows) -> FloatArray:
         added = self.trees_.contributions(X, n_threads=self._n_threads())
         added[:, -1] += self._start
         return added

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dics import _core
 from dics._settings import make_settings
 from dics._validation import Array, FloatArray
-from dics.dictionary import Dictionary
+from dics.dictionary import Codes, Dictionary
 from dics.trees import Trees
 
 # Called with the loss of the training rows and of each validation set; true ends it.
@@ -51,8 +51,8 @@ class BoostCall(NamedTuple):
 
     def run(
         self,
-        training: tuple[Array | None, ...],
-        validation: list[tuple[Array | None, ...]],
+        training: tuple[Codes | Array | None, ...],
+        validation: list[tuple[Codes | Array | None, ...]],
         after_round: AfterRound,
         peers: Any,
         n_threads: int,

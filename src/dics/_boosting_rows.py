@@ -11,14 +11,16 @@ import numpy.typing as npt
 from dics._boosting_call import BoostCall
 from dics._candidates_base import TrainingData
 from dics._rounds import Rounds
+from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
+from dics.dictionary import Codes
 from dics.trees import Trees
 
 
 class Validation(NamedTuple):
     """Validation rows that were given: numbers of their classes, or their targets."""
 
-    X: Array
+    X: Array | SparseRows
     labels: npt.NDArray[np.uint32] | None
     weights: FloatArray | None  # their own times those of their classes
     values: FloatArray | None = None
@@ -110,7 +112,7 @@ class Parts(NamedTuple):
 class CodedRows(NamedTuple):
     """Rows as the core wants them, but for the unit of their weights."""
 
-    codes: npt.NDArray[np.uint8]
+    codes: Codes
     labels: npt.NDArray[np.uint32] | None
     targets: npt.NDArray[np.float32] | None  # [row][target]
     weights: FloatArray | None
@@ -136,7 +138,7 @@ class CodedRows(NamedTuple):
             return None
         return (self.weights * self.weight_unit).astype(np.float32)
 
-    def for_core(self) -> tuple[Array | None, ...]:
+    def for_core(self) -> tuple[Codes | Array | None, ...]:
         """Return the arrays in the order that the core knows."""
         return self.codes, self.labels, self.targets, self.core_weights(), self.scores
 
@@ -169,14 +171,19 @@ class CodedRows(NamedTuple):
         """Return some of the rows, or (None) all."""
         if rows is None:
             return self
-        columns = self.codes.reshape(-1, self.n_rows)
         return CodedRows(
-            np.ascontiguousarray(columns[:, rows]).ravel(),
+            self._take_codes(rows),
             None if self.labels is None else self.labels[rows],
             None if self.targets is None else self.targets[rows],
             None if self.weights is None else self.weights[rows],
             self.scores[rows],
         )
+
+    def _take_codes(self, rows: npt.NDArray[np.intp]) -> Codes:
+        if not isinstance(self.codes, np.ndarray):
+            return self.codes.take(rows.astype(np.int64, copy=False))
+        columns = self.codes.reshape(-1, self.n_rows)
+        return np.ascontiguousarray(columns[:, rows]).ravel()
 
 
 def part_rows(data: TrainingData, validation_fraction: Any) -> Parts:

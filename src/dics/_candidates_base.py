@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from dics._fit_context import checks_parameters
 from dics._model_check import check_dictionary, require
 from dics._rows_elsewhere import RowsElsewhere
+from dics._sparse_rows import SparseRows
 from dics._target_groups import group_targets
 from dics._threads import effective_n_threads
 from dics._validation import (
@@ -31,8 +32,8 @@ from dics._validation import (
     NumberTargets,
     Targets,
     built_aside,
-    check_matrix,
     check_numbers,
+    check_rows,
     check_targets,
     check_weights,
     draw_seed,
@@ -48,7 +49,7 @@ class TrainingData(NamedTuple):
     A continuous y are `values`; its `labels` are then groups of like targets.
     """
 
-    X: Array
+    X: Array | SparseRows
     labels: npt.NDArray[np.uint32] | None
     n_classes: int
     weights: FloatArray | None
@@ -60,7 +61,7 @@ class TrainingData(NamedTuple):
     @classmethod
     def of(
         cls,
-        X: Array,
+        X: Array | SparseRows,
         targets: Targets | NumberTargets | None,
         weights: FloatArray | None,
         seed: int,
@@ -87,6 +88,9 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     its ``__init__``, as for any scikit-learn estimator, so that ``candidates__name``
     works in a grid search. If it has a parameter `random_state` that is not None, the
     `rng` of `place` comes from there, otherwise from the estimator.
+
+    A sparse X is refused, unless the class says ``accepts_sparse = True``: `place` then
+    gets a ``csr_array`` of scipy.
 
     Within one tree, deep nodes may get new thresholds (see `renew_thresholds` of
     `CGTreeClassifier`). These are even cuts of the rows of the node and never come from
@@ -122,13 +126,16 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
+    # Whether `place` takes a sparse X, as a ``csr_array`` of scipy.
+    accepts_sparse: ClassVar[bool] = False
+
     # For sources that have no such parameters.
     random_state: Any = None
     n_jobs: int | None = None
 
     def place(
         self,
-        X: Array,
+        X: Any,
         y: Array | None,
         sample_weight: FloatArray | None,
         rng: np.random.Generator,
@@ -169,6 +176,12 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, weights = data.X, data.weights
         if isinstance(X, RowsElsewhere):  # a source is promised all rows
             X = X.take(np.arange(len(X)))
+        if isinstance(X, SparseRows) and not self._takes_sparse():
+            name = type(self).__name__
+            raise ValueError(
+                f"X is sparse, but {name}.place takes a dense X; pass X.toarray(), or "
+                f"set accepts_sparse = True in {name} if it takes a csr_array of scipy."
+            )
         y: Array | None = None
         if data.values is not None:
             y = data.values[:, 0] if data.values.shape[1] == 1 else data.values
@@ -180,8 +193,11 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             y = None if y is None else y[rows]
         elif y is not None:
             y = y.copy()
-        X = X.view()
-        X.flags.writeable = False
+        if isinstance(X, SparseRows):
+            X = X.to_scipy()
+        else:
+            X = X.view()
+            X.flags.writeable = False
         weights = None if weights is None else weights.copy()
         thresholds = self.place(X, y, weights, np.random.default_rng(data.seed))
         return make_dictionary(thresholds, X.shape[1], f"{type(self).__name__}.place")
@@ -192,7 +208,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             float32, float64 and uint8 are read in place. NaN is allowed.
         y : array-like of shape (n_samples,), default=None
             Class labels, or numbers to predict, for sources that look at them.
@@ -204,7 +220,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : object
         """
         with built_aside(self) as source:
-            X = check_matrix(source, X, reset=True)
+            X = check_rows(source, X, reset=True)
             weights = check_weights(sample_weight, len(X))
             targets = self._check_labels(y, len(X))
             ranks = Ranks.of(X) if source._takes_ranks() else None
@@ -244,6 +260,9 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     _wide: WideColumns | None = None
     # Whether ranks are as good as values; see _wide_columns.py.
     _is_content_with_ranks: ClassVar[bool] = False
+
+    def _takes_sparse(self) -> bool:
+        return self.accepts_sparse or type(self).place is BaseCandidates.place
 
     def _takes_ranks(self) -> bool:
         # A user's `place` counts also in a subclass of our sources.
@@ -303,7 +322,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -312,7 +331,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             the code ``n_thresholds_[f] + 1``.
         """
         check_is_fitted(self, "n_thresholds_")
-        X = check_matrix(self, X, reset=False)
+        X = check_rows(self, X, reset=False)
         if self._wide is not None:
             X = self._wide.narrowed(X)
         codes = encode(X, self._dictionary, 1, effective_n_threads(self.n_jobs))
@@ -321,6 +340,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self._takes_sparse()
         tags.target_tags.required = self._needs_labels()
         tags.transformer_tags.preserves_dtype = []
         return tags

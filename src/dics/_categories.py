@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from dics import _core
 from dics._category_columns import (
@@ -186,6 +187,11 @@ class ReadX:
     """
 
     def __init__(self, X: Any, features: list[int]) -> None:
+        if features and scipy.sparse.issparse(X):
+            raise ValueError(
+                f"X is sparse, but column {features[0]} holds categories; pass a frame "
+                "or a dense array."
+            )
         self.columns = {f: read_column(X, f) for f in features}
         names = column_names(X)
         self.names = {f: f if names is None else names[f] for f in features}
@@ -195,6 +201,8 @@ class ReadX:
     def of(cls, X: Any, wanted: Any) -> ReadX:
         """Find the categories of the X of a fit, and read them."""
         X = as_rows(X)
+        if scipy.sparse.issparse(X) and isinstance(wanted, str):
+            return cls(X, [])  # it holds numbers
         if (
             isinstance(X, list | tuple)
             and wanted is not None

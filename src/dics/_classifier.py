@@ -47,7 +47,7 @@ class ClassPredictionMixin(SklearnClassifierMixin, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -66,7 +66,7 @@ class ClassPredictionMixin(SklearnClassifierMixin, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -79,7 +79,7 @@ class ClassPredictionMixin(SklearnClassifierMixin, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------

@@ -309,7 +309,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------

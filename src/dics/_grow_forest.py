@@ -17,7 +17,7 @@ from dics import _core
 from dics._base import rows_for_core
 from dics._candidates_base import TrainingData
 from dics._settings import make_settings
-from dics.dictionary import Dictionary, encode, select
+from dics.dictionary import Dictionary, encode_or_list, select
 from dics.trees import NODE
 
 # What `max_features` may be, as in scikit-learn.
@@ -67,7 +67,7 @@ def grow_forest(
         if tree.monotonic:
             tree.monotonic = [tree.monotonic[f] for f in order]
     width = _core.forest_code_width(sampling, n_features)
-    codes = encode(data.X, dictionary, width, data.n_threads, order)
+    codes = encode_or_list(data.X, dictionary, width, data.n_threads, order)
     if order is not None:
         dictionary = select(dictionary, order)
     grow = _core.grow_forest if data.values is None else _core.grow_regression_forest

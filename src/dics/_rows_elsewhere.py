@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dics._sparse_rows import SparseRows
+
 if TYPE_CHECKING:
     from dics._boosting_call import BoostCall
     from dics._rounds import Rounds
@@ -131,13 +133,14 @@ class EncodedRows:
 class SampledRows(NamedTuple):
     """An X as the core samples it: all of it, or the rows of given numbers."""
 
-    X: Array
+    X: Array | SparseRows
     numbers: npt.NDArray[np.uint32] | None
     n_rows: int
 
 
 def sampled_rows(
-    X: Array | RowsElsewhere, needed: Callable[[], list[npt.NDArray[np.uint32]]]
+    X: Array | SparseRows | RowsElsewhere,
+    needed: Callable[[], list[npt.NDArray[np.uint32]]],
 ) -> SampledRows:
     """Return X for the core, or of rows elsewhere those that it will look at."""
     if not isinstance(X, RowsElsewhere):

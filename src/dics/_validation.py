@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
@@ -18,6 +19,7 @@ from sklearn.utils.validation import validate_data
 
 from dics._column_check import check_kind, explaining_text
 from dics._rows_elsewhere import RowsElsewhere
+from dics._sparse_rows import SparseRows
 from dics._warning import warn_user
 
 Array = npt.NDArray[Any]
@@ -71,6 +73,34 @@ class NumberTargets(NamedTuple):
     values: FloatArray  # [row][output]
 
 
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array | SparseRows:
+    """Return X as `check_matrix` does, or its rows if it is sparse."""
+    if isinstance(X, SparseRows):  # checked before
+        return X
+    if not is_sparse(X):
+        return check_matrix(estimator, X, reset=reset)
+    with naming("X"):
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[_wanted_type(X), np.float32, np.float64, np.uint8],
+            ensure_all_finite=False,
+        )
+        if not scipy.sparse.issparse(checked):  # a frame that leaves out other numbers
+            return _as_array(checked)
+        _check_row_count(checked.shape[0])
+        return SparseRows.of(checked)
+
+
+def is_sparse(X: Any) -> bool:
+    """Tell whether X is of scipy's sparse kinds, or a frame of sparse columns."""
+    if scipy.sparse.issparse(X):
+        return True
+    return hasattr(X, "sparse") and hasattr(X, "dtypes")
+
+
 def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -> Array:
     """Return X as a 2-D array of float32, float64 or uint8; no copy if it is one.
 
@@ -93,14 +123,23 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
                 dtype=[first, np.float32, np.float64, np.uint8],
                 ensure_all_finite=finite,
             )
+    return _as_array(checked)
+
+
+def _as_array(checked: Any) -> Array:
+    """Return an array that the core can read in place."""
     array = np.asarray(checked)  # nanobind takes no subclass such as memmap
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
         array = array.copy()  # fields of packed records
-    if len(array) > MAX_COUNT:
-        raise ValueError(f"X has {len(array)} rows; at most {MAX_COUNT} are supported.")
+    _check_row_count(len(array))
     return array
+
+
+def _check_row_count(n_rows: int) -> None:
+    if n_rows > MAX_COUNT:
+        raise ValueError(f"X has {n_rows} rows; at most {MAX_COUNT} are supported.")
 
 
 def _wanted_type(X: Any) -> np.dtype[Any]:

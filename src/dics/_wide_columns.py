@@ -8,6 +8,8 @@ are among the values, in double precision, and turns values into steps between t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,15 +17,18 @@ import numpy.typing as npt
 
 from dics._model_check import check_array, require
 from dics._rows_elsewhere import RowsElsewhere
+from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
 
 # Rows of each column that are looked at, and the share of their distinct values that
 # may be lost: 254 thresholds are placed among what is left.
 SAMPLED_ROWS = 256
 MOST_MERGED = 0.02
+# Columns of a sparse X that are looked at together.
+BLOCK_COLUMNS = 1024
 
 
-def wide_columns(X: Array) -> npt.NDArray[np.intp]:
+def wide_columns(X: Array | SparseRows) -> npt.NDArray[np.intp]:
     """Find the columns of X that single precision would merge.
 
     From a sample: a fit of 100 columns spends 0.5 ms here (2026-11).
@@ -32,13 +37,39 @@ def wide_columns(X: Array) -> npt.NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
     step = max(1, len(X) // SAMPLED_ROWS)
     rows = np.arange(0, len(X), step)[:SAMPLED_ROWS]
-    some = X.take(rows) if isinstance(X, RowsElsewhere) else X[rows]
-    sample = np.sort(some, axis=0)  # NaN comes last
+    if not isinstance(X, SparseRows):
+        some = X.take(rows) if isinstance(X, RowsElsewhere) else X[rows]
+        return np.flatnonzero(_are_merged(some))
+    sample = X[rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        inexact = sample.values != sample.values.astype(np.float32)
+    columns = np.unique(sample.columns[inexact]).astype(np.intp)
+    parts = np.split(columns, range(BLOCK_COLUMNS, len(columns), BLOCK_COLUMNS))
+    return np.concatenate(
+        [part[_are_merged(sample.dense_columns(part))] for part in parts]
+    )
+
+
+def _are_merged(sample: Array) -> npt.NDArray[np.bool_]:
+    sample = np.sort(sample, axis=0)  # NaN comes last
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = sample.astype(np.float32)
         n_distinct = (np.diff(sample, axis=0) > 0).sum(axis=0)
         n_left = (np.diff(narrow, axis=0) > 0).sum(axis=0)
-    return np.flatnonzero(n_left < (1 - MOST_MERGED) * n_distinct)
+    merged: npt.NDArray[np.bool_] = n_left < (1 - MOST_MERGED) * n_distinct
+    return merged
+
+
+def _changed(
+    X: Array | SparseRows, changes: dict[int, Callable[[FloatArray], FloatArray]]
+) -> FloatArray | SparseRows:
+    """Return a copy of X in which functions have changed some columns."""
+    if isinstance(X, SparseRows):
+        return X.with_columns(changes)
+    changed: FloatArray = X.astype(np.float64)
+    for f, change in changes.items():
+        changed[:, f] = change(changed[:, f])
+    return changed
 
 
 class Ranks:
@@ -51,35 +82,37 @@ class Ranks:
     columns : ndarray of int
     """
 
-    def __init__(self, X: Array, columns: npt.NDArray[np.intp]) -> None:
+    def __init__(self, X: Array | SparseRows, columns: npt.NDArray[np.intp]) -> None:
         self.values: dict[int, FloatArray] = {}
         for f in columns:
             if isinstance(X, RowsElsewhere):
                 self.values[int(f)] = X.distinct(int(f))
                 continue
-            values = np.unique(X[:, f])
+            column = X.column(f) if isinstance(X, SparseRows) else X[:, f]
+            values = np.unique(column)
             self.values[int(f)] = values[~np.isnan(values)]
 
     @classmethod
-    def of(cls, X: Array) -> Ranks | None:
+    def of(cls, X: Array | SparseRows) -> Ranks | None:
         """Return the ranks of wide columns, if X has any."""
         columns = wide_columns(X)
         return cls(X, columns) if len(columns) else None
 
-    def narrowed(self, X: Array) -> FloatArray:
+    def narrowed(self, X: Array | SparseRows) -> FloatArray | SparseRows:
         """Return a copy of X with ranks; what lies between two values is between."""
         if isinstance(X, RowsElsewhere):
             elsewhere: Any = X.narrowed(self)
             return elsewhere
-        changed: FloatArray = X.astype(np.float64)
-        for f, values in self.values.items():
-            column = changed[:, f]
-            rank = np.searchsorted(values, column).astype(np.float64)
-            known = values[np.minimum(rank.astype(np.intp), len(values) - 1)] == column
-            changed[:, f] = np.where(
-                np.isnan(column), np.nan, np.where(known, rank, rank - 0.5)
-            )
-        return changed
+        return _changed(
+            X,
+            {f: partial(self._ranked, values) for f, values in self.values.items()},
+        )
+
+    @staticmethod
+    def _ranked(values: FloatArray, column: FloatArray) -> FloatArray:
+        rank = np.searchsorted(values, column).astype(np.float64)
+        known = values[np.minimum(rank.astype(np.intp), len(values) - 1)] == column
+        return np.where(np.isnan(column), np.nan, np.where(known, rank, rank - 0.5))
 
     def steps(self, thresholds: dict[int, Array]) -> WideColumns:
         """Return what is left when the thresholds among the ranks are known."""
@@ -150,18 +183,20 @@ class WideColumns:
             for f, start, end in zip(found, starts, ends, strict=True)
         }
 
-    def narrowed(self, X: Array) -> FloatArray:
+    def narrowed(self, X: Array | SparseRows) -> FloatArray | SparseRows:
         """Return a copy of X in which wide columns are steps between thresholds."""
         if isinstance(X, RowsElsewhere):
             elsewhere: Any = X.narrowed(self)
             return elsewhere
-        changed: FloatArray = X.astype(np.float64)
-        for f, part in self._of_columns().items():
-            column, ranks = changed[:, f], self.ranks[part]
-            steps = np.concatenate([[ranks[0] - 1.0], ranks])
-            step = steps[np.searchsorted(self.values[part], column, side="right")]
-            changed[:, f] = np.where(np.isnan(column), np.nan, step)
-        return changed
+        return _changed(
+            X, {f: partial(self._steps, part) for f, part in self._of_columns().items()}
+        )
+
+    def _steps(self, part: slice, column: FloatArray) -> FloatArray:
+        ranks = self.ranks[part]
+        steps = np.concatenate([[ranks[0] - 1.0], ranks])
+        step = steps[np.searchsorted(self.values[part], column, side="right")]
+        return np.where(np.isnan(column), np.nan, step)
 
     def thresholds(
         self, feature: npt.NDArray[np.int32], threshold: npt.NDArray[np.float32]

@@ -397,7 +397,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -412,7 +412,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Yields
         ------
@@ -426,7 +426,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Yields
         ------
@@ -440,7 +440,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Yields
         ------

@@ -21,6 +21,7 @@ from dics._number_losses import LOSSES, OF_LOGARITHMS, CustomLoss, NumberLoss
 from dics._other_names import answers_other_names
 from dics._regressor import TreesRegressorMixin
 from dics._rounds import CurrentRegressor, Rounds
+from dics._sparse_rows import SparseRows
 from dics._validation import (
     Array,
     FloatArray,
@@ -432,7 +433,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
 
     # --- predict ------------------------------------------------------------
 
-    def _contributions(self, X: Array) -> FloatArray:
+    def _contributions(self, X: Array | SparseRows) -> FloatArray:
         added = super()._contributions(X)
         added[:, -1] += self._loss.offset()
         return added
@@ -447,7 +448,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -461,7 +462,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Yields
         ------

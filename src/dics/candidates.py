@@ -42,6 +42,10 @@ MEASURE_ROWS = 4096
 ALONE_MEASURE_ROWS = 16_384
 FILL_VALUES = 1 << 19
 FILL_ROWS_PER_THRESHOLD = 16
+# Of 29822 words of newsgroups20, 8203 had a number other than zero in 256 of 11314
+# rows; a forest of thresholds of those alone was right in 67.8 % of the test rows, and
+# in 70.7 % when all rows were looked at (2026-11).
+MORE_ROWS = 16
 # Wide data too need some thresholds in the tails of a feature and between the levels of
 # one with few values, where no boundary may lie: y = (x0 > 93 % quantile) xor
 # (x1 > 10 % quantile) among 600 features gave 0.80 without, 0.97 with them (2026-11).
@@ -213,12 +217,18 @@ class CentroidCandidates(BaseCandidates):
             ],
         )
         found = self._cluster(data, rows, settings)
-        families = [found["clusters"], found["classes"]]
-        self.centroids_ = np.concatenate([means for means, _, _ in families])
-        self.scales_ = np.concatenate([scales for _, scales, _ in families])
-        self.pairs_ = all_pairs([distances for *_, distances in families], self.n_pairs)
-        zeta = boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary)
-        useful = drop_useless(zeta, found, self.min_gap)
+        means, scales, distances = zip(
+            found.pop("clusters"), found.pop("classes"), strict=True
+        )
+        self.centroids_ = np.concatenate(means)
+        self.scales_ = np.concatenate(scales)
+        del means, scales  # of wide data, as large as X may be
+        self.pairs_ = all_pairs(list(distances), self.n_pairs)
+        useful = drop_useless(
+            boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary),
+            found,
+            self.min_gap,
+        )
         if not self.fill:
             return flatten(thin(useful, MAX_THRESHOLDS))
         if self.max_thresholds == "auto":
@@ -336,9 +346,16 @@ def fill_rows(n_features: int, budget: int) -> int:
 
 
 def rows_for_filling(data: TrainingData, budget: int) -> npt.NDArray[np.uint32]:
-    """Return the numbers of the rows that `filled_dictionary` looks at."""
+    """Return the numbers of the rows that `filled_dictionary` looks at first."""
     n_drawn = fill_rows(data.X.shape[1], budget)
     return _core.rows_for_thresholds(len(data.X), n_drawn, data.seed)
+
+
+def _rows_drawn(data: TrainingData, n_drawn: int) -> SampledRows:
+    return sampled_rows(
+        data.X,
+        lambda: [_core.rows_for_thresholds(len(data.X), n_drawn, data.seed)],
+    )
 
 
 def filled_dictionary(
@@ -348,17 +365,28 @@ def filled_dictionary(
     budget: int,
     least_even: int,
 ) -> Dictionary:
-    """Boundaries, and even cuts of a bounded sample in the gaps between them."""
-    values, offsets, exact = _core.make_thresholds(
-        **rows._asdict(),
-        weights=data.weights,
-        boundaries=zeta.astype(np.float64),
-        budget=budget,
-        least_even=least_even,
-        n_drawn=fill_rows(data.X.shape[1], budget),
-        seed=data.seed,
-        n_threads=data.n_threads,
-    )
+    """Boundaries, and even cuts of a bounded sample in the gaps between them.
+
+    Where most features have one value in all rows looked at, as words have, more rows
+    are looked at.
+    """
+    n_features = data.X.shape[1]
+    n_drawn = fill_rows(n_features, budget)
+    while True:
+        values, offsets, exact, n_constant = _core.make_thresholds(
+            **rows._asdict(),
+            weights=data.weights,
+            boundaries=zeta.astype(np.float64),
+            budget=budget,
+            least_even=least_even,
+            n_drawn=n_drawn,
+            seed=data.seed,
+            n_threads=data.n_threads,
+        )
+        if 2 * n_constant <= n_features or n_drawn >= len(data.X):
+            break
+        n_drawn *= MORE_ROWS
+        rows = _rows_drawn(data, n_drawn)
     renewable = not exact and budget >= RENEWABLE_BUDGET
     # NumPy has two names of this type; see `Trees.from_core`.
     return Dictionary(values, offsets.view(np.int64), renewable)

@@ -10,10 +10,15 @@ import numpy.typing as npt
 
 from dics import _core
 from dics._rows_elsewhere import EncodedRows
+from dics._sparse_rows import SparseRows
 from dics._validation import Array
 
 # uint8 codes: 254 thresholds make 255 codes, and NaN has one more.
 MAX_THRESHOLDS: int = _core.MAX_THRESHOLDS
+# Share of the values of a sparse X that are stored, below which codes are lists.
+LISTED_SHARE = 1 / 32
+
+Codes = npt.NDArray[np.uint8] | _core.CodeLists
 
 
 class Dictionary(NamedTuple):
@@ -83,8 +88,27 @@ def select(dictionary: Dictionary, order: npt.NDArray[np.int32]) -> Dictionary:
     return Dictionary(values, offsets)
 
 
+def encode_or_list(
+    X: Array | SparseRows,
+    dictionary: Dictionary,
+    width: int,
+    n_threads: int,
+    order: npt.NDArray[np.int32] | None = None,
+) -> Codes:
+    """Return the codes of a checked X, or lists of them if X is sparse enough.
+
+    Lists have the codes that differ from that of zero, in the order of the features
+    that `encode` has; either way the same trees grow from them.
+    """
+    if isinstance(X, SparseRows):
+        n_features = X.shape[1] if order is None else len(order)
+        if len(X.values) < LISTED_SHARE * len(X) * n_features:
+            return _core.code_lists(X, *dictionary[:2], order=order)
+    return encode(X, dictionary, width, n_threads, order)
+
+
 def encode(
-    X: Array,
+    X: Array | SparseRows,
     dictionary: Dictionary,
     width: int,
     n_threads: int,

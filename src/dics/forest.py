@@ -21,6 +21,7 @@ from dics._leaf_rows import LeafRows, check_quantiles
 from dics._model_check import check_array, check_length, require
 from dics._other_names import answers_other_names
 from dics._pruning import prune
+from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
 from dics.candidates import BaseCandidates
 from dics.tree import (
@@ -258,7 +259,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
             return as_classes(arrays, self.n_features_in_, self._criterion())
         return super()._as_trees(arrays)
 
-    def _contributions(self, X: Array) -> FloatArray:
+    def _contributions(self, X: Array | SparseRows) -> FloatArray:
         added = self.trees_.contributions(
             X, n_threads=self._n_threads(), hard=self.voting == "hard"
         )
@@ -531,7 +532,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         quantiles : float or sequence of float, default=(0.1, 0.5, 0.9)
             Each above 0 and below 1.
 

@@ -23,14 +23,15 @@ from dics._leaf_rows import LeafRows
 from dics._other_names import answers_other_names
 from dics._pruning import prune, pruning_path
 from dics._regressor import TreesRegressorMixin
-from dics._validation import FloatArray
+from dics._sparse_rows import SparseRows
+from dics._validation import FloatArray, is_sparse
 from dics.candidates import (
     BaseCandidates,
     CentroidCandidates,
     fill_rows,
     fit_candidates,
 )
-from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode
+from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode, encode_or_list
 from dics.trees import Trees
 
 # Candidates per feature from which codes are worth making. MNIST, depth 8, from codes
@@ -100,7 +101,7 @@ class CGTree(ImpurityTreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
 
@@ -167,9 +168,11 @@ class CGTree(ImpurityTreesEstimator):
         if self.max_features_ < data.X.shape[1]:
             return self._grow_drawn(data, dictionary, settings)
         width = _core.code_width(data.X.shape[1])
+        # Thresholds are made anew from bytes.
+        make = encode if settings.renew_thresholds else encode_or_list
         arrays: dict[str, Any] = _core.grow_regression_tree(
             data.X,
-            encode(data.X, dictionary, width, data.n_threads),
+            make(data.X, dictionary, width, data.n_threads),
             code_width=width,
             **rows_for_core(data, dictionary),
             settings=settings,
@@ -181,7 +184,7 @@ class CGTree(ImpurityTreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -195,7 +198,7 @@ class CGTree(ImpurityTreesEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -380,6 +383,11 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = bool(self.reuse_splits)
+        return tags
+
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
         if self._directions(data):
             settings = self._number_settings(data, dictionary)
@@ -404,14 +412,15 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         self, data: TrainingData, dictionary: Dictionary, settings: _core.GrowSettings
     ) -> dict[str, Any]:
         # The whole dictionary is priced by histograms of codes; a few candidates are
-        # counted straight from X, which costs less than encoding it.
+        # counted straight from a dense X, which costs less than encoding it.
         n_features, k = data.X.shape[1], settings.max_candidates
-        coded = self.reuse_splits and (k == 0 or k >= CODED_SHARE * n_features)
+        least = 0 if isinstance(data.X, SparseRows) else CODED_SHARE * n_features
+        coded = self.reuse_splits and (k == 0 or k >= least)
         width = _core.code_width(n_features)
-        codes = encode(data.X, dictionary, width, data.n_threads) if coded else None
+        make = encode if settings.renew_thresholds else encode_or_list
         arrays: dict[str, Any] = _core.grow_tree(
             data.X,
-            codes=codes,
+            codes=make(data.X, dictionary, width, data.n_threads) if coded else None,
             code_width=width,
             **rows_for_core(data, dictionary),
             settings=settings,
@@ -423,6 +432,11 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
             value = getattr(self, name)
             if value is not None and not self.reuse_splits:
                 raise ValueError(f"{name}={value!r} needs reuse_splits=True.")
+        if is_sparse(X) and not self.reuse_splits:
+            raise ValueError(
+                "X is sparse, but reuse_splits=False counts rows straight from a dense "
+                "X; pass X.toarray(), or leave reuse_splits True."
+            )
         super()._fit(X, y, sample_weight)
 
     def _class_probabilities(self, X: Any) -> FloatArray:
@@ -485,7 +499,7 @@ class ImpurityRegressorMixin(TreesRegressorMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------

@@ -12,6 +12,7 @@ import scipy.sparse
 from dics import _core
 from dics._model_check import BadModel, check_trees, require
 from dics._node_sets import NodeSets, joined_sets
+from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
 from dics._wide_columns import WideColumns
 
@@ -291,8 +292,10 @@ class Trees:
         return np.flatnonzero(self.feature >= 0)
 
     def _walked(
-        self, X: Array
-    ) -> tuple[Array, Array, Array, Array, Array, Array | None, Array | None]:
+        self, X: Array | SparseRows
+    ) -> tuple[
+        Array | SparseRows, Array, Array, Array, Array, Array | None, Array | None
+    ]:
         """Return X and what else the core needs to send its rows down the trees."""
         if X.shape[1] < self.n_features:  # of another model, or of a later fit
             raise ValueError(
@@ -308,7 +311,7 @@ class Trees:
             None if self.sets is None else self.sets.words,
         )
 
-    def apply(self, X: Array, n_threads: int) -> npt.NDArray[np.int64]:
+    def apply(self, X: Array | SparseRows, n_threads: int) -> npt.NDArray[np.int64]:
         """Find the leaf (as a node index) of each row of a checked X in each tree."""
         leaves = np.empty((len(X), len(self)), dtype=np.int64)
         _core.find_leaves(*self._walked(X), leaves, n_threads)
@@ -316,7 +319,7 @@ class Trees:
 
     def add_votes(
         self,
-        X: Array,
+        X: Array | SparseRows,
         votes: FloatArray,
         *,
         hard: bool,
@@ -328,7 +331,7 @@ class Trees:
 
     def add_values(
         self,
-        X: Array,
+        X: Array | SparseRows,
         sums: npt.NDArray[np.floating[Any]],
         *,
         n_threads: int,
@@ -337,13 +340,15 @@ class Trees:
         """Add the leaf values of each tree for rows of X; `sums` are of their type."""
         _core.add_values(*self._walked(X), self.leaf_values, rows, sums, n_threads)
 
-    def means(self, X: Array, *, n_threads: int) -> FloatArray:
+    def means(self, X: Array | SparseRows, *, n_threads: int) -> FloatArray:
         """Mean of the leaf values of the trees for each row of a checked X."""
         sums = np.zeros((len(X), self.leaf_values.shape[1]))
         self.add_values(X, sums, n_threads=n_threads)
         return sums / len(self) if len(self) > 1 else sums
 
-    def shares(self, X: Array, *, hard: bool, n_threads: int) -> FloatArray:
+    def shares(
+        self, X: Array | SparseRows, *, hard: bool, n_threads: int
+    ) -> FloatArray:
         """Mean vote of the trees for each row of a checked X."""
         votes = np.zeros((len(X), self.n_classes))
         self.add_votes(X, votes, hard=hard, n_threads=n_threads)
@@ -351,7 +356,7 @@ class Trees:
         return votes
 
     def contributions(
-        self, X: Array, *, n_threads: int, hard: bool = False
+        self, X: Array | SparseRows, *, n_threads: int, hard: bool = False
     ) -> FloatArray:
         """Compute what features add to the sum of all trees, [row][feature][output].
 

@@ -28,6 +28,9 @@ class Stream {
 
     std::uint64_t next() { return combine(key_, counter_++); }
 
+    // Passes over the next n numbers.
+    void skip(std::uint64_t n) { counter_ += n; }
+
     // Uniform in [0, n): the high half of a 128-bit product.
     std::uint64_t below(std::uint64_t n) {
         return static_cast<std::uint64_t>(

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "bindings/gil.hpp"
-#include "data/matrix.hpp"
+#include "data/code_lists.hpp"
+#include "data/row_source.hpp"
 #include "grow/grow.hpp"
 #include "team.hpp"
 
@@ -19,7 +20,7 @@ namespace dics {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-using AnyArray = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using DenseArray = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -41,18 +42,66 @@ void check_shape(const OutputTable<T>& out, std::int64_t n_rows, std::int64_t n_
 }
 
 template <class T>
-Matrix<T> typed(const AnyArray& X) {
+Matrix<T> typed(const DenseArray& X) {
     return {static_cast<const T*>(X.data()), static_cast<std::int64_t>(X.shape(0)),
             static_cast<std::int64_t>(X.shape(1)), X.stride(0), X.stride(1)};
 }
 
-inline AnyMatrix as_matrix(const AnyArray& X) {
-    if (X.dtype() == nb::dtype<float>())
-        return typed<float>(X);
-    if (X.dtype() == nb::dtype<double>())
-        return typed<double>(X);
-    if (X.dtype() == nb::dtype<std::uint8_t>())
-        return typed<std::uint8_t>(X);
+// The arrays of a sparse X.
+class SparseArrays {
+    using Values = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+  public:
+    SparseArrays(Values values, Array<std::int32_t> columns, Array<std::int64_t> starts,
+                 std::int64_t n_cols, std::optional<Values> elsewhere)
+        : values_(std::move(values)),
+          columns_(std::move(columns)),
+          starts_(std::move(starts)),
+          n_cols_(n_cols),
+          elsewhere_(std::move(elsewhere)) {
+        if (starts_.shape(0) == 0 || values_.shape(0) != columns_.shape(0) ||
+            (elsewhere_ && (static_cast<std::int64_t>(elsewhere_->shape(0)) != n_cols ||
+                            elsewhere_->dtype() != values_.dtype())))
+            throw nb::value_error("the arrays of a sparse X don't belong together");
+    }
+
+    AnyRows rows() const {
+        if (values_.dtype() == nb::dtype<float>())
+            return of_type<float>();
+        if (values_.dtype() == nb::dtype<double>())
+            return of_type<double>();
+        if (values_.dtype() == nb::dtype<std::uint8_t>())
+            return of_type<std::uint8_t>();
+        throw nb::type_error("X must be float32, float64 or uint8");
+    }
+
+  private:
+    template <class T>
+    RowSource<T> of_type() const {
+        return RowSource<T>(SparseMatrix<T>{
+            static_cast<const T*>(values_.data()), columns_.data(), starts_.data(),
+            elsewhere_ ? static_cast<const T*>(elsewhere_->data()) : nullptr,
+            static_cast<std::int64_t>(starts_.shape(0)) - 1, n_cols_});
+    }
+
+    Values values_;
+    Array<std::int32_t> columns_;
+    Array<std::int64_t> starts_;
+    std::int64_t n_cols_;
+    std::optional<Values> elsewhere_;
+};
+
+// X as Python has it, an array or SparseArrays; it must be kept alive meanwhile.
+inline AnyRows as_rows(const nb::object& X) {
+    if (nb::isinstance<SparseArrays>(X))
+        return nb::cast<const SparseArrays&>(X).rows();
+    const auto array = nb::cast<DenseArray>(X, false);
+    if (array.dtype() == nb::dtype<float>())
+        return RowSource<float>(typed<float>(array));
+    if (array.dtype() == nb::dtype<double>())
+        return RowSource<double>(typed<double>(array));
+    if (array.dtype() == nb::dtype<std::uint8_t>())
+        return RowSource<std::uint8_t>(typed<std::uint8_t>(array));
     throw nb::type_error("X must be float32, float64 or uint8");
 }
 
@@ -109,15 +158,23 @@ inline Dictionary as_dictionary(const Array<float>& values,
             static_cast<std::int64_t>(offsets.shape(0)) - 1};
 }
 
-inline void check_features(const AnyMatrix& X, const Dictionary& dictionary) {
+inline void check_features(const AnyRows& X, const Dictionary& dictionary) {
     if (col_count(X) != dictionary.n_features) {
         throw nb::value_error(
             "X and the dictionary differ in their number of features");
     }
 }
 
-inline Codes as_codes(const Array<std::uint8_t>& codes, std::int64_t n_rows,
+// Codes as Python has them, bytes or CodeLists; they must be kept alive meanwhile.
+inline Codes as_codes(const nb::object& object, std::int64_t n_rows,
                       std::int64_t n_features, int width) {
+    if (nb::isinstance<CodeLists>(object)) {
+        const auto& lists = nb::cast<const CodeLists&>(object);
+        if (lists.n_rows() != n_rows || lists.n_features() != n_features)
+            throw nb::value_error("codes has the wrong size");
+        return {nullptr, n_rows, n_features, 1, &lists};
+    }
+    const auto codes = nb::cast<Array<std::uint8_t>>(object);
     if (static_cast<std::int64_t>(codes.shape(0)) !=
         codes_size(n_rows, n_features, width)) {
         throw nb::value_error("codes has the wrong size");

@@ -15,14 +15,14 @@ namespace {
 
 // What boosting knows of some rows, as a tuple of arrays.
 struct RowArrays {
-    Array<std::uint8_t> codes;
+    nb::object codes;  // bytes, or CodeLists
     Optional<std::uint32_t> labels;
     std::optional<Table<float>> targets;
     Optional<float> weights;
     OutputTable<float> scores;
 
     explicit RowArrays(const nb::tuple& arrays)
-        : codes(nb::cast<Array<std::uint8_t>>(arrays[0])),
+        : codes(arrays[0]),
           labels(nb::cast<Optional<std::uint32_t>>(arrays[1])),
           targets(nb::cast<std::optional<Table<float>>>(arrays[2])),
           weights(nb::cast<Optional<float>>(arrays[3])),
@@ -31,11 +31,10 @@ struct RowArrays {
     BoostRows rows(std::int64_t n_features, const Outputs& outputs) const {
         const auto n = static_cast<std::int64_t>(scores.shape(0));
         const std::size_t n_targets = labels ? labels->shape(0) : targets->shape(0);
-        if (static_cast<std::int64_t>(codes.shape(0)) != n * n_features ||
-            static_cast<std::int64_t>(n_targets) != n)
-            throw nb::value_error("codes, labels or targets have the wrong size");
+        if (static_cast<std::int64_t>(n_targets) != n)
+            throw nb::value_error("labels or targets have the wrong size");
         check_shape(scores, n, outputs.stride);
-        return {{codes.data(), n, n_features, 1},
+        return {as_codes(codes, n, n_features, 1),
                 data_or_null(labels),
                 targets ? targets->data() : nullptr,
                 targets ? static_cast<int>(targets->shape(1)) : 0,

@@ -1,4 +1,8 @@
 // Stages `candidates` and `data`: centroids, thresholds, codes.
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "candidates/cluster.hpp"
@@ -15,9 +19,8 @@ nb::tuple centroid_arrays(Centroids&& c, std::size_t n_features) {
                           to_array(std::move(c.squared_distances), {k, k}));
 }
 
-// `numbers` are those of the rows of X among `n_rows`; None: X has all of them.
-RowNumbers as_row_numbers(const Optional<std::uint32_t>& numbers,
-                          const AnyMatrix& matrix, std::int64_t n_rows) {
+RowNumbers as_row_numbers(const Optional<std::uint32_t>& numbers, const AnyRows& matrix,
+                          std::int64_t n_rows) {
     if (!numbers)
         return {};
     if (static_cast<std::int64_t>(numbers->shape(0)) != row_count(matrix))
@@ -25,11 +28,11 @@ RowNumbers as_row_numbers(const Optional<std::uint32_t>& numbers,
     return {numbers->data(), n_rows};
 }
 
-nb::dict cluster_array(const AnyArray& X, const Optional<std::uint32_t>& numbers,
+nb::dict cluster_array(const nb::object& X, const Optional<std::uint32_t>& numbers,
                        std::int64_t n_rows, const Optional<double>& weights,
                        const Optional<std::uint32_t>& labels,
                        const ClusterSettings& settings, int n_threads) {
-    const AnyMatrix matrix = as_matrix(X);
+    const AnyRows matrix = as_rows(X);
     const RowNumbers known = as_row_numbers(numbers, matrix, n_rows);
     if (settings.n_classes > 0 && !labels)
         throw nb::value_error("class means need labels");
@@ -48,13 +51,13 @@ nb::dict cluster_array(const AnyArray& X, const Optional<std::uint32_t>& numbers
 }
 
 nb::tuple make_thresholds_array(
-    const AnyArray& X, const Optional<std::uint32_t>& numbers, std::int64_t n_rows,
+    const nb::object& X, const Optional<std::uint32_t>& numbers, std::int64_t n_rows,
     const Optional<double>& weights,
     const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>&
         boundaries,
     int budget, int least_even, std::int64_t n_drawn, std::uint64_t seed,
     int n_threads) {
-    const AnyMatrix matrix = as_matrix(X);
+    const AnyRows matrix = as_rows(X);
     const RowNumbers known = as_row_numbers(numbers, matrix, n_rows);
     Thresholds t = with_team(n_threads, [&](Team& team) {
         return make_thresholds(matrix, known, data_or_null(weights), boundaries.data(),
@@ -62,16 +65,16 @@ nb::tuple make_thresholds_array(
                                least_even, n_drawn, seed, team);
     });
     return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)),
-                          t.exact);
+                          t.exact, t.n_constant);
 }
 
 // `codes` is the caller's: NumPy asks for huge pages, which halves the cost of memory
 // that is written for the first time.
-void encode_array(const AnyArray& X, const Array<float>& values,
+void encode_array(const nb::object& X, const Array<float>& values,
                   const Array<std::int64_t>& offsets,
                   const Optional<std::int32_t>& order, int width,
                   Output<std::uint8_t> codes, int n_threads) {
-    const AnyMatrix matrix = as_matrix(X);
+    const AnyRows matrix = as_rows(X);
     const Dictionary dictionary = as_dictionary(values, offsets);
     check_features(matrix, dictionary);
     const std::int64_t n_features =
@@ -92,15 +95,52 @@ void encode_array(const AnyArray& X, const Array<float>& values,
     });
 }
 
+std::unique_ptr<CodeLists> code_lists(const SparseArrays& X, const Array<float>& values,
+                                      const Array<std::int64_t>& offsets,
+                                      const Optional<std::int32_t>& order) {
+    const AnyRows rows = X.rows();
+    const Dictionary dictionary = as_dictionary(values, offsets);
+    check_features(rows, dictionary);
+    return with_team(1, [&](Team&) {
+        return std::visit(
+            [&](const auto& source) {
+                return std::make_unique<CodeLists>(
+                    source.sparse(), dictionary, data_or_null(order),
+                    order ? static_cast<std::int64_t>(order->shape(0)) : 0);
+            },
+            rows);
+    });
+}
+
+std::unique_ptr<CodeLists> take_lists(const CodeLists& lists,
+                                      const Array<std::int64_t>& rows) {
+    return with_team(1, [&](Team&) {
+        return std::make_unique<CodeLists>(lists, rows.data(),
+                                           static_cast<std::int64_t>(rows.shape(0)));
+    });
+}
+
 }  // namespace
 
 void bind_candidates(nb::module_& m) {
-    m.def("cluster", &cluster_array, "X"_a.noconvert(), "numbers"_a.none(), "n_rows"_a,
+    nb::class_<CodeLists>(m, "CodeLists",
+                          "Codes that differ from the common one of their feature.")
+        .def("take", &take_lists, "rows"_a, "Lists of some rows.");
+    m.def("code_lists", &code_lists, "X"_a, "values"_a, "offsets"_a, "order"_a.none(),
+          "Codes of a sparse X, or of some of its columns in the given order.");
+    nb::class_<SparseArrays>(m, "SparseArrays", "A sparse X, row by row.")
+        .def(nb::init<nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
+                      Array<std::int32_t>, Array<std::int64_t>, std::int64_t,
+                      std::optional<nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig,
+                                                nb::device::cpu>>>(),
+             "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(),
+             "n_cols"_a, "elsewhere"_a.none().noconvert() = nb::none());
+    m.def("cluster", &cluster_array, "X"_a, "numbers"_a.none(), "n_rows"_a,
           "weights"_a.none(), "labels"_a.none(), "settings"_a, "n_threads"_a,
           "Means, spreads and distances of clusters and of classes.");
-    m.def("make_thresholds", &make_thresholds_array, "X"_a.noconvert(),
-          "numbers"_a.none(), "n_rows"_a, "weights"_a.none(), "boundaries"_a,
-          "budget"_a, "least_even"_a, "n_drawn"_a, "seed"_a, "n_threads"_a,
+    m.def("make_thresholds", &make_thresholds_array, "X"_a, "numbers"_a.none(),
+          "n_rows"_a, "weights"_a.none(), "boundaries"_a, "budget"_a, "least_even"_a,
+          "n_drawn"_a, "seed"_a, "n_threads"_a,
           "Thresholds of each feature: the boundaries, filled up with even cuts.");
     m.def(
         "rows_for_clusters",
@@ -117,8 +157,8 @@ void bind_candidates(nb::module_& m) {
         },
         "n_rows"_a, "n_drawn"_a, "seed"_a,
         "Numbers of the rows that `make_thresholds` reads.");
-    m.def("encode", &encode_array, "X"_a.noconvert(), "values"_a, "offsets"_a,
-          "order"_a.none(), "width"_a, "codes"_a, "n_threads"_a,
+    m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "order"_a.none(),
+          "width"_a, "codes"_a, "n_threads"_a,
           "Write the codes of X, in blocks of `width` features.");
     m.def("code_width", &code_width, "n_features"_a,
           "Features whose codes stand side by side for a tree.");

@@ -47,9 +47,8 @@ auto with_sample(const Array<std::uint32_t>& labels,
 }
 
 // From `codes` in blocks of `code_width` features, or (null) straight from X.
-nb::dict grow_tree(const AnyArray& X, const Optional<std::uint8_t>& codes,
-                   int code_width, const Array<float>& values,
-                   const Array<std::int64_t>& offsets,
+nb::dict grow_tree(const nb::object& X, const nb::object& codes, int code_width,
+                   const Array<float>& values, const Array<std::int64_t>& offsets,
                    const Array<std::uint32_t>& labels,
                    const Optional<std::uint32_t>& counts,
                    const Optional<std::uint64_t>& wide_counts,
@@ -57,18 +56,20 @@ nb::dict grow_tree(const AnyArray& X, const Optional<std::uint8_t>& codes,
                    int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const auto n = static_cast<std::int64_t>(labels.shape(0));
-    const Codes coded{data_or_null(codes), n, dictionary.n_features, code_width};
-    const AnyMatrix matrix = as_matrix(X);
+    const bool is_coded = !codes.is_none();
+    const Codes coded =
+        is_coded ? as_codes(codes, n, dictionary.n_features, code_width) : Codes{};
+    const AnyRows matrix = as_rows(X);
     check_features(matrix, dictionary);
     ForestArrays forest;
     forest.trees = with_team(n_threads, [&](Team& team) {
-        return with_sample(labels, counts, wide_counts, weights,
-                           [&](const auto& sample) {
-                               return codes ? grow_from_codes(matrix, coded, dictionary,
-                                                              sample, settings, team)
-                                            : grow_from_values(matrix, dictionary,
-                                                               sample, settings, team);
-                           });
+        return with_sample(
+            labels, counts, wide_counts, weights, [&](const auto& sample) {
+                return is_coded ? grow_from_codes(matrix, coded, dictionary, sample,
+                                                  settings, team)
+                                : grow_from_values(matrix, dictionary, sample, settings,
+                                                   team);
+            });
     });
     forest.end_tree(settings.n_classes);
     return forest_dict(std::move(forest), settings.n_classes);
@@ -76,7 +77,7 @@ nb::dict grow_tree(const AnyArray& X, const Optional<std::uint8_t>& codes,
 
 // `progress` (or None) is called with the number of trees done, a few times a second.
 nb::dict grow_forest_array(
-    const Array<std::uint8_t>& codes, int code_width, const Array<float>& values,
+    const nb::object& codes, int code_width, const Array<float>& values,
     const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,
@@ -108,7 +109,7 @@ TargetColumns as_targets(const Table<double>& y, const Optional<std::uint32_t>& 
             data_or_null(weights)};
 }
 
-nb::dict grow_regression_tree(const AnyArray& X, const Array<std::uint8_t>& codes,
+nb::dict grow_regression_tree(const nb::object& X, const nb::object& codes,
                               int code_width, const Array<float>& values,
                               const Array<std::int64_t>& offsets,
                               const Table<double>& y,
@@ -120,7 +121,7 @@ nb::dict grow_regression_tree(const AnyArray& X, const Array<std::uint8_t>& code
     const TargetColumns columns = as_targets(y, counts, wide_counts, weights);
     const Codes coded =
         as_codes(codes, columns.n_rows, dictionary.n_features, code_width);
-    const AnyMatrix matrix = as_matrix(X);
+    const AnyRows matrix = as_rows(X);
     check_features(matrix, dictionary);
     ForestArrays forest;
     forest.trees = with_team(n_threads, [&](Team& team) {
@@ -131,7 +132,7 @@ nb::dict grow_regression_tree(const AnyArray& X, const Array<std::uint8_t>& code
 }
 
 nb::dict grow_regression_forest(
-    const Array<std::uint8_t>& codes, int code_width, const Array<float>& values,
+    const nb::object& codes, int code_width, const Array<float>& values,
     const Array<std::int64_t>& offsets, const Table<double>& y,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,
@@ -167,15 +168,15 @@ void bind_grow(nb::module_& m) {
           "Features that have thresholds, in the order of a forest's codes.");
     m.def("forest_code_width", &forest_code_width, "sampling"_a, "n_features"_a,
           "Features whose codes stand side by side for a forest.");
-    m.def("grow_tree", &grow_tree, "X"_a.noconvert(), "codes"_a.none(), "code_width"_a,
-          "values"_a, "offsets"_a, "labels"_a, "counts"_a.none(),
-          "wide_counts"_a.none(), "weights"_a.none(), "settings"_a, "n_threads"_a,
+    m.def("grow_tree", &grow_tree, "X"_a, "codes"_a.none(), "code_width"_a, "values"_a,
+          "offsets"_a, "labels"_a, "counts"_a.none(), "wide_counts"_a.none(),
+          "weights"_a.none(), "settings"_a, "n_threads"_a,
           "Grow one tree; returns its flat arrays.");
     m.def("grow_forest", &grow_forest_array, "codes"_a, "code_width"_a, "values"_a,
           "offsets"_a, "labels"_a, "counts"_a.none(), "wide_counts"_a.none(),
           "weights"_a.none(), "settings"_a, "progress"_a.none(), "n_threads"_a,
           "Grow trees side by side; returns their flat arrays.");
-    m.def("grow_regression_tree", &grow_regression_tree, "X"_a.noconvert(), "codes"_a,
+    m.def("grow_regression_tree", &grow_regression_tree, "X"_a, "codes"_a,
           "code_width"_a, "values"_a, "offsets"_a, "y"_a.noconvert(), "counts"_a.none(),
           "wide_counts"_a.none(), "weights"_a.none(), "settings"_a, "n_threads"_a,
           "Grow one tree of a continuous target; returns its flat arrays.");

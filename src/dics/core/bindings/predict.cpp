@@ -34,14 +34,14 @@ LeafTable<T> as_leaves(const Table<T>& leaf_values) {
     return {leaf_values.data(), static_cast<int>(leaf_values.shape(1))};
 }
 
-void find_leaves_array(const AnyArray& X, const Table<std::int32_t>& nodes,
+void find_leaves_array(const nb::object& X, const Table<std::int32_t>& nodes,
                        const Array<std::uint8_t>& missing_left,
                        const Array<std::int64_t>& node_starts,
                        const Array<std::int64_t>& leaf_starts,
                        const Optional<std::int32_t>& set_numbers,
                        const std::optional<Table<std::uint64_t>>& sets,
                        OutputTable<std::int64_t> leaves, int n_threads) {
-    const AnyMatrix matrix = as_matrix(X);
+    const AnyRows matrix = as_rows(X);
     const ForestView forest =
         as_forest(nodes, missing_left, node_starts, leaf_starts, {set_numbers, sets});
     check_shape(leaves, row_count(matrix), forest.n_trees);
@@ -51,7 +51,7 @@ void find_leaves_array(const AnyArray& X, const Table<std::int32_t>& nodes,
     });
 }
 
-void vote_array(const AnyArray& X, const Table<std::int32_t>& nodes,
+void vote_array(const nb::object& X, const Table<std::int32_t>& nodes,
                 const Array<std::uint8_t>& missing_left,
                 const Array<std::int64_t>& node_starts,
                 const Array<std::int64_t>& leaf_starts,
@@ -59,7 +59,7 @@ void vote_array(const AnyArray& X, const Table<std::int32_t>& nodes,
                 const std::optional<Table<std::uint64_t>>& sets,
                 const Table<float>& leaf_values, const Optional<std::uint32_t>& rows,
                 bool hard, OutputTable<double> votes, int n_threads) {
-    const AnyMatrix matrix = as_matrix(X);
+    const AnyRows matrix = as_rows(X);
     const ForestView forest =
         as_forest(nodes, missing_left, node_starts, leaf_starts, {set_numbers, sets});
     const LeafTable<float> leaves = as_leaves(leaf_values);
@@ -74,7 +74,7 @@ void vote_array(const AnyArray& X, const Table<std::int32_t>& nodes,
 }
 
 template <class T>
-void add_values_array(const AnyArray& X, const Table<std::int32_t>& nodes,
+void add_values_array(const nb::object& X, const Table<std::int32_t>& nodes,
                       const Array<std::uint8_t>& missing_left,
                       const Array<std::int64_t>& node_starts,
                       const Array<std::int64_t>& leaf_starts,
@@ -82,7 +82,7 @@ void add_values_array(const AnyArray& X, const Table<std::int32_t>& nodes,
                       const std::optional<Table<std::uint64_t>>& sets,
                       const Table<T>& leaf_values, const Optional<std::uint32_t>& rows,
                       OutputTable<T> sums, int n_threads) {
-    const AnyMatrix matrix = as_matrix(X);
+    const AnyRows matrix = as_rows(X);
     const ForestView forest =
         as_forest(nodes, missing_left, node_starts, leaf_starts, {set_numbers, sets});
     const LeafTable<T> leaves = as_leaves(leaf_values);
@@ -97,13 +97,13 @@ void add_values_array(const AnyArray& X, const Table<std::int32_t>& nodes,
 }
 
 void add_contributions_array(
-    const AnyArray& X, const Table<std::int32_t>& nodes,
+    const nb::object& X, const Table<std::int32_t>& nodes,
     const Array<std::uint8_t>& missing_left, const Array<std::int64_t>& node_starts,
     const Array<std::int64_t>& leaf_starts, const Optional<std::int32_t>& set_numbers,
     const std::optional<Table<std::uint64_t>>& sets, const Array<float>& weight,
     const Array<std::int64_t>& leaf_row, const Table<double>& leaf_values,
     OutputTable<double> out, int n_threads) {
-    const AnyMatrix matrix = as_matrix(X);
+    const AnyRows matrix = as_rows(X);
     const ContributionView trees{
         as_forest(nodes, missing_left, node_starts, leaf_starts, {set_numbers, sets}),
         weight.data(), leaf_row.data(), as_leaves(leaf_values)};
@@ -117,21 +117,21 @@ void add_contributions_array(
 }  // namespace
 
 void bind_predict(nb::module_& m) {
-    m.def("add_contributions", &add_contributions_array, "X"_a.noconvert(), "nodes"_a,
+    m.def("add_contributions", &add_contributions_array, "X"_a, "nodes"_a,
           "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(),
           "sets"_a.none(), "weight"_a, "leaf_row"_a, "leaf_values"_a,
           "out"_a.noconvert(), "n_threads"_a,
           "Add what each feature contributes to the predictions of each row of X.");
-    m.def("find_leaves", &find_leaves_array, "X"_a.noconvert(), "nodes"_a,
+    m.def("find_leaves", &find_leaves_array, "X"_a, "nodes"_a,
           "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(),
           "sets"_a.none(), "leaves"_a.noconvert(), "n_threads"_a,
           "Write the leaf of each row of X in each tree.");
-    m.def("vote", &vote_array, "X"_a.noconvert(), "nodes"_a, "missing_left"_a,
+    m.def("vote", &vote_array, "X"_a, "nodes"_a, "missing_left"_a,
           "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(), "sets"_a.none(),
           "leaf_values"_a, "rows"_a.none(), "hard"_a, "votes"_a.noconvert(),
           "n_threads"_a, "Add the votes of the trees for each row of X.");
     const auto add_values = [&](auto function) {
-        m.def("add_values", function, "X"_a.noconvert(), "nodes"_a, "missing_left"_a,
+        m.def("add_values", function, "X"_a, "nodes"_a, "missing_left"_a,
               "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(), "sets"_a.none(),
               "leaf_values"_a.noconvert(), "rows"_a.none(), "sums"_a.noconvert(),
               "n_threads"_a, "Add the leaf values of the trees for each row of X.");

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "boost/chunks.hpp"
+#include "data/code_lists.hpp"
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
 #include "predict/tree_masks.hpp"
@@ -29,21 +30,56 @@ class LeafFinder {
 
     // leaf[i] = the number of the leaf of row i.
     void find(const Codes& codes, std::uint32_t* leaf) const {
-        const Chunks chunks{codes.n_rows};
-        team_.run(
-            chunks.count(), codes.n_rows >= kParallelRows, [&](std::int64_t task, int) {
-                const std::int64_t begin = chunks.begin(task);
-                if (n_leaves_ <= kMaxMaskLeaves) {
-                    masks_.find([&](std::int64_t f) { return codes.column(f) + begin; },
-                                chunks.length(task), leaf + begin);
-                } else {
-                    walk(codes, begin, chunks.length(task), leaf + begin);
-                }
-            });
+        if (codes.lists) {
+            find_in_lists(*codes.lists, leaf);
+            return;
+        }
+        find_with(codes.n_rows, [&](std::int64_t f) { return codes.column(f); }, leaf);
     }
 
   private:
     static constexpr std::int64_t kParallelRows = 1 << 14;
+
+    // column(f) has the codes of feature f.
+    template <class Column>
+    void find_with(std::int64_t n_rows, Column column, std::uint32_t* leaf) const {
+        const Chunks chunks{n_rows};
+        team_.run(chunks.count(), n_rows >= kParallelRows, [&](std::int64_t task, int) {
+            const std::int64_t begin = chunks.begin(task);
+            if (n_leaves_ <= kMaxMaskLeaves) {
+                masks_.find([&](std::int64_t f) { return column(f) + begin; },
+                            chunks.length(task), leaf + begin);
+            } else {
+                walk(column, begin, chunks.length(task), leaf + begin);
+            }
+        });
+    }
+
+    // The columns that the tree looks at are written out.
+    void find_in_lists(const CodeLists& lists, std::uint32_t* leaf) const {
+        const std::int64_t n = lists.n_rows();
+        std::vector<std::int32_t> features;
+        for (const Node& node : *nodes_) {
+            if (node.feature >= 0)
+                features.push_back(node.feature);
+        }
+        std::sort(features.begin(), features.end());
+        features.erase(std::unique(features.begin(), features.end()), features.end());
+        auto number = [&](std::int64_t f) {
+            return std::lower_bound(features.begin(), features.end(), f) -
+                   features.begin();
+        };
+        std::vector<std::uint8_t> columns(features.size() *
+                                          static_cast<std::size_t>(n));
+        for (const std::int32_t f : features)
+            lists.spread(f, columns.data() + number(f) * n);
+        find_with(
+            n,
+            [&](std::int64_t f) -> const std::uint8_t* {
+                return columns.data() + number(f) * n;
+            },
+            leaf);
+    }
 
     // A node of the tree as codes see it; a leaf leads to itself.
     struct Step {
@@ -53,13 +89,15 @@ class LeafFinder {
     };
 
     // Trees of many leaves: step by step, all rows of a block at once.
-    void walk(const Codes& codes, std::int64_t begin, std::int64_t n,
+    template <class Column>
+    void walk(Column column, std::int64_t begin, std::int64_t n,
               std::uint32_t* leaf) const {
         std::vector<Step> steps;
         for (std::size_t i = 0; i < nodes_->size(); ++i) {
             const Node& node = (*nodes_)[i];
             const bool inner = node.feature >= 0;
-            steps.push_back({inner ? codes.column(node.feature) : codes.data,
+            // A leaf goes left whatever the code is.
+            steps.push_back({column(inner ? node.feature : (*nodes_)[0].feature),
                              inner ? node.left : static_cast<std::int32_t>(i),
                              (*tests_)[i]});
         }

@@ -17,9 +17,9 @@ namespace dics {
 class SplitDrawer {
   public:
     // Splits that are gone are taken from `used` and added to it.
-    SplitDrawer(const Dictionary& dictionary, const Codes& codes,
-                const SparseCodes& sparse, const BoostSettings& settings,
-                std::vector<std::int64_t>& used, Team& team)
+    SplitDrawer(const Dictionary& dictionary, const Codes& codes, SparseCodes& sparse,
+                const BoostSettings& settings, std::vector<std::int64_t>& used,
+                Team& team)
         : dictionary_(dictionary),
           codes_(codes),
           sparse_(sparse),
@@ -52,6 +52,7 @@ class SplitDrawer {
         splits_.drawn = settings_.max_candidates > 0 || !settings_.limits.reuse_splits;
         if (splits_.drawn)
             draw_candidates(key);
+        sparse_.start_round(splits_.features, team_);
         splits_.dense.clear();
         for (const std::int32_t f : splits_.features) {
             if (!sparse_.has(f))
@@ -168,6 +169,8 @@ class SplitDrawer {
         const std::size_t n_features = splits_.dense.size();
         row_codes_.resize(static_cast<std::size_t>(n_rows) * n_features);
         const Chunks chunks{n_rows, kGatherRows};
+        if (codes_.lists)
+            return gather_lists(rows, chunks);
         team_.run(chunks.count(), n_rows >= kParallelRows, [&](std::int64_t task, int) {
             std::size_t feature = 0;
             for (; feature + 4 <= n_features; feature += 4)
@@ -177,6 +180,35 @@ class SplitDrawer {
                 gather_columns<1>(rows, chunks.begin(task), chunks.length(task),
                                   feature);
         });
+    }
+
+    void gather_lists(const std::uint32_t* rows, const Chunks& chunks) {
+        const std::size_t stride = splits_.dense.size();
+        std::vector<std::int32_t> numbers(static_cast<std::size_t>(codes_.n_features),
+                                          -1);
+        std::vector<std::uint8_t> common;
+        for (std::size_t j = 0; j < stride; ++j) {
+            numbers[static_cast<std::size_t>(splits_.dense[j])] =
+                static_cast<std::int32_t>(j);
+            common.push_back(codes_.lists->common(splits_.dense[j]));
+        }
+        team_.run(chunks.count(), chunks.n_rows >= kParallelRows,
+                  [&](std::int64_t task, int) {
+                      const std::int64_t end = chunks.begin(task) + chunks.length(task);
+                      for (std::int64_t i = chunks.begin(task); i < end; ++i) {
+                          std::uint8_t* to =
+                              row_codes_.data() + static_cast<std::size_t>(i) * stride;
+                          std::copy(common.begin(), common.end(), to);
+                          codes_.lists->each_feature(
+                              rows ? std::int64_t{rows[i]} : i,
+                              [&](std::int32_t f, std::uint8_t code) {
+                                  const std::int32_t j =
+                                      numbers[static_cast<std::size_t>(f)];
+                                  if (j >= 0)
+                                      to[j] = code;
+                              });
+                      }
+                  });
     }
 
     template <int F>
@@ -200,7 +232,7 @@ class SplitDrawer {
 
     Dictionary dictionary_;
     Codes codes_;  // of all rows, column by column
-    const SparseCodes& sparse_;
+    SparseCodes& sparse_;
     const BoostSettings& settings_;
     std::vector<std::int64_t>& used_;
     Team& team_;

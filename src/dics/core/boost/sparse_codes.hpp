@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "boost/chunks.hpp"
+#include "data/code_lists.hpp"
 #include "data/matrix.hpp"
 #include "sum.hpp"
 #include "team.hpp"
@@ -29,19 +31,48 @@ class SparseCodes {
     SparseCodes(const Codes& codes, const Dictionary& dictionary,
                 std::int64_t max_features, const Sum& sum, Team& team)
         : commonest_(static_cast<std::size_t>(dictionary.n_features), kNone) {
-        if (2 * max_features < dictionary.n_features)
+        lists_ = codes.lists;
+        if (2 * max_features < dictionary.n_features && !lists_)
             return;
-        const std::vector<std::int32_t> features =
-            find_commonest(codes, dictionary, sum);
+        if (lists_) {  // each round lists those of its own features
+            find_commonest_of_lists(dictionary);
+            return;
+        }
         // Histograms are alike everywhere, whatever threads there are.
-        const int n_threads = sum.is_alone() ? team.size() : 1;
-        const auto n_parts = std::min<std::size_t>(static_cast<std::size_t>(n_threads),
-                                                   features.size() / kLeastFeatures);
-        if (n_parts == 0) {
+        make_parts(find_commonest(codes, dictionary, sum),
+                   sum.is_alone() ? team.size() : 1);
+        team.run(static_cast<std::int64_t>(parts_.size()), true,
+                 [&](std::int64_t p, int) {
+                     list(codes, parts_[static_cast<std::size_t>(p)]);
+                 });
+    }
+
+    // The features that a round looks at, rising. Lists are gone through once for them:
+    // entries of others would be in the way of each of its nodes.
+    void start_round(const std::vector<std::int32_t>& features, Team& team) {
+        if (!lists_ || (!parts_.empty() && features == listed_))
+            return;
+        listed_ = features;
+        std::vector<std::int32_t> sparse;
+        std::copy_if(features.begin(), features.end(), std::back_inserter(sparse),
+                     [&](std::int32_t f) { return has(f); });
+        make_parts(sparse, team.size());
+        team.run(static_cast<std::int64_t>(parts_.size()), true,
+                 [&](std::int64_t p, int) {
+                     take_lists(*lists_, parts_[static_cast<std::size_t>(p)]);
+                 });
+    }
+
+  private:
+    void make_parts(const std::vector<std::int32_t>& features, int n_threads) {
+        const std::size_t n_parts = std::min<std::size_t>(
+            static_cast<std::size_t>(n_threads),
+            lists_ ? features.size() : features.size() / kLeastFeatures);
+        parts_.resize(n_parts);
+        if (n_parts == 0 && !lists_) {
             std::fill(commonest_.begin(), commonest_.end(), kNone);
             return;
         }
-        parts_.resize(n_parts);
         for (std::size_t p = 0; p < n_parts; ++p) {
             parts_[p].features.assign(
                 features.begin() +
@@ -49,11 +80,9 @@ class SparseCodes {
                 features.begin() +
                     static_cast<std::ptrdiff_t>(features.size() * (p + 1) / n_parts));
         }
-        team.run(static_cast<std::int64_t>(n_parts), true, [&](std::int64_t p, int) {
-            list(codes, parts_[static_cast<std::size_t>(p)]);
-        });
     }
 
+  public:
     bool has(std::int64_t feature) const { return commonest(feature) != kNone; }
     int commonest(std::int64_t feature) const {
         return commonest_[static_cast<std::size_t>(feature)];
@@ -67,6 +96,15 @@ class SparseCodes {
     // Of the rows, that have the commonest code. To add an entry costs about as much as
     // two codes of a row that stand side by side.
     static constexpr double kLeastShare = 0.75;
+
+    void find_commonest_of_lists(const Dictionary& dictionary) {
+        const auto n_rows = static_cast<double>(lists_->n_rows());
+        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
+            const auto n_others = static_cast<double>(lists_->n_entries(f));
+            if (dictionary.count(f) > 0 && n_others <= (1 - kLeastShare) * n_rows)
+                commonest_[static_cast<std::size_t>(f)] = lists_->common(f);
+        }
+    }
 
     // Features most of whose rows have the same code, by a sample of the rows.
     std::vector<std::int32_t> find_commonest(const Codes& codes,
@@ -130,6 +168,26 @@ class SparseCodes {
         }
     }
 
+    static void take_lists(const CodeLists& lists, Part& part) {
+        std::vector<std::int32_t> numbers(static_cast<std::size_t>(lists.n_features()),
+                                          -1);
+        for (std::size_t k = 0; k < part.features.size(); ++k)
+            numbers[static_cast<std::size_t>(part.features[k])] =
+                static_cast<std::int32_t>(k);
+        part.entries.clear();
+        part.starts.assign(1, 0);
+        for (std::int64_t row = 0; row < lists.n_rows(); ++row) {
+            lists.each_feature(row, [&](std::int32_t f, std::uint8_t code) {
+                const std::int32_t k = numbers[static_cast<std::size_t>(f)];
+                if (k >= 0)
+                    part.entries.push_back(static_cast<std::uint32_t>(k) << 8 | code);
+            });
+            part.starts.push_back(part.entries.size());
+        }
+    }
+
+    const CodeLists* lists_ = nullptr;
+    std::vector<std::int32_t> listed_;     // features of the last round
     std::vector<std::int16_t> commonest_;  // code of each feature, or kNone
     std::vector<Part> parts_;
 };

@@ -18,6 +18,7 @@ constexpr std::int64_t kChunkRows = 128;
 constexpr std::int64_t kMeasureChunkRows = 512;
 constexpr int kRowsAtOnce = 8;            // prepared rows that stay in L2 for wide data
 constexpr std::int64_t kStartRows = 256;  // they are copied: 1 MB for 1000 features
+constexpr std::int64_t kKeptValues = 1 << 21;  // of them; more are made when needed
 constexpr std::int64_t kParallelValues = 1 << 17;
 constexpr double kLeastShare = 0.01;  // of the rows of the largest cluster
 
@@ -37,9 +38,9 @@ struct MomentSums {
           square_sum(n),
           count(n) {}
 
-    void add(const KnownRows<T>& rows, std::int64_t row) {
+    void add(const T* row, std::int64_t stride) {
         kernels().rows<T>().add_moments(
-            rows.row(row), rows.X.col_stride, rows.X.n_cols,
+            row, stride, static_cast<std::int64_t>(sum.size()),
             {low.data(), high.data(), sum.data(), square_sum.data(), count.data()});
     }
 
@@ -57,18 +58,18 @@ struct MomentSums {
 };
 
 template <class T>
-Moments measure_moments(const KnownRows<T>& known, const Rows& rows, Team& team) {
-    const Matrix<T>& X = known.X;
+Moments measure_moments(const KnownRows<T>& X, const Rows& rows, Team& team) {
     const auto n = static_cast<std::int64_t>(rows.size());
     const std::int64_t n_chunks = (n + kMeasureChunkRows - 1) / kMeasureChunkRows;
-    const auto p = static_cast<std::size_t>(X.n_cols);
+    const auto p = static_cast<std::size_t>(X.n_cols());
     std::vector<MomentSums<T>> parts(static_cast<std::size_t>(n_chunks),
                                      MomentSums<T>(p));
-    team.run(n_chunks, n * X.n_cols >= kParallelValues, [&](std::int64_t chunk, int) {
+    team.run(n_chunks, n * X.n_cols() >= kParallelValues, [&](std::int64_t chunk, int) {
+        std::vector<T> space;
         const std::int64_t last = std::min(n, (chunk + 1) * kMeasureChunkRows);
         for (std::int64_t i = chunk * kMeasureChunkRows; i < last; ++i) {
             parts[static_cast<std::size_t>(chunk)].add(
-                known, rows[static_cast<std::size_t>(i)]);
+                X.row(rows[static_cast<std::size_t>(i)], space), X.stride());
         }
     });
     for (std::size_t chunk = 1; chunk < parts.size(); ++chunk) {
@@ -102,9 +103,9 @@ class Preparation {
   public:
     using V = typename Compared<T>::type;
 
-    Preparation(const KnownRows<T>& rows, const Moments& m, bool standardize)
-        : rows_(rows), stride_(padded(rows.X.n_cols)) {
-        const auto p = static_cast<std::size_t>(rows.X.n_cols);
+    Preparation(const KnownRows<T>& X, const Moments& m, bool standardize)
+        : X_(X), stride_(padded(X.n_cols())) {
+        const auto p = static_cast<std::size_t>(X.n_cols());
         double widest = 0;
         for (double scale : m.scale)
             widest = std::max(widest, scale);
@@ -120,17 +121,17 @@ class Preparation {
 
     std::int64_t stride() const { return stride_; }
 
-    void row(std::int64_t i, float* out) const {
-        const Matrix<T>& X = rows_.X;
+    // `space` is for rows that are not there as a whole.
+    void row(std::int64_t i, std::vector<T>& space, float* out) const {
         kernels().rows<T>().prepare(
-            rows_.row(i), X.col_stride, X.n_cols,
+            X_.row(i, space), X_.stride(), X_.n_cols(),
             {low_.data(), high_.data(), mean_.data(), factor_.data()}, out);
-        for (std::int64_t f = X.n_cols; f < stride_; ++f)
+        for (std::int64_t f = X_.n_cols(); f < stride_; ++f)
             out[f] = 0.0f;
     }
 
   private:
-    KnownRows<T> rows_;
+    KnownRows<T> X_;
     std::int64_t stride_;
     std::vector<V> low_, high_, mean_, factor_;
 };
@@ -162,7 +163,8 @@ Centers start_centers(const Preparation<T>& prepare, const Rows& rows,
     const std::int64_t stride = prepare.stride();
     const bool parallel = n * stride >= kParallelValues;
     const std::int64_t n_chunks = (n + kChunkRows - 1) / kChunkRows;
-    std::vector<float> points(static_cast<std::size_t>(n * stride));
+    const bool keeps = n * stride <= kKeptValues;
+    std::vector<float> points(static_cast<std::size_t>(keeps ? n * stride : 0));
     std::vector<float> norms(static_cast<std::size_t>(n));
     std::vector<float> nearest(static_cast<std::size_t>(n),
                                std::numeric_limits<float>::max());
@@ -172,12 +174,27 @@ Centers start_centers(const Preparation<T>& prepare, const Rows& rows,
             body(chunk * kChunkRows, std::min(n, (chunk + 1) * kChunkRows));
         });
     };
-    each_chunk([&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i) {
-            float* x = points.data() + i * stride;
-            prepare.row(rows[static_cast<std::size_t>(i)], x);
+    // Calls body(points of some rows, first, last): those kept, or made anew.
+    auto each_points = [&](bool made, auto&& body) {
+        each_chunk([&](std::int64_t first, std::int64_t last) {
+            std::vector<T> space;
+            std::vector<float> own;
+            const std::int64_t step = keeps ? last - first : kRowsAtOnce;
+            for (std::int64_t i = first; i < last; i += step) {
+                const std::int64_t end = std::min(last, i + step);
+                if (!keeps)
+                    own.resize(static_cast<std::size_t>(step * stride));
+                float* x = keeps ? points.data() + i * stride : own.data();
+                for (std::int64_t k = i; (!keeps || !made) && k < end; ++k)
+                    prepare.row(rows[static_cast<std::size_t>(k)], space,
+                                x + (k - i) * stride);
+                body(x, i, end);
+            }
+        });
+    };
+    each_points(false, [&](const float* x, std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i, x += stride)
             kernels().dots(x, 1, x, 1, stride, &norms[static_cast<std::size_t>(i)]);
-        }
     });
 
     Centers centers;
@@ -197,14 +214,16 @@ Centers start_centers(const Preparation<T>& prepare, const Rows& rows,
         const auto at = std::upper_bound(chance.begin(), chance.end(), target);
         const auto pick =
             std::min(n - 1, static_cast<std::int64_t>(at - chance.begin()));
-        const float* center = points.data() + pick * stride;
         const float center_norm = norms[static_cast<std::size_t>(pick)];
-        centers.points.insert(centers.points.end(), center, center + stride);
-        ++centers.count;
-        each_chunk([&](std::int64_t first, std::int64_t last) {
+        std::vector<T> space;
+        centers.points.resize(centers.points.size() + static_cast<std::size_t>(stride));
+        prepare.row(rows[static_cast<std::size_t>(pick)], space,
+                    centers.at(centers.count));
+        const float* center = centers.at(centers.count++);
+        each_points(true, [&](const float* x, std::int64_t first, std::int64_t last) {
             float products[kChunkRows];
-            kernels().dots(points.data() + first * stride,
-                           static_cast<int>(last - first), center, 1, stride, products);
+            kernels().dots(x, static_cast<int>(last - first), center, 1, stride,
+                           products);
             for (std::int64_t i = first; i < last; ++i) {
                 const auto s = static_cast<std::size_t>(i);
                 float distance = norms[s] + center_norm - 2 * products[i - first];
@@ -274,6 +293,7 @@ void sum_clusters(const Preparation<T>& prepare, const Rows& rows,
     team.run(n_chunks, work >= kParallelValues, [&](std::int64_t chunk, int) {
         ClusterSums& sums = parts[static_cast<std::size_t>(chunk)];
         sums.clear();
+        std::vector<T> space;
         std::vector<float> x(static_cast<std::size_t>(kRowsAtOnce * stride));
         std::vector<float> products(
             static_cast<std::size_t>(kRowsAtOnce * centers.count));
@@ -282,7 +302,8 @@ void sum_clusters(const Preparation<T>& prepare, const Rows& rows,
             const int m =
                 static_cast<int>(std::min<std::int64_t>(kRowsAtOnce, end - i));
             for (int k = 0; k < m; ++k) {
-                prepare.row(rows[static_cast<std::size_t>(i + k)], &x[k * stride]);
+                prepare.row(rows[static_cast<std::size_t>(i + k)], space,
+                            &x[k * stride]);
             }
             kernels().dots(x.data(), m, centers.points.data(), centers.count, stride,
                            products.data());
@@ -356,50 +377,86 @@ void replace_small(Centers& centers, std::vector<double>& seen,
     }
     Stream stream(key);
     Rows taken;
+    std::vector<T> space;
     for (int c = 0; c < centers.count; ++c) {
         if (seen[static_cast<std::size_t>(c)] >= least)
             continue;
         const auto row = free_row(stream, batch, taken);
         taken.push_back(row);
-        prepare.row(row, centers.at(c));
+        prepare.row(row, space, centers.at(c));
         seen[static_cast<std::size_t>(c)] = smallest_kept;
     }
     centers.update_norms();
 }
 
-// The centroids summed up at [first, last) of each part.
-Centroids measured(const std::vector<ClusterSums>& parts, int first, int last,
-                   const Moments& moments, std::int64_t stride, bool standardize) {
+// Sums over all chunks, which were added in their order.
+struct TotalSums {
+    std::vector<double> sum, square_sum, weight;
+
+    void add(const ClusterSums& part) {
+        auto add_all = [](const auto& from, std::vector<double>& to) {
+            to.resize(from.size());
+            for (std::size_t i = 0; i < from.size(); ++i)
+                to[i] += static_cast<double>(from[i]);
+        };
+        add_all(part.sum, sum);
+        add_all(part.square_sum, square_sum);
+        add_all(part.weight, weight);
+    }
+};
+
+// As many chunks at a time as there are threads: of wide data, the sums of all would
+// take more memory than X.
+template <class T>
+TotalSums measure(const Preparation<T>& prepare, const Rows& rows,
+                  const double* weights, const std::uint32_t* labels, int n_classes,
+                  const Centers& centers, double unit_weight, Team& team) {
+    TotalSums totals;
+    std::vector<ClusterSums> parts;
+    const std::int64_t at_once = team.size() * kMeasureChunkRows;
+    const auto n = static_cast<std::int64_t>(rows.size());
+    for (std::int64_t first = 0; first < n; first += at_once) {
+        const Rows some(rows.begin() + first,
+                        rows.begin() + std::min(n, first + at_once));
+        sum_clusters(prepare, some, weights, labels, n_classes, centers,
+                     kMeasureChunkRows, unit_weight, team, parts);
+        const std::int64_t n_chunks =
+            (static_cast<std::int64_t>(some.size()) + kMeasureChunkRows - 1) /
+            kMeasureChunkRows;
+        for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
+            totals.add(parts[static_cast<std::size_t>(chunk)]);
+    }
+    return totals;
+}
+
+// The centroids summed up at [first, last); the sums become means.
+Centroids measured(TotalSums& totals, int first, int last, const Moments& moments,
+                   std::int64_t stride, bool standardize) {
     double widest = 0;
     for (double scale : moments.scale)
         widest = std::max(widest, scale);
     const std::size_t p = moments.mean.size();
     Centroids result;
-    std::vector<double> points;  // prepared units, for the distances
+    std::vector<const double*> points;  // in prepared units
     for (int c = first; c < last; ++c) {
-        double weight = 0;
-        for (const auto& part : parts)
-            weight += part.weight[static_cast<std::size_t>(c)];
+        const double weight = totals.weight[static_cast<std::size_t>(c)];
         if (!(weight > 0))
             continue;
         ++result.count;
+        double* means = totals.sum.data() + c * stride;
+        const double* squares = totals.square_sum.data() + c * stride;
         for (std::size_t f = 0; f < p; ++f) {
-            double sum = 0, square_sum = 0;
-            for (const auto& part : parts) {
-                const std::size_t at = static_cast<std::size_t>(c * stride) + f;
-                sum += static_cast<double>(part.sum[at]);
-                square_sum += static_cast<double>(part.square_sum[at]);
-            }
-            const double mean = sum / weight;
-            const double variance = std::max(0.0, square_sum / weight - mean * mean);
+            const double mean = means[f] / weight;
+            const double variance = std::max(0.0, squares[f] / weight - mean * mean);
             const bool constant = !(moments.scale[f] > 0);
             const double unit = constant      ? 0.0
                                 : standardize ? moments.scale[f]
                                               : widest;
-            points.push_back(mean);
+            means[f] = mean;
             result.means.push_back(moments.mean[f] + mean * unit);
             result.scales.push_back(std::sqrt(variance) * unit);
         }
+        points.push_back(means);
     }
     const auto k = static_cast<std::size_t>(result.count);
     result.squared_distances.resize(k * k);
@@ -407,7 +464,7 @@ Centroids measured(const std::vector<ClusterSums>& parts, int first, int last,
         for (std::size_t j = i + 1; j < k; ++j) {
             double distance = 0;
             for (std::size_t f = 0; f < p; ++f) {
-                const double d = points[i * p + f] - points[j * p + f];
+                const double d = points[i][f] - points[j][f];
                 distance += d * d;
             }
             result.squared_distances[i * k + j] = distance;
@@ -482,14 +539,13 @@ Clusters cluster_rows(const KnownRows<T>& X, const double* weights,
             replace_small(centers, seen, prepare, batch, combine(key, 1));
     }
     parts.clear();
-    sum_clusters(prepare,
-                 drawn_rows(pool, combine(s.seed, kMeasureKey), s.measure_rows),
-                 weights, labels, s.n_classes, centers, kMeasureChunkRows, unit_weight,
-                 team, parts);
+    TotalSums totals =
+        measure(prepare, drawn_rows(pool, combine(s.seed, kMeasureKey), s.measure_rows),
+                weights, labels, s.n_classes, centers, unit_weight, team);
     const int k = centers.count;
     return Clusters{
-        measured(parts, 0, k, moments, prepare.stride(), s.standardize),
-        measured(parts, k, k + s.n_classes, moments, prepare.stride(), s.standardize),
+        measured(totals, 0, k, moments, prepare.stride(), s.standardize),
+        measured(totals, k, k + s.n_classes, moments, prepare.stride(), s.standardize),
         moments.low, moments.high, moments.scale};
 }
 
@@ -515,11 +571,11 @@ std::vector<std::uint32_t> rows_for_clusters(std::int64_t n_rows, const double* 
     return all;
 }
 
-Clusters cluster(const AnyMatrix& any, const RowNumbers& known, const double* weights,
+Clusters cluster(const AnyRows& any, const RowNumbers& known, const double* weights,
                  const std::uint32_t* labels, const ClusterSettings& settings,
                  Team& team) {
     return std::visit(
-        [&]<class T>(const Matrix<T>& X) {
+        [&]<class T>(const RowSource<T>& X) {
             return cluster_rows(KnownRows<T>{X, known}, weights, labels, settings,
                                 team);
         },

@@ -2,13 +2,14 @@
 //
 // Here and not in Python with BLAS because the sums of a BLAS product depend on its
 // number of threads, and because a hundred small array calls cost more than a whole
-// tree on small data. Rows are read in place, a few at a time; X is never copied.
+// tree on small data. Rows are read in place, a few at a time (sparse ones
+// spread out one by one); X is never copied.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "data/matrix.hpp"
+#include "data/row_source.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -46,7 +47,7 @@ struct Clusters {
 // class. `weights` null: every row counts one. NaN counts as the feature's mean, an
 // infinity as the largest (smallest) finite value of the sample.
 // Weights and labels are of all rows, also where X has only those that are looked at.
-Clusters cluster(const AnyMatrix& X, const RowNumbers& known, const double* weights,
+Clusters cluster(const AnyRows& X, const RowNumbers& known, const double* weights,
                  const std::uint32_t* labels, const ClusterSettings& settings,
                  Team& team);
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "candidates/sort_values.hpp"
+#include "candidates/sampled_columns.hpp"
 #include "random.hpp"
 
 namespace dics {
@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::int64_t kParallelValues = 1 << 15;
 constexpr std::int64_t kTileCols = 16;  // one cache line of a float32 row
-
-// A distinct value of a column and the weight of the rows that have it.
-template <class T>
-struct Atom {
-    T value;
-    double weight;
-};
 
 // A float32 number in (low, high], the middle if it can be had; false if there is none.
 template <class T>
@@ -32,34 +25,6 @@ bool cut_between(T low, T high, float& cut) {
     }
     return static_cast<double>(cut) > static_cast<double>(low) &&
            static_cast<double>(cut) <= static_cast<double>(high);
-}
-
-template <class T>
-void add_atom(T value, double weight, std::vector<Atom<T>>& atoms) {
-    if (!atoms.empty() && atoms.back().value == value)
-        atoms.back().weight += weight;
-    else
-        atoms.push_back({value, weight});
-}
-
-template <class T>
-std::vector<Atom<T>> atoms_of(std::vector<T>& column, ValueSorter<T>& sorter) {
-    sorter.sort(column);
-    std::vector<Atom<T>> atoms;
-    for (const T value : column)
-        add_atom(value, 1.0, atoms);
-    return atoms;
-}
-
-// Of values with their weights.
-template <class T>
-std::vector<Atom<T>> atoms_of(std::vector<std::pair<T, double>>& column) {
-    std::sort(column.begin(), column.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<Atom<T>> atoms;
-    for (const auto& [value, weight] : column)
-        add_atom(value, weight, atoms);
-    return atoms;
 }
 
 // gap g lies between atoms g and g + 1. The boundaries that fall into a gap, kept as
@@ -171,52 +136,34 @@ std::vector<float> thresholds_of(const std::vector<Atom<T>>& atoms,
 }
 
 template <class T>
-Thresholds make(const KnownRows<T>& known, const double* weights,
-                const double* boundaries, int n_boundaries, int budget, int least_even,
-                std::int64_t n_rows, std::uint64_t seed, Team& team) {
-    const Matrix<T>& X = known.X;
-    const auto rows = rows_for_thresholds(known.n_rows(), n_rows, seed);
+Thresholds make(const KnownRows<T>& X, const double* weights, const double* boundaries,
+                int n_boundaries, int budget, int least_even, std::int64_t n_rows,
+                std::uint64_t seed, Team& team) {
+    const std::int64_t n_cols = X.n_cols();
+    const auto rows = rows_for_thresholds(X.n_rows(), n_rows, seed);
     const auto n = static_cast<std::int64_t>(rows.size());
-    std::vector<std::vector<float>> made(static_cast<std::size_t>(X.n_cols));
-    std::vector<std::uint8_t> exact(static_cast<std::size_t>(X.n_cols));
+    const SampledColumns<T> columns(X, rows, weights);
+    std::vector<std::vector<float>> made(static_cast<std::size_t>(n_cols));
+    std::vector<std::uint8_t> exact(static_cast<std::size_t>(n_cols));
+    std::vector<std::uint8_t> constant(static_cast<std::size_t>(n_cols));
     // Groups of columns that share the cache lines of a row-major X; smaller groups
     // when there are few columns, so that every thread has some.
-    const std::int64_t group_cols = X.n_cols >= 4 * kTileCols ? kTileCols : 4;
-    const std::int64_t n_groups = (X.n_cols + group_cols - 1) / group_cols;
-    team.run(n_groups, n * X.n_cols >= kParallelValues, [&](std::int64_t group, int) {
+    const std::int64_t group_cols = n_cols >= 4 * kTileCols ? kTileCols : 4;
+    const std::int64_t n_groups = (n_cols + group_cols - 1) / group_cols;
+    team.run(n_groups, n * n_cols >= kParallelValues, [&](std::int64_t group, int) {
         const std::int64_t first = group * group_cols;
-        const std::int64_t last = std::min(X.n_cols, first + group_cols);
-        std::vector<std::vector<T>> columns(static_cast<std::size_t>(last - first));
-        std::vector<std::vector<std::pair<T, double>>> weighted(columns.size());
-        ValueSorter<T> sorter;
-        for (const std::uint32_t row : rows) {
-            if (weights && !(weights[row] > 0))
-                continue;
-            const T* values = known.row(row);
-            for (std::int64_t f = first; f < last; ++f) {
-                const T value = values[f * X.col_stride];
-                if (value != value)
-                    continue;
-                const auto at = static_cast<std::size_t>(f - first);
-                if (weights) {
-                    weighted[at].emplace_back(value, weights[row]);
-                } else {
-                    columns[at].push_back(value);
-                }
-            }
-        }
-        for (std::int64_t f = first; f < last; ++f) {
-            const auto at = static_cast<std::size_t>(f - first);
-            const auto atoms =
-                weights ? atoms_of(weighted[at]) : atoms_of(columns[at], sorter);
+        const std::int64_t last = std::min(n_cols, first + group_cols);
+        columns.each(first, last, [&](std::int64_t f, const auto& atoms) {
             exact[static_cast<std::size_t>(f)] =
                 atoms.size() <= static_cast<std::size_t>(budget) + 1;
+            constant[static_cast<std::size_t>(f)] = atoms.size() < 2;
             made[static_cast<std::size_t>(f)] = thresholds_of(
                 atoms, boundaries ? boundaries + f * n_boundaries : nullptr,
                 n_boundaries, budget, least_even);
-        }
+        });
     });
     Thresholds result;
+    result.n_constant = std::count(constant.begin(), constant.end(), 1);
     result.exact = std::find(exact.begin(), exact.end(), 0) == exact.end();
     result.offsets.push_back(0);
     for (const auto& part : made) {
@@ -234,12 +181,12 @@ std::vector<std::uint32_t> rows_for_thresholds(std::int64_t n_rows,
     return stratified_rows(combine(seed, 5), n_rows, n_drawn);
 }
 
-Thresholds make_thresholds(const AnyMatrix& any, const RowNumbers& known,
+Thresholds make_thresholds(const AnyRows& any, const RowNumbers& known,
                            const double* weights, const double* boundaries,
                            int n_boundaries, int budget, int least_even,
                            std::int64_t n_rows, std::uint64_t seed, Team& team) {
     return std::visit(
-        [&]<class T>(const Matrix<T>& X) {
+        [&]<class T>(const RowSource<T>& X) {
             return make(KnownRows<T>{X, known}, weights, boundaries, n_boundaries,
                         budget, least_even, n_rows, seed, team);
         },

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/matrix.hpp"
+#include "data/row_source.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -12,6 +12,7 @@ namespace dics {
 struct Thresholds {
     std::vector<float> values;
     std::vector<std::int64_t> offsets;  // n_features + 1
+    std::int64_t n_constant = 0;        // features of one value in these rows
     bool exact = true;  // every feature got all midpoints of the rows looked at
 };
 
@@ -21,7 +22,7 @@ struct Thresholds {
 // A feature whose distinct values are no more than budget + 1 gets every midpoint
 // instead: nothing is lost there. At most `n_rows` rows are read.
 // Weights are of all rows, also where X has only those that are read.
-Thresholds make_thresholds(const AnyMatrix& X, const RowNumbers& known,
+Thresholds make_thresholds(const AnyRows& X, const RowNumbers& known,
                            const double* weights, const double* boundaries,
                            int n_boundaries, int budget, int least_even,
                            std::int64_t n_rows, std::uint64_t seed, Team& team);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "data/encode_sparse.hpp"
 #include "data/side.hpp"
 #include "kernels/kernels.hpp"
 
@@ -154,11 +155,14 @@ void for_blocks(const Matrix<T>& X, Team& team,
 
 }  // namespace
 
-void encode(const AnyMatrix& any, const Dictionary& dictionary, int width, Team& team,
+void encode(const AnyRows& any, const Dictionary& dictionary, int width, Team& team,
             std::uint8_t* codes) {
     std::visit(
-        [&](const auto& X) {
-            using T = typename std::decay_t<decltype(X)>::value_type;
+        [&](const auto& rows) {
+            using T = typename std::decay_t<decltype(rows)>::value_type;
+            if (rows.is_sparse())
+                return encode_sparse(rows.sparse(), dictionary, width, team, codes);
+            const Matrix<T>& X = rows.dense();
             const Encoder<T> encoder(X, dictionary, width);
             for_blocks(X, team, [&](std::int64_t first_row, int) {
                 encoder.block(first_row, 0, codes);
@@ -167,12 +171,16 @@ void encode(const AnyMatrix& any, const Dictionary& dictionary, int width, Team&
         any);
 }
 
-void encode_ordered(const AnyMatrix& any, const Dictionary& dictionary,
+void encode_ordered(const AnyRows& any, const Dictionary& dictionary,
                     const std::int32_t* order, std::int64_t n_order,
                     std::int64_t stride, Team& team, std::uint8_t* codes) {
     std::visit(
-        [&](const auto& X) {
-            using T = typename std::decay_t<decltype(X)>::value_type;
+        [&](const auto& source) {
+            using T = typename std::decay_t<decltype(source)>::value_type;
+            if (source.is_sparse())
+                return encode_sparse_ordered(source.sparse(), dictionary, order,
+                                             n_order, stride, team, codes);
+            const Matrix<T>& X = source.dense();
             // A whole row is in the first-level cache when its codes change places.
             const auto width = static_cast<int>(std::max<std::int64_t>(2, X.n_cols));
             const Encoder<T> encoder(X, dictionary, width);

@@ -3,17 +3,17 @@
 
 #include <cstdint>
 
-#include "data/matrix.hpp"
+#include "data/row_source.hpp"
 #include "team.hpp"
 
 namespace dics {
 
 // Writes the codes of X in blocks of `width` features (see Codes); padding is zero.
-void encode(const AnyMatrix& X, const Dictionary& dictionary, int width, Team& team,
+void encode(const AnyRows& X, const Dictionary& dictionary, int width, Team& team,
             std::uint8_t* codes);
 
 // Writes the codes of columns order[0..n_order-1] of X, `stride` bytes from row to row.
-void encode_ordered(const AnyMatrix& X, const Dictionary& dictionary,
+void encode_ordered(const AnyRows& X, const Dictionary& dictionary,
                     const std::int32_t* order, std::int64_t n_order,
                     std::int64_t stride, Team& team, std::uint8_t* codes);
 

@@ -29,22 +29,6 @@ struct RowNumbers {
     std::int64_t n_rows = 0;
 };
 
-template <class T>
-struct KnownRows {
-    Matrix<T> X;
-    RowNumbers known;
-
-    std::int64_t n_rows() const { return known.numbers ? known.n_rows : X.n_rows; }
-    // The row of X that has this number, which must be here.
-    const T* row(std::int64_t number) const {
-        const std::uint32_t* numbers = known.numbers;
-        const std::int64_t place =
-            numbers ? std::lower_bound(numbers, numbers + X.n_rows, number) - numbers
-                    : number;
-        return X.data + place * X.row_stride;
-    }
-};
-
 using AnyMatrix = std::variant<Matrix<float>, Matrix<double>, Matrix<std::uint8_t>>;
 
 inline std::int64_t row_count(const AnyMatrix& X) {
@@ -76,11 +60,16 @@ struct Dictionary {
 // each line it fetches (CIFAR-10, depth 8, one thread: fit in 2790 ms with blocks of 8,
 // then 1800, 1470 and 1420 with 16, 32 and 64; 2026-11). Width 1 is column-major, and
 // one block of all features is row-major: forests use both.
+//
+// Where most codes of a feature are the same, `lists` has the others and `data` is
+// null.
+class CodeLists;
 struct Codes {
     const std::uint8_t* data;
     std::int64_t n_rows;
     std::int64_t n_features;
     int width;
+    const CodeLists* lists = nullptr;
 
     std::int64_t n_blocks() const { return (n_features + width - 1) / width; }
     const std::uint8_t* block(std::int64_t b) const {

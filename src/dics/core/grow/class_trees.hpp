@@ -3,8 +3,10 @@
 
 #include "grow/flatten.hpp"
 #include "grow/grow.hpp"
+#include "search/class_entry_scan.hpp"
 #include "search/class_histograms.hpp"
 #include "search/feature_draw_search.hpp"
+#include "search/listed_search.hpp"
 
 namespace dics {
 
@@ -15,6 +17,7 @@ struct ClassTrees {
     using Rows = ClassRows<Count>;
     using Histograms = ClassHistograms<Crit, Count>;
     using DrawSearch = FeatureDrawSearch<Crit, Count>;
+    using Listed = ListedSearch<ClassEntryScan<Crit, Count>, Rows>;
 
     static Rows make_rows(const Sample& sample) { return {sample, RowOrder::by_label}; }
     static Target make_target(const Sample&, const Rows& rows,

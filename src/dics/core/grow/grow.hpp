@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/matrix.hpp"
+#include "data/row_source.hpp"
 #include "grow/node.hpp"
 #include "target/class_counts.hpp"
 #include "target/moment_rows.hpp"
@@ -81,15 +81,15 @@ struct ForestArrays {
 // Whole dictionary: from codes (see encode.hpp); X only for thresholds made anew.
 // Otherwise straight from X.
 template <class Count>
-TreeArrays grow_from_codes(const AnyMatrix& X, const Codes& codes,
+TreeArrays grow_from_codes(const AnyRows& X, const Codes& codes,
                            const Dictionary& dictionary, const Sample<Count>& sample,
                            const GrowSettings& settings, Team& team);
 template <class Count>
-TreeArrays grow_from_values(const AnyMatrix& X, const Dictionary& dictionary,
+TreeArrays grow_from_values(const AnyRows& X, const Dictionary& dictionary,
                             const Sample<Count>& sample, const GrowSettings& settings,
                             Team& team);
 // Of a continuous target, from codes; X only for thresholds made anew.
-TreeArrays grow_regression(const AnyMatrix& X, const Codes& codes,
+TreeArrays grow_regression(const AnyRows& X, const Codes& codes,
                            const Dictionary& dictionary, const TargetColumns& columns,
                            const GrowSettings& settings, Team& team);
 

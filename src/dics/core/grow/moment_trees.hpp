@@ -9,7 +9,9 @@
 
 #include "grow/flatten.hpp"
 #include "grow/grow.hpp"
+#include "search/listed_search.hpp"
 #include "search/moment_draw_search.hpp"
+#include "search/moment_entry_scan.hpp"
 #include "search/moment_histograms.hpp"
 
 namespace dics {
@@ -179,6 +181,7 @@ struct MomentTrees {
     using Rows = MomentRows;
     using Histograms = MomentHistograms<Crit>;
     using DrawSearch = MomentDrawSearch<Crit>;
+    using Listed = ListedSearch<MomentEntryScan<Crit>, Rows>;
 
     static Target make_target(const Sample& sample, const Rows& rows,
                               const GrowSettings& settings) {

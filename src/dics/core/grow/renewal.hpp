@@ -21,7 +21,7 @@ class RenewalStep : public Renewal<typename Kind::Target> {
     using Search = HistogramSearch<typename Kind::Histograms>;
 
     // `made_from` rows gave the dictionary; 0 if it is exact and need never be renewed.
-    RenewalStep(const Target& target, const Matrix<T>& X, const double* weights,
+    RenewalStep(const Target& target, const RowSource<T>& X, const double* weights,
                 std::int64_t made_from, const Codes& codes,
                 const Dictionary& dictionary, const Origin* origin,
                 const GrowSettings& settings)
@@ -45,16 +45,17 @@ class RenewalStep : public Renewal<typename Kind::Target> {
         std::vector<double> weights;
         copy_rows(r, node, values, weights);
         const double* local_weights = weights_ ? weights.data() : nullptr;
-        const Matrix<T> local{values.data(), n, X_.n_cols, X_.n_cols, 1};
+        const std::int64_t n_cols = X_.n_cols();
+        const RowSource<T> local(Matrix<T>{values.data(), n, n_cols, n_cols, 1});
 
         const Thresholds made =
             make_thresholds(local, {}, local_weights, nullptr, 0, kMaxThresholds, 0,
                             settings_.renew_rows, node.key, team);
-        const Dictionary dictionary{made.values.data(), made.offsets.data(), X_.n_cols};
+        const Dictionary dictionary{made.values.data(), made.offsets.data(), n_cols};
         std::vector<std::uint8_t> space(
-            static_cast<std::size_t>(codes_size(n, X_.n_cols, codes_.width)));
+            static_cast<std::size_t>(codes_size(n, n_cols, codes_.width)));
         encode(local, dictionary, codes_.width, team, space.data());
-        const Codes codes{space.data(), n, X_.n_cols, codes_.width};
+        const Codes codes{space.data(), n, n_cols, codes_.width};
         const Origin origin = trace(codes, dictionary, r, node);
 
         Rows local_rows = Kind::rows_of(r, node);
@@ -88,11 +89,13 @@ class RenewalStep : public Renewal<typename Kind::Target> {
 
     void copy_rows(const Rows& r, const Open& node, std::vector<T>& values,
                    std::vector<double>& weights) const {
-        values.reserve(static_cast<std::size_t>(node.size() * X_.n_cols));
+        values.reserve(static_cast<std::size_t>(node.size() * X_.n_cols()));
+        std::vector<T> space;
         for (std::int64_t i = node.begin; i < node.end; ++i) {
             const std::int64_t row = r.rows[i];
-            for (std::int64_t f = 0; f < X_.n_cols; ++f)
-                values.push_back(X_(row, f));
+            const T* from = X_.row(row, space);
+            for (std::int64_t f = 0; f < X_.n_cols(); ++f)
+                values.push_back(from[f * X_.stride()]);
             if (weights_)
                 weights.push_back(weights_[row]);
         }
@@ -124,7 +127,7 @@ class RenewalStep : public Renewal<typename Kind::Target> {
     }
 
     const Target& target_;
-    Matrix<T> X_;
+    RowSource<T> X_;
     const double* weights_;
     std::int64_t made_from_;
     Codes codes_;

@@ -75,8 +75,12 @@ inline std::uint64_t child_key(std::uint64_t key, bool right) {
 class CodeSide {
   public:
     CodeSide(const Codes& codes, const Dictionary& dictionary, const Split& split)
-        : column_(codes.column(split.feature)),
-          stride_(codes.width),
+        : CodeSide(codes.column(split.feature), codes.width, dictionary, split) {}
+    // `column` has the codes of the feature, `stride` apart.
+    CodeSide(const std::uint8_t* column, std::int64_t stride,
+             const Dictionary& dictionary, const Split& split)
+        : column_(column),
+          stride_(stride),
           test_(split.index, split.missing_left, dictionary.count(split.feature)) {}
 
     bool operator()(std::int64_t row) const {

@@ -8,14 +8,32 @@
 namespace dics {
 namespace {
 
+// From codes that are lists; thresholds are not renewed.
+template <class Kind>
+TreeArrays grow_listed(const typename Kind::Target& target, const Codes& codes,
+                       const Dictionary& dictionary, typename Kind::Rows& rows,
+                       const typename Kind::Sample& sample,
+                       const GrowSettings& settings, Team& team) {
+    using Search = typename Kind::Listed;
+    Search search(target, *codes.lists, dictionary, rows,
+                  settings.limits.min_samples_leaf, settings.max_candidates, nullptr,
+                  0);
+    const auto nodes = grow_nodes(target, search, rows, dictionary, settings.limits,
+                                  nullptr, team, mix(settings.seed));
+    return Kind::flatten(nodes, rows, sample, settings, rows.size());
+}
+
 template <class Crit, class Count>
-TreeArrays grow_coded(const AnyMatrix& any, const Codes& codes,
+TreeArrays grow_coded(const AnyRows& any, const Codes& codes,
                       const Dictionary& dictionary, const Sample<Count>& sample,
                       const GrowSettings& settings, Team& team) {
     using Kind = ClassTrees<Crit, Count>;
     using Histograms = typename Kind::Histograms;
     auto rows = Kind::make_rows(sample);
     const auto target = Kind::make_target(sample, rows, settings);
+    if (codes.lists)
+        return grow_listed<Kind>(target, codes, dictionary, rows, sample, settings,
+                                 team);
     auto histograms = make_histograms<Kind>(target, codes, dictionary, rows, settings);
     HistogramSearch<Histograms> search(histograms, team);
     return std::visit(
@@ -48,13 +66,16 @@ TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
 }
 
 template <class Kind>
-TreeArrays grow_moments(const AnyMatrix& any, const Codes& codes,
+TreeArrays grow_moments(const AnyRows& any, const Codes& codes,
                         const Dictionary& dictionary, const MomentSample& sample,
                         const double* weights, const GrowSettings& settings,
                         Team& team) {
     using Search = HistogramSearch<typename Kind::Histograms>;
     MomentRows rows(sample, nullptr);
     const auto target = Kind::make_target(sample, rows, settings);
+    if (codes.lists)
+        return grow_listed<Kind>(target, codes, dictionary, rows, sample, settings,
+                                 team);
     auto histograms = make_histograms<Kind>(target, codes, dictionary, rows, settings);
     Search search(histograms, team);
     return std::visit(
@@ -73,7 +94,7 @@ TreeArrays grow_moments(const AnyMatrix& any, const Codes& codes,
 
 }  // namespace
 
-TreeArrays grow_regression(const AnyMatrix& X, const Codes& codes,
+TreeArrays grow_regression(const AnyRows& X, const Codes& codes,
                            const Dictionary& dictionary, const TargetColumns& columns,
                            const GrowSettings& settings, Team& team) {
     const MomentSample sample(columns, 0, counts_rows(settings, columns.weights),
@@ -85,7 +106,7 @@ TreeArrays grow_regression(const AnyMatrix& X, const Codes& codes,
 }
 
 template <class Count>
-TreeArrays grow_from_codes(const AnyMatrix& X, const Codes& codes,
+TreeArrays grow_from_codes(const AnyRows& X, const Codes& codes,
                            const Dictionary& dictionary, const Sample<Count>& sample,
                            const GrowSettings& settings, Team& team) {
     return settings.criterion == Criterion::gini
@@ -94,12 +115,13 @@ TreeArrays grow_from_codes(const AnyMatrix& X, const Codes& codes,
 }
 
 template <class Count>
-TreeArrays grow_from_values(const AnyMatrix& any, const Dictionary& dictionary,
+TreeArrays grow_from_values(const AnyRows& any, const Dictionary& dictionary,
                             const Sample<Count>& sample, const GrowSettings& settings,
                             Team& team) {
     return std::visit(
-        [&](const auto& X) {
-            using T = typename std::decay_t<decltype(X)>::value_type;
+        [&](const auto& rows) {
+            using T = typename std::decay_t<decltype(rows)>::value_type;
+            const Matrix<T>& X = rows.dense();
             return settings.criterion == Criterion::gini
                        ? grow_sampled<T, Gini>(X, dictionary, sample, settings, team)
                        : grow_sampled<T, Entropy>(X, dictionary, sample, settings,
@@ -108,16 +130,16 @@ TreeArrays grow_from_values(const AnyMatrix& any, const Dictionary& dictionary,
         any);
 }
 
-template TreeArrays grow_from_codes(const AnyMatrix&, const Codes&, const Dictionary&,
+template TreeArrays grow_from_codes(const AnyRows&, const Codes&, const Dictionary&,
                                     const Sample<std::uint32_t>&, const GrowSettings&,
                                     Team&);
-template TreeArrays grow_from_codes(const AnyMatrix&, const Codes&, const Dictionary&,
+template TreeArrays grow_from_codes(const AnyRows&, const Codes&, const Dictionary&,
                                     const Sample<std::uint64_t>&, const GrowSettings&,
                                     Team&);
-template TreeArrays grow_from_values(const AnyMatrix&, const Dictionary&,
+template TreeArrays grow_from_values(const AnyRows&, const Dictionary&,
                                      const Sample<std::uint32_t>&, const GrowSettings&,
                                      Team&);
-template TreeArrays grow_from_values(const AnyMatrix&, const Dictionary&,
+template TreeArrays grow_from_values(const AnyRows&, const Dictionary&,
                                      const Sample<std::uint64_t>&, const GrowSettings&,
                                      Team&);
 

@@ -23,18 +23,22 @@ class TreeGrower {
           dictionary_(dictionary),
           settings_(settings),
           team_(team),
-          draw_(dictionary, settings.tree.limits.limits_leaves()) {}
+          draw_(dictionary, settings.max_features,
+                settings.tree.limits.limits_leaves()) {}
 
     TreeArrays grow(const Sample& sample, Rows rows, std::uint64_t key) {
         key_ = key;
         switch (settings_.sampling) {
             case FeatureSampling::none:
+                if (codes_.lists)
+                    return grow_listed(sample, rows, nullptr);
                 return grow_from_histograms(codes_, dictionary_, rows, sample,
                                             settings_.tree);
             case FeatureSampling::tree:
                 return grow_restricted(sample, rows);
             default:
-                return grow_drawn(sample, rows);
+                return codes_.lists ? grow_listed(sample, rows, &draw_)
+                                    : grow_drawn(sample, rows);
         }
     }
 
@@ -65,6 +69,16 @@ class TreeGrower {
         typename Kind::DrawSearch search(
             target, codes_, dictionary_, rows, settings_.tree.limits.min_samples_leaf,
             settings_.max_features, settings_.tree.max_candidates, draw_);
+        return grow_with(target, search, rows, dictionary_, sample);
+    }
+
+    // `draw` null: a node looks at all features.
+    TreeArrays grow_listed(const Sample& sample, Rows& rows, FeatureDraw* draw) {
+        const Target target = Kind::make_target(sample, rows, settings_.tree);
+        typename Kind::Listed search(target, *codes_.lists, dictionary_, rows,
+                                     settings_.tree.limits.min_samples_leaf,
+                                     settings_.tree.max_candidates, draw,
+                                     settings_.max_features);
         return grow_with(target, search, rows, dictionary_, sample);
     }
 
@@ -114,6 +128,10 @@ class TreeGrower {
         space_.assign(static_cast<std::size_t>(codes_size(n_rows, n_features, width)),
                       0);
         const Codes codes{space_.data(), n_rows, n_features, static_cast<int>(width)};
+        if (codes_.lists) {
+            copy_lists(features, rows, codes);
+            return codes;
+        }
         for (std::int64_t first = 0; first < n_rows; first += kCopyRows) {
             const std::int64_t last = std::min(n_rows, first + kCopyRows);
             for (std::int64_t j = 0; j < n_features; ++j) {
@@ -124,6 +142,17 @@ class TreeGrower {
             }
         }
         return codes;
+    }
+
+    void copy_lists(const std::vector<std::int64_t>& features,
+                    const std::vector<std::uint32_t>& rows, const Codes& codes) {
+        std::vector<std::uint8_t> column(static_cast<std::size_t>(codes_.n_rows));
+        for (std::int64_t j = 0; j < codes.n_features; ++j) {
+            codes_.lists->spread(features[static_cast<std::size_t>(j)], column.data());
+            std::uint8_t* to = space_.data() + (codes.column(j) - codes.data);
+            for (std::int64_t i = 0; i < codes.n_rows; ++i)
+                to[i * codes.width] = column[rows[static_cast<std::size_t>(i)]];
+        }
     }
 
     // Rows copied at a time: what is written stays in the second-level cache.

@@ -174,11 +174,13 @@ class RowBlock {
           sums_(static_cast<std::size_t>((n_features + 1) * width_ * R)) {}
 
     template <class T>
-    void read(const Matrix<T>& X, std::int64_t first, std::int64_t n) {
-        for (std::int64_t f = 0; f < n_features_; ++f) {
-            for (std::int64_t r = 0; r < n; ++r)
+    void read(const RowSource<T>& X, std::int64_t first, std::int64_t n) {
+        std::vector<T> space;
+        for (std::int64_t r = 0; r < n; ++r) {
+            const T* row = X.row(first + r, space);
+            for (std::int64_t f = 0; f < n_features_; ++f)
                 values_[static_cast<std::size_t>(f * R + r)] =
-                    static_cast<double>(X(first + r, f));
+                    static_cast<double>(row[f * X.stride()]);
         }
         std::fill(sums_.begin(), sums_.end(), 0.0);
     }
@@ -225,15 +227,15 @@ class RowBlock {
 
 }  // namespace
 
-void add_contributions(const AnyMatrix& any, const ContributionView& trees, Team& team,
+void add_contributions(const AnyRows& any, const ContributionView& trees, Team& team,
                        double* out) {
     constexpr std::size_t kPathBytes = std::size_t{32} << 20;  // of trees at a time
     std::visit(
         [&](const auto& X) {
-            const std::int64_t n_blocks = (X.n_rows + R - 1) / R;
-            const std::int64_t row_size = (X.n_cols + 1) * trees.leaves.width;
+            const std::int64_t n_blocks = (X.n_rows() + R - 1) / R;
+            const std::int64_t row_size = (X.n_cols() + 1) * trees.leaves.width;
             std::vector<RowBlock> blocks(static_cast<std::size_t>(team.size()),
-                                         RowBlock(trees, X.n_cols));
+                                         RowBlock(trees, X.n_cols()));
             for (std::int64_t t = 0; t < trees.forest.n_trees;) {
                 std::vector<LeafPaths> paths;
                 for (std::size_t bytes = 0;
@@ -244,7 +246,8 @@ void add_contributions(const AnyMatrix& any, const ContributionView& trees, Team
                 team.run(n_blocks, true, [&](std::int64_t task, int thread) {
                     RowBlock& block = blocks[static_cast<std::size_t>(thread)];
                     const std::int64_t first = task * R;
-                    const std::int64_t n = std::min<std::int64_t>(R, X.n_rows - first);
+                    const std::int64_t n =
+                        std::min<std::int64_t>(R, X.n_rows() - first);
                     block.read(X, first, n);
                     for (const LeafPaths& of_tree : paths)
                         block.add(of_tree);

@@ -19,7 +19,7 @@ struct ContributionView {
 
 // out[(i * (n_features + 1) + f) * width + c] += what feature f contributes to output c
 // of row i; the last one, f = n_features, is what trees predict without any feature.
-void add_contributions(const AnyMatrix& X, const ContributionView& trees, Team& team,
+void add_contributions(const AnyRows& X, const ContributionView& trees, Team& team,
                        double* out);
 
 }  // namespace dics

@@ -7,6 +7,7 @@
 #include "data/encode.hpp"
 #include "data/side.hpp"
 #include "predict/coded_trees.hpp"
+#include "predict/spread_rows.hpp"
 
 namespace dics {
 namespace {
@@ -200,7 +201,7 @@ void add_coded_values(const Matrix<T>& X, const ForestView& forest,
         std::vector<std::uint8_t> codes(
             static_cast<std::size_t>(block.n_rows * X.n_cols));
         Team alone(1, [] { return false; });
-        encode(block, trees.dictionary(), 1, alone, codes.data());
+        encode(RowSource<T>(block), trees.dictionary(), 1, alone, codes.data());
         auto column = [&](std::int64_t f) { return codes.data() + f * block.n_rows; };
         std::uint32_t leaf[kMaxBlockRows];
         for (std::int64_t t = 0; t < forest.n_trees; ++t) {
@@ -222,10 +223,18 @@ auto numbers_in(const std::uint32_t* rows) {
 
 }  // namespace
 
-void find_leaves(const AnyMatrix& any, const ForestView& forest, Team& team,
+void find_leaves(const AnyRows& any, const ForestView& forest, Team& team,
                  std::int64_t* leaf) {
     std::visit(
-        [&](const auto& X) {
+        [&](const auto& source) {
+            if (source.is_sparse()) {
+                return for_spread_rows(
+                    source.sparse(), source.n_rows(), team, numbers_in(nullptr),
+                    [&](const auto& rows, std::int64_t first, Team& alone) {
+                        find_leaves(rows, forest, alone, leaf + first * forest.n_trees);
+                    });
+            }
+            const auto& X = source.dense();
             walk_all(X, forest, X.n_rows, team, numbers_in(nullptr),
                      [&](std::int64_t t, std::int64_t first, std::int64_t n,
                          const std::int32_t* nodes) {
@@ -236,11 +245,20 @@ void find_leaves(const AnyMatrix& any, const ForestView& forest, Team& team,
         any);
 }
 
-void vote(const AnyMatrix& any, const ForestView& forest,
-          const LeafTable<float>& leaves, const std::uint32_t* rows,
-          std::int64_t n_rows, bool hard, Team& team, double* votes) {
+void vote(const AnyRows& any, const ForestView& forest, const LeafTable<float>& leaves,
+          const std::uint32_t* rows, std::int64_t n_rows, bool hard, Team& team,
+          double* votes) {
     std::visit(
-        [&](const auto& X) {
+        [&](const auto& source) {
+            if (source.is_sparse()) {
+                return for_spread_rows(
+                    source.sparse(), n_rows, team, numbers_in(rows),
+                    [&](const auto& some, std::int64_t first, Team& alone) {
+                        vote(some, forest, leaves, nullptr, some.n_rows, hard, alone,
+                             votes + first * leaves.width);
+                    });
+            }
+            const auto& X = source.dense();
             walk_all(X, forest, n_rows, team, numbers_in(rows),
                      [&](std::int64_t t, std::int64_t first, std::int64_t n,
                          const std::int32_t* nodes) {
@@ -252,23 +270,34 @@ void vote(const AnyMatrix& any, const ForestView& forest,
 }
 
 template <class T>
-void add_values(const AnyMatrix& any, const ForestView& forest,
+void add_values(const AnyRows& any, const ForestView& forest,
                 const LeafTable<T>& leaves, const std::uint32_t* rows,
                 std::int64_t n_rows, Team& team, T* sums) {
     const int width = leaves.width;
-    if (!rows && CodedTrees::are_for(forest, n_rows, col_count(any))) {
+    const bool is_sparse =
+        std::visit([](const auto& source) { return source.is_sparse(); }, any);
+    if (!rows && !is_sparse && CodedTrees::are_for(forest, n_rows, col_count(any))) {
         const CodedTrees trees(forest, col_count(any));
         if (trees.fits()) {
             std::visit(
-                [&](const auto& X) {
-                    add_coded_values(X, forest, trees, leaves, team, sums);
+                [&](const auto& source) {
+                    add_coded_values(source.dense(), forest, trees, leaves, team, sums);
                 },
                 any);
             return;
         }
     }
     std::visit(
-        [&](const auto& X) {
+        [&](const auto& source) {
+            if (is_sparse) {
+                return for_spread_rows(
+                    source.sparse(), n_rows, team, numbers_in(rows),
+                    [&](const auto& some, std::int64_t first, Team& alone) {
+                        add_values(AnyRows(RowSource(some)), forest, leaves, nullptr,
+                                   some.n_rows, alone, sums + first * width);
+                    });
+            }
+            const auto& X = source.dense();
             walk_all(X, forest, n_rows, team, numbers_in(rows),
                      [&](std::int64_t t, std::int64_t first, std::int64_t n,
                          const std::int32_t* nodes) {
@@ -286,9 +315,9 @@ void add_values(const AnyMatrix& any, const ForestView& forest,
         any);
 }
 
-template void add_values(const AnyMatrix&, const ForestView&, const LeafTable<float>&,
+template void add_values(const AnyRows&, const ForestView&, const LeafTable<float>&,
                          const std::uint32_t*, std::int64_t, Team&, float*);
-template void add_values(const AnyMatrix&, const ForestView&, const LeafTable<double>&,
+template void add_values(const AnyRows&, const ForestView&, const LeafTable<double>&,
                          const std::uint32_t*, std::int64_t, Team&, double*);
 
 }  // namespace dics

@@ -1,11 +1,12 @@
-// Stage `predict`: rows of raw X down the trees. Nodes keep raw thresholds; small trees
+// Stage `predict`: rows of raw X down the trees; sparse ones are spread out, a few at a
+// time. Nodes keep raw thresholds; small trees
 // of boosting are asked about the codes of these, made anew in each call.
 #pragma once
 
 #include <cstdint>
 
 #include "data/code_set.hpp"
-#include "data/matrix.hpp"
+#include "data/row_source.hpp"
 #include "grow/grow.hpp"
 #include "team.hpp"
 
@@ -50,21 +51,20 @@ struct LeafTable {
 };
 
 // leaf[i * n_trees + t] = the node of tree t in which row i ends.
-void find_leaves(const AnyMatrix& X, const ForestView& forest, Team& team,
+void find_leaves(const AnyRows& X, const ForestView& forest, Team& team,
                  std::int64_t* leaf);
 
 // votes[i * width + c] += the share of class c in row i's leaf, for each tree in turn;
 // or (hard) one for the class that has the largest. `rows` are those to look at, null
 // for all.
-void vote(const AnyMatrix& X, const ForestView& forest, const LeafTable<float>& leaves,
+void vote(const AnyRows& X, const ForestView& forest, const LeafTable<float>& leaves,
           const std::uint32_t* rows, std::int64_t n_rows, bool hard, Team& team,
           double* votes);
 
 // sums[i * width + c] += the value of row i's leaf, for each tree in turn. In single
 // precision: exactly what boosting did to the rows it was trained on.
 template <class T>
-void add_values(const AnyMatrix& X, const ForestView& forest,
-                const LeafTable<T>& leaves, const std::uint32_t* rows,
-                std::int64_t n_rows, Team& team, T* sums);
+void add_values(const AnyRows& X, const ForestView& forest, const LeafTable<T>& leaves,
+                const std::uint32_t* rows, std::int64_t n_rows, Team& team, T* sums);
 
 }  // namespace dics

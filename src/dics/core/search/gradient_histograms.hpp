@@ -233,7 +233,13 @@ class GradientHistograms {
         target_.finish(totals);
     }
 
-    CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+    CodeSide side(const Split& split) {
+        if (!codes_.lists)
+            return {codes_, dictionary_, split};
+        side_column_.resize(static_cast<std::size_t>(codes_.n_rows));
+        codes_.lists->spread(split.feature, side_column_.data());
+        return {side_column_.data(), 1, dictionary_, split};
+    }
     CodeSetSide set_side(const Split& split) const {
         return {codes_, dictionary_, split};
     }
@@ -361,6 +367,7 @@ class GradientHistograms {
 
     const Target& target_;
     Codes codes_;
+    std::vector<std::uint8_t> side_column_;  // of the feature that splits, from lists
     Dictionary dictionary_;
     const GradientRows& r_;
     const SparseCodes& sparse_;

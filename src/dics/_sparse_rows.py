@@ -1,0 +1,131 @@
+"""Sparse X: compressed rows that the core reads in place, never as a dense array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from dics import _core
+
+Array = npt.NDArray[Any]
+# Columns are numbered in 32 bits.
+MAX_COLUMNS = 2**31 - 1
+
+
+@final
+class SparseRows(_core.SparseArrays):
+    """A checked sparse X; what it has no entry for is zero, or of `elsewhere`.
+
+    Stages take it in the place of an array: it has a `shape`, a length and rows.
+
+    Parameters
+    ----------
+    values : ndarray of float32, float64 or uint8
+        Entries, row by row; each column at most once in a row.
+    columns : ndarray of int32
+        The column of each entry.
+    starts : ndarray of int64 of shape (n_rows + 1,)
+        Where the entries of each row begin.
+    n_columns : int
+    elsewhere : ndarray of shape (n_columns,), default=None
+        What rows without an entry have, in each column; None for zeros.
+    """
+
+    def __init__(
+        self,
+        values: Array,
+        columns: npt.NDArray[np.int32],
+        starts: npt.NDArray[np.int64],
+        n_columns: int,
+        elsewhere: Array | None = None,
+    ) -> None:
+        super().__init__(values, columns, starts, n_columns, elsewhere)
+        self.values = values
+        self.columns = columns
+        self.starts = starts
+        self.elsewhere = elsewhere
+        self.shape = (len(starts) - 1, n_columns)
+
+    @classmethod
+    def of(cls, X: Any) -> SparseRows:
+        """Take a matrix of scipy; without a copy if its rows are in order already."""
+        rows = X.tocsr()
+        if not rows.has_canonical_format:
+            rows = rows.copy() if rows is X else rows
+            rows.sum_duplicates()
+        if rows.shape[1] > MAX_COLUMNS:
+            raise ValueError(
+                f"X has {rows.shape[1]} features; at most {MAX_COLUMNS} are supported."
+            )
+        return cls(
+            np.ascontiguousarray(rows.data),
+            np.ascontiguousarray(rows.indices, dtype=np.int32),
+            np.ascontiguousarray(rows.indptr, dtype=np.int64),
+            rows.shape[1],
+        )
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return self.values.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: npt.NDArray[Any]) -> SparseRows:
+        """Return some of the rows, given as an array of numbers or a mask."""
+        taken = scipy.sparse.csr_array(self.to_scipy()[rows])
+        return SparseRows(
+            taken.data,
+            taken.indices.astype(np.int32, copy=False),
+            taken.indptr.astype(np.int64, copy=False),
+            self.shape[1],
+            self.elsewhere,
+        )
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """Return the entries as scipy has them, sharing their memory."""
+        return scipy.sparse.csr_array(
+            (self.values, self.columns, self.starts), shape=self.shape
+        )
+
+    def dense_columns(self, columns: npt.NDArray[np.intp]) -> Array:
+        """Return some columns as a dense array."""
+        place = np.full(self.shape[1], -1, dtype=np.intp)
+        place[columns] = np.arange(len(columns))
+        dense = np.zeros((len(self), len(columns)), dtype=self.dtype)
+        if self.elsewhere is not None:
+            dense[:] = self.elsewhere[columns]
+        rows = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        there = place[self.columns] >= 0
+        dense[rows[there], place[self.columns[there]]] = self.values[there]
+        return dense
+
+    def column(self, f: int) -> Array:
+        """Return the entries of a column, and (once) what the other rows have."""
+        entries: Array = self.values[self.columns == f]
+        if len(entries) == len(self):
+            return entries
+        others = 0 if self.elsewhere is None else self.elsewhere[f]
+        return np.append(entries, self.dtype.type(others))
+
+    def with_columns(
+        self,
+        changes: dict[
+            int, Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
+        ],
+    ) -> SparseRows:
+        """Return a float64 copy in which functions have changed some columns."""
+        values: Array = self.values.astype(np.float64)
+        elsewhere = np.zeros(self.shape[1])
+        if self.elsewhere is not None:
+            elsewhere[:] = self.elsewhere
+        for f, change in changes.items():
+            here = self.columns == f
+            values[here] = change(values[here])
+            elsewhere[[f]] = change(elsewhere[[f]])
+        return SparseRows(values, self.columns, self.starts, self.shape[1], elsewhere)

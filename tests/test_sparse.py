@@ -1,0 +1,367 @@
+"""A sparse X gives, byte for byte, the model of its dense copy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+import scipy.sparse
+from checks import GivenCandidates, same_bytes, same_tree
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import dics
+from dics import (
+    BaseCandidates,
+    CentroidCandidates,
+    CGForestClassifier,
+    CGForestRegressor,
+    CGTreeClassifier,
+    CGTreeRegressor,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+    QuantileCandidates,
+    dictionary,
+)
+
+pytestmark = pytest.mark.core
+
+MODELS = {
+    "tree": CGTreeClassifier(random_state=0),
+    "tree, entropy": CGTreeClassifier(
+        criterion="entropy", min_samples_leaf=3, random_state=0
+    ),
+    "tree, candidates": CGTreeClassifier(max_candidates=20, random_state=0),
+    "forest": CGForestClassifier(n_estimators=4, random_state=0),
+    "forest, by tree": CGForestClassifier(
+        n_estimators=4, feature_sampling="tree", max_candidates=30, random_state=0
+    ),
+    "forest, all features": CGForestClassifier(
+        n_estimators=3,
+        max_features=None,
+        class_weight="balanced_subsample",
+        random_state=0,
+    ),
+    "forest, candidates": CGForestClassifier(
+        n_estimators=4, max_candidates=9, random_state=0
+    ),
+    "boosting": FastCGBMClassifier(n_estimators=8, random_state=0),
+    "boosting, features": FastCGBMClassifier(
+        n_estimators=8, max_features=20, early_stopping=True, random_state=0
+    ),
+    "boosting, rows": FastCGBMClassifier(
+        n_estimators=8, sampling="mvs", max_candidates=30, random_state=0
+    ),
+    "boosting, leaves": FastCGBMClassifier(
+        n_estimators=4, max_leaf_nodes=100, min_samples_leaf=1, random_state=0
+    ),
+    "number tree": CGTreeRegressor(random_state=0),
+    "number tree, medians": CGTreeRegressor(
+        criterion="absolute_error", max_depth=4, random_state=0
+    ),
+    "number forest": CGForestRegressor(
+        n_estimators=3, max_features="sqrt", random_state=0
+    ),
+    "number forest, all features": CGForestRegressor(
+        n_estimators=3, max_features=1.0, criterion="poisson", random_state=0
+    ),
+    "number boosting": FastCGBMRegressor(n_estimators=8, random_state=0),
+}
+
+
+def make_data(dtype="f4", shape=(300, 200), seed=0, rate=0.1):
+    """Rows that are mostly zeros, with negative numbers and NaN if they can be."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(rate, shape).astype(dtype)
+    if X.dtype.kind == "f":
+        X *= rng.choice([1.0, 1.5, -1.0], shape).astype(dtype)
+        X[rng.random(shape) < 0.002] = np.nan
+    X[:, 7] = 1  # no zeros at all
+    X[:, 8] = rng.integers(1, 30, shape[0])
+    X[:, 9] = 0
+    X[3] = 0
+    known = np.nan_to_num(X.astype(float))
+    y = (known[:, :8].sum(axis=1) + known[:, 8] / 10 > 2).astype(int)
+    y += 2 * (known[:, 10:20].sum(axis=1) > 1)
+    return X, y
+
+
+@pytest.fixture(params=["bytes", "lists"])
+def store(request, monkeypatch):
+    """Codes of a sparse X are a matrix of bytes, or lists of those that differ."""
+    share = 0.0 if request.param == "bytes" else 2.0
+    monkeypatch.setattr(dictionary, "LISTED_SHARE", share)
+    return request.param
+
+
+def check_same(model, X, sparse, y, weights=None):
+    dense = clone(model).fit(X, y, sample_weight=weights)
+    fitted = clone(model).set_params(n_jobs=3).fit(sparse, y, sample_weight=weights)
+    same_bytes(fitted, dense)
+    np.testing.assert_array_equal(fitted.predict(sparse), dense.predict(X))
+    np.testing.assert_array_equal(fitted.apply(sparse), dense.apply(X))
+    np.testing.assert_array_equal(
+        fitted.predict_contributions(sparse[:20]), dense.predict_contributions(X[:20])
+    )
+    return fitted, dense
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_dense_copy(store, name, is_weighted):
+    X, y = make_data()
+    weights = np.random.default_rng(1).random(len(y)) if is_weighted else None
+    if weights is not None:
+        weights[::7] = 0
+    check_same(MODELS[name], X, scipy.sparse.csr_array(X), y, weights)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "u1", "i8", "i2", "bool"])
+@pytest.mark.parametrize("name", ["tree", "forest", "number boosting"])
+def test_types(store, name, dtype):
+    X, y = make_data(dtype)
+    check_same(MODELS[name], X, scipy.sparse.csr_array(X), y)
+
+
+@pytest.mark.parametrize("rate", [0.002, 0.02])
+@pytest.mark.parametrize("name", ["tree", "forest", "number forest", "boosting"])
+def test_many_features(store, name, rate):
+    """Of more features than a node is offered, most have one value in all samples."""
+    X, y = make_data(shape=(300, 3000), rate=rate)
+    check_same(MODELS[name], X, scipy.sparse.csr_array(X), y)
+
+
+@pytest.mark.parametrize("name", ["number tree", "number forest", "number boosting"])
+def test_several_outputs(store, name):
+    X, y = make_data()
+    targets = np.column_stack([y, np.random.default_rng(2).normal(size=len(y))])
+    check_same(MODELS[name], X, scipy.sparse.csr_array(X), targets)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_twin(store, seed):
+    """Node for node the tree that NumPy grows from the dense copy."""
+    X, y = make_data(shape=(80, 12), seed=seed, rate=0.3)
+    rng = np.random.default_rng(seed)
+    taus = [np.sort(rng.choice([-1, -0.5, 0, 0.25, 1, 2, 9], 3, replace=False))] * 12
+    taus = [np.asarray(tau, dtype=np.float32) for tau in taus]
+    tree = CGTreeClassifier(candidates=GivenCandidates(taus), random_state=seed)
+    tree.fit(scipy.sparse.csr_array(X), y)
+    labels = np.unique(y, return_inverse=True)[1]
+    same_tree(tree, reference.grow(X, labels, taus, seed=seed))
+
+
+FORMATS = {
+    "csr_matrix": scipy.sparse.csr_matrix,
+    "csc_array": scipy.sparse.csc_array,
+    "csc_matrix": scipy.sparse.csc_matrix,
+    "coo_array": scipy.sparse.coo_array,
+    "coo_matrix": scipy.sparse.coo_matrix,
+    "lil_matrix": scipy.sparse.lil_matrix,
+    "frame": lambda X: pd.DataFrame.sparse.from_spmatrix(scipy.sparse.csr_matrix(X)),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats(name):
+    X, y = make_data()
+    given = FORMATS[name](X)
+    if name == "frame":
+        X = pd.DataFrame(X, columns=given.columns)
+    fitted = CGTreeClassifier(random_state=0).fit(given, y)
+    dense = CGTreeClassifier(random_state=0).fit(X, y)
+    same_bytes(fitted, dense)
+    np.testing.assert_array_equal(fitted.predict(given), dense.predict(X))
+
+
+def unusual(X):
+    """The same matrix with zeros stored, entries in parts and rows in no order."""
+    entries = scipy.sparse.coo_array(X)
+    row, column = entries.coords
+    data = np.concatenate([entries.data, np.zeros(5), [2.0, -2.0]]).astype(X.dtype)
+    row = np.concatenate([row, np.arange(5), [50, 50]])
+    column = np.concatenate([column, np.arange(5) + 30, [60, 60]])
+    order = np.random.default_rng(0).permutation(len(data))
+    order = order[np.argsort(row[order], kind="stable")]
+    starts = np.searchsorted(row[order], np.arange(len(X) + 1))
+    return scipy.sparse.csr_matrix(
+        (data[order], column[order].astype(np.int64), starts.astype(np.int64)),
+        shape=X.shape,
+    )
+
+
+@pytest.mark.parametrize("name", ["tree", "forest", "boosting", "number tree"])
+def test_unusual_entries(store, name):
+    X, y = make_data()
+    given = unusual(X)
+    assert not given.has_canonical_format
+    before = given.copy()
+    fitted = clone(MODELS[name]).fit(given, y)
+    same_bytes(fitted, clone(MODELS[name]).fit(X, y))
+    for part in ("data", "indices", "indptr"):  # the caller's is as it was
+        np.testing.assert_array_equal(getattr(given, part), getattr(before, part))
+
+
+def test_wide_columns(store):
+    """Values that single precision can't tell apart are ranks, zero included."""
+    X, y = make_data("f8")
+    rng = np.random.default_rng(3)
+    X[:, 5] = (1.7e9 + rng.integers(0, 500, len(X))) * (rng.random(len(X)) < 0.5)
+    sparse = scipy.sparse.csr_array(X)
+    for name in ("tree", "forest", "boosting"):
+        fitted, _ = check_same(MODELS[name], X, sparse, y)
+        assert fitted.trees_.wide is not None
+
+
+@pytest.mark.parametrize("source", [CentroidCandidates(), QuantileCandidates(16)])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_candidates(source, is_weighted):
+    X, y = make_data("f8")
+    weights = np.random.default_rng(1).random(len(y)) if is_weighted else None
+    sparse = scipy.sparse.csc_array(X)
+    source.set_params(random_state=0)
+    dense = clone(source).fit(X, y, sample_weight=weights)
+    fitted = clone(source).fit(sparse, y, sample_weight=weights)
+    for one, other in zip(fitted.thresholds_, dense.thresholds_, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(fitted.transform(sparse), dense.transform(X))
+
+
+class Halves(BaseCandidates):
+    accepts_sparse = True
+
+    def place(self, X, y, sample_weight, rng):
+        assert scipy.sparse.issparse(X)
+        return np.full((X.shape[1], 1), 0.5)
+
+
+class DenseHalves(BaseCandidates):
+    def place(self, X, y, sample_weight, rng):
+        return np.full((X.shape[1], 1), 0.5)
+
+
+def test_own_candidates():
+    X, y = make_data()
+    sparse = scipy.sparse.csr_array(X)
+    tree = CGTreeClassifier(candidates=Halves(), random_state=0).fit(sparse, y)
+    dense = CGTreeClassifier(candidates=DenseHalves(), random_state=0)
+    same_bytes(tree, dense.fit(X, y))
+    with pytest.raises(ValueError, match=r"DenseHalves\.place takes a dense X"):
+        dense.fit(sparse, y)
+
+
+def test_other_methods(store):
+    X, y = make_data()
+    sparse = scipy.sparse.csr_array(X)
+    model = CGForestClassifier(20, oob_score=True, random_state=0)
+    forest, dense = check_same(model, X, sparse, y)
+    assert forest.oob_score_ == dense.oob_score_
+    np.testing.assert_array_equal(
+        forest.decision_path(sparse)[0].toarray(), dense.decision_path(X)[0].toarray()
+    )
+    boosted, dense = check_same(MODELS["boosting"], X, sparse, y)
+    stages = zip(
+        boosted.staged_predict_proba(sparse), dense.staged_predict_proba(X), strict=True
+    )
+    for one, other in stages:
+        np.testing.assert_array_equal(one, other)
+    numbers, dense = check_same(MODELS["number forest"], X, sparse, y)
+    np.testing.assert_array_equal(
+        numbers.predict_quantiles(sparse), dense.predict_quantiles(X)
+    )
+
+
+def test_validation_rows(store):
+    X, y = make_data()
+    model = FastCGBMClassifier(n_estimators=30, scoring="accuracy", random_state=0)
+    sparse = scipy.sparse.csr_array(X)
+    dense = clone(model).fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
+    fitted = clone(model).fit(
+        sparse[:200], y[:200], eval_set=[(sparse[200:].tocoo(), y[200:])]
+    )
+    same_bytes(fitted, dense)
+    np.testing.assert_array_equal(fitted.validation_score_, dense.validation_score_)
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting", "number boosting"])
+def test_warm_start(store, name):
+    X, y = make_data()
+    sparse = scipy.sparse.csr_array(X)
+    fits = []
+    for rows in (X, sparse):
+        model = clone(MODELS[name]).set_params(warm_start=True).fit(rows, y)
+        fits.append(model.set_params(n_estimators=12).fit(rows, y))
+    same_bytes(*fits)
+
+
+def test_saved_model(tmp_path):
+    X, y = make_data()
+    model = clone(MODELS["boosting"]).fit(scipy.sparse.csr_array(X), y)
+    model.save(tmp_path / "model.dics")
+    loaded = dics.load(tmp_path / "model.dics")
+    np.testing.assert_array_equal(
+        loaded.predict_proba(scipy.sparse.csr_array(X)), model.predict_proba(X)
+    )
+
+
+@pytest.mark.parametrize(
+    "model", [CGTreeClassifier(), CGForestClassifier(5), FastCGBMClassifier()]
+)
+def test_pipelines(model):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "color": rng.choice(["red", "green", "blue"], 200),
+            "shape": rng.choice([f"s{i}" for i in range(40)], 200),
+            "size": rng.normal(size=200),
+        }
+    )
+    y = ((frame["color"] == "red") & (frame["size"] > 0)).astype(int)
+    fitted = []
+    for is_sparse in (False, True):
+        encoder = OneHotEncoder(sparse_output=is_sparse, handle_unknown="ignore")
+        columns = make_column_transformer(
+            (encoder, ["color", "shape"]),
+            remainder="passthrough",
+            sparse_threshold=1.0 if is_sparse else 0.0,
+        )
+        own = clone(model).set_params(random_state=0)
+        pipeline = make_pipeline(columns, own).fit(frame, y)
+        assert scipy.sparse.issparse(pipeline[0].transform(frame)) == is_sparse
+        fitted.append(pipeline)
+    same_bytes(fitted[1][-1], fitted[0][-1])
+    np.testing.assert_array_equal(fitted[1].predict(frame), fitted[0].predict(frame))
+
+
+# --- what is refused ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["tree", "forest", "boosting", "number tree"])
+def test_other_width(name):
+    X, y = make_data()
+    model = clone(MODELS[name]).fit(scipy.sparse.csr_array(X), y)
+    narrow = scipy.sparse.csr_array(X[:, :50])
+    for method in ("predict", "apply", "predict_contributions"):
+        with pytest.raises(ValueError, match=r"50 features.*200 features"):
+            getattr(model, method)(narrow)
+
+
+def test_used_splits_need_a_dense_matrix():
+    X, y = make_data()
+    tree = CGTreeClassifier(reuse_splits=False)
+    with pytest.raises(ValueError, match=r"X is sparse.*reuse_splits=False"):
+        tree.fit(scipy.sparse.csr_array(X), y)
+    assert not tree.__sklearn_tags__().input_tags.sparse
+
+
+def test_frame_of_both_kinds():
+    """Columns that aren't all sparse make a dense array, as in scikit-learn."""
+    X, y = make_data()
+    frame = pd.DataFrame.sparse.from_spmatrix(scipy.sparse.csr_matrix(X))
+    frame["dense"] = np.arange(float(len(X)))
+    frame.columns = [str(name) for name in frame.columns]
+    with pytest.warns(UserWarning, match="sparse columns"):
+        tree = CGTreeClassifier(random_state=0).fit(frame, y)
+    dense = pd.DataFrame(np.asarray(frame), columns=frame.columns)
+    same_bytes(tree, CGTreeClassifier(random_state=0).fit(dense, y))
