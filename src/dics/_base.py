@@ -38,6 +38,7 @@ from dics._validation import (
     Array,
     FloatArray,
     built_aside,
+    check_matrix,
     check_rows,
     draw_seed,
     split_counts,

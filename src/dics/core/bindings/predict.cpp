@@ -122,14 +122,14 @@ void bind_predict(nb::module_& m) {
           "sets"_a.none(), "weight"_a, "leaf_row"_a, "leaf_values"_a,
           "out"_a.noconvert(), "n_threads"_a,
           "Add what each feature contributes to the predictions of each row of X.");
-    m.def("find_leaves", &find_leaves_array, "X"_a, "nodes"_a,
-          "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(),
-          "sets"_a.none(), "leaves"_a.noconvert(), "n_threads"_a,
-          "Write the leaf of each row of X in each tree.");
-    m.def("vote", &vote_array, "X"_a, "nodes"_a, "missing_left"_a,
+    m.def("find_leaves", &find_leaves_array, "X"_a, "nodes"_a, "missing_left"_a,
           "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(), "sets"_a.none(),
-          "leaf_values"_a, "rows"_a.none(), "hard"_a, "votes"_a.noconvert(),
-          "n_threads"_a, "Add the votes of the trees for each row of X.");
+          "leaves"_a.noconvert(), "n_threads"_a,
+          "Write the leaf of each row of X in each tree.");
+    m.def("vote", &vote_array, "X"_a, "nodes"_a, "missing_left"_a, "node_starts"_a,
+          "leaf_starts"_a, "set_numbers"_a.none(), "sets"_a.none(), "leaf_values"_a,
+          "rows"_a.none(), "hard"_a, "votes"_a.noconvert(), "n_threads"_a,
+          "Add the votes of the trees for each row of X.");
     const auto add_values = [&](auto function) {
         m.def("add_values", function, "X"_a, "nodes"_a, "missing_left"_a,
               "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(), "sets"_a.none(),
