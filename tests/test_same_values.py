@@ -1,4 +1,4 @@
-"""The same values as uint8 and as float32 give the same model."""
+"""The same values as uint8, float32 and float64 give the same model."""
 
 import numpy as np
 import pytest
@@ -27,3 +27,18 @@ def test_bytes_and_single_precision(model, shape):
     y = X[:, 0] // 64 + X[:, 1] // 128
     first = digest(model.fit(X, y))
     assert digest(model.fit(X.astype(np.float32), y)) == first
+    assert digest(model.fit(X.astype(np.float64), y)) == first
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_single_and_double_precision(model, shape):
+    X = rng.normal(size=SHAPES[shape]).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[0, 0] = np.inf
+    y = np.digitize(np.nan_to_num(X[:, 1]), [-1, 0, 1])
+    first = digest(model.fit(X, y))
+    assert digest(model.fit(X.astype(np.float64), y)) == first
+    # Values that single precision doesn't hold are looked at as they are.
+    other = X.astype(np.float64) + 1e-9 * rng.normal(size=X.shape)
+    assert digest(model.fit(other, y)) != first

@@ -142,8 +142,50 @@ def sampled_rows(
     X: Array | SparseRows | RowsElsewhere,
     needed: Callable[[], list[npt.NDArray[np.uint32]]],
 ) -> SampledRows:
-    """Return X for the core, or of rows elsewhere those that it will look at."""
-    if not isinstance(X, RowsElsewhere):
+    """Return X for the core, or those of its rows that it will look at.
+
+    Rows elsewhere are brought here. Values of double precision that single precision
+    holds as well are looked at in single precision: what is made of values must not
+    depend on their type.
+    """
+    if not isinstance(X, RowsElsewhere) and X.dtype != np.float64:
         return SampledRows(X, None, len(X))
     numbers = np.unique(np.concatenate(needed()))
-    return SampledRows(X.take(numbers), numbers, len(X))
+    if isinstance(X, RowsElsewhere):
+        some = X.take(numbers)
+        narrow = _narrow(some, np.arange(len(some)))
+        return SampledRows(some if narrow is None else narrow, numbers, len(X))
+    narrow = _narrow(X, numbers)
+    if narrow is None:
+        return SampledRows(X, None, len(X))
+    return SampledRows(narrow, numbers, len(X))
+
+
+# Rows that are narrowed at a time: few of a wide X.
+NARROWED_ROWS = 256
+
+
+def _narrow(
+    X: Array | SparseRows, numbers: npt.NDArray[Any]
+) -> Array | SparseRows | None:
+    """Return some rows in single precision; None if that doesn't hold their values."""
+    if isinstance(X, SparseRows):
+        some = X[numbers]
+        parts = [some.values] if X.elsewhere is None else [some.values, X.elsewhere]
+        if not all(_fits(part, part.astype(np.float32)) for part in parts):
+            return None
+        return some.in_single_precision()
+    if X.dtype != np.float64:
+        return None
+    narrow = np.empty((len(numbers), X.shape[1]), dtype=np.float32)
+    for first in range(0, len(numbers), NARROWED_ROWS):
+        rows = X[numbers[first : first + NARROWED_ROWS]]
+        with np.errstate(over="ignore"):
+            narrow[first : first + NARROWED_ROWS] = rows
+        if not _fits(rows, narrow[first : first + NARROWED_ROWS]):
+            return None
+    return narrow
+
+
+def _fits(wide: Array, narrow: Array) -> bool:
+    return bool(((wide == narrow) | np.isnan(wide)).all())

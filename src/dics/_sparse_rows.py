@@ -87,6 +87,17 @@ class SparseRows(_core.SparseArrays):
             self.elsewhere,
         )
 
+    def in_single_precision(self) -> SparseRows:
+        """Return the same rows with values of single precision."""
+        elsewhere = self.elsewhere
+        return SparseRows(
+            self.values.astype(np.float32),
+            self.columns,
+            self.starts,
+            self.shape[1],
+            None if elsewhere is None else elsewhere.astype(np.float32),
+        )
+
     def to_scipy(self) -> scipy.sparse.csr_array:
         """Return the entries as scipy has them, sharing their memory."""
         return scipy.sparse.csr_array(
