@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ class BoostCall(NamedTuple):
     def run(
         self,
         training: tuple[Codes | Array | None, ...],
-        validation: list[tuple[Codes | Array | None, ...]],
+        validation: Sequence[tuple[Codes | Array | None, ...]],
         after_round: AfterRound,
         peers: Any,
         n_threads: int,
@@ -63,7 +63,7 @@ class BoostCall(NamedTuple):
             values=self.dictionary.values,
             offsets=self.dictionary.offsets,
             training=training,
-            validation=validation,
+            validation=list(validation),
             used_splits=self.used_splits,
             settings=self._core_settings(),
             after_round=lambda train, held: after_round(

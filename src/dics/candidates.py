@@ -352,10 +352,11 @@ def rows_for_filling(data: TrainingData, budget: int) -> npt.NDArray[np.uint32]:
 
 
 def _rows_drawn(data: TrainingData, n_drawn: int) -> SampledRows:
-    return sampled_rows(
-        data.X,
-        lambda: [_core.rows_for_thresholds(len(data.X), n_drawn, data.seed)],
-    )
+    def needed() -> list[npt.NDArray[np.uint32]]:
+        rows = _core.rows_for_thresholds(len(data.X), n_drawn, data.seed)
+        return [np.asarray(rows, dtype=np.uint32)]
+
+    return sampled_rows(data.X, needed)
 
 
 def filled_dictionary(

@@ -19,9 +19,10 @@ namespace dics {
 // every feature (CIFAR-10, 55 of 3072 features a node: 33). Which features form a
 // group is random (forest_order). A node that finds too few among them that vary within
 // it is offered more. Of very many features, such as words, most are constant in a
-// small node: there, as in RandomForest, constant ones count as well, and the trees
-// differ more (newsgroups20: when each node searched until it had 172 that vary, a
-// forest was right in 70.7 % of the test rows, and RandomForest in 71.7 %; 2026-11).
+// small node: there, as in RandomForest, constant ones count as well (newsgroups20, 100
+// trees of 172 features a node: 71.0 % of the test rows right, mean of two seeds, in 15
+// s of CPU; 70.7 %, of three, in 19 s when nodes searched 1024 for 172 that vary;
+// 2026-11).
 //
 // The order is a function of the node's key alone. Features that don't vary within the
 // node are reported by mark_constant(): they are constant in the whole subtree, so they
