@@ -143,6 +143,7 @@ class Rounds:
         self.losses: list[list[float]] = [[] for _ in range(1 + n_sets)]
         self.scores: list[float] = []  # of the rows that are watched
         self.best_round = 0
+        self.remark = ""  # what is shown beside the losses
 
     @property
     def train(self) -> list[float]:
@@ -181,7 +182,7 @@ class Rounds:
         if score > self.scores[self.best_round] + self.tol:
             self.best_round = done
         if self.progress is not None:
-            self.progress.update(done, self._describe(losses, score))
+            self.progress.update(done, self.describe(losses, score))
         stops = False
         if self.report_to is not None and done > 0:
             stops = self.report_to(done, train_loss, validation_losses, score)
@@ -189,13 +190,14 @@ class Rounds:
         waited = done - self.best_round
         return stops or (self.patience is not None and bool(waited >= self.patience))
 
-    def _describe(self, losses: list[float], score: float) -> str:
+    def describe(self, losses: list[float], score: float | None = None) -> str:
+        """Say how good the model is after a round."""
         text = f"loss {losses[0]:.4f}"
         if len(losses) > 1:
             text += f", validation {losses[-1]:.4f}"
-        if self.score is not None:
+        if self.score is not None and score is not None:
             text += f", score {score:.4f}"
-        return text
+        return f"{text}, {self.remark}" if self.remark else text
 
 
 def check_callbacks(callbacks: Any) -> list[Callback]:

@@ -112,7 +112,8 @@ class EncodedRows:
 
     def __init__(self, codes: npt.NDArray[np.uint8]) -> None:
         self.codes = codes
-        self.shape = codes.shape[::-1]
+        n_features, n_rows = codes.shape
+        self.shape: tuple[int, int] = (n_rows, n_features)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -6,7 +6,7 @@ import re
 import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -108,8 +108,8 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
     """
     if isinstance(X, RowsElsewhere):
         X.check(estimator, reset=reset)
-        elsewhere: Any = X
-        return elsewhere
+        # Callers that need values know this kind of X; to all others it is an array.
+        return cast(Array, X)
     if not reset and not finite and _is_plain(estimator, X):
         checked = X
     else:

@@ -212,7 +212,10 @@ class CentroidCandidates(BaseCandidates):
         rows = sampled_rows(
             data.X,
             lambda: [
-                _core.rows_for_clusters(len(data.X), data.weights, settings),
+                np.asarray(
+                    _core.rows_for_clusters(len(data.X), data.weights, settings),
+                    dtype=np.uint32,
+                ),
                 rows_for_filling(data, budget),
             ],
         )
@@ -348,7 +351,8 @@ def fill_rows(n_features: int, budget: int) -> int:
 def rows_for_filling(data: TrainingData, budget: int) -> npt.NDArray[np.uint32]:
     """Return the numbers of the rows that `filled_dictionary` looks at first."""
     n_drawn = fill_rows(data.X.shape[1], budget)
-    return _core.rows_for_thresholds(len(data.X), n_drawn, data.seed)
+    rows = _core.rows_for_thresholds(len(data.X), n_drawn, data.seed)
+    return np.asarray(rows, dtype=np.uint32)
 
 
 def _rows_drawn(data: TrainingData, n_drawn: int) -> SampledRows:

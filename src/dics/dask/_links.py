@@ -30,6 +30,8 @@ _ADD, _LARGEST = 1, 2
 # To connect, and to hear from a peer that computes: who watches over the fit notices
 # lost ones much earlier.
 CONNECT_SECONDS = 120.0
+# For one that has connected to say who it is.
+GREETING_SECONDS = 10.0
 SILENCE_SECONDS = 3600.0
 SMALL_BYTES = 1 << 14
 
@@ -46,6 +48,9 @@ class Security(NamedTuple):
 
     listening: ssl.SSLContext | None = None
     connecting: ssl.SSLContext | None = None
+
+
+NOT_ENCRYPTED = Security()
 
 
 class Disagreement(RuntimeError):
@@ -97,7 +102,7 @@ class Links:
         token: bytes,
         runs: npt.NDArray[np.int64],
         run_starts: npt.NDArray[np.int64],
-        security: Security = Security(),
+        security: Security = NOT_ENCRYPTED,
     ) -> None:
         self.rank = rank
         self.n_ranks = len(addresses)
@@ -157,7 +162,7 @@ class Links:
     def _greeted(self, link: socket.socket) -> tuple[int, socket.socket] | None:
         """Return which child this is and its link; None if it isn't one of ours."""
         try:
-            link.settimeout(CONNECT_SECONDS)
+            link.settimeout(GREETING_SECONDS)
             if self._security.listening is not None:
                 link = self._security.listening.wrap_socket(link, server_side=True)
             greeting = np.empty(TOKEN_BYTES + _RANK.size, dtype=np.uint8)
@@ -187,6 +192,16 @@ class Links:
                 with contextlib.suppress(OSError):
                     link.shutdown(socket.SHUT_RDWR)
                 link.close()
+
+    @property
+    def bytes_of_all(self) -> int:
+        """Bytes that all processes have sent, as process 0 knows it.
+
+        Every sum passes each link twice, and has the same size on all of them.
+        """
+        if not self._children:
+            return 0
+        return self.bytes_sent // len(self._children) * 2 * (self.n_ranks - 1)
 
     # --- sums ---------------------------------------------------------------
 
@@ -241,13 +256,13 @@ class Links:
             link.sendall(header + values.tobytes())
         else:
             link.sendall(header)
-            link.sendall(memoryview(values))
+            link.sendall(values.data)
         self.bytes_sent += len(header) + len(values)
 
 
 def _receive(link: socket.socket, to: npt.NDArray[np.uint8]) -> None:
     """Fill an array with what comes next."""
-    view = memoryview(to)
+    view = to.data
     while len(view):
         n = link.recv_into(view)
         if n == 0:

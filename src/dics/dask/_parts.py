@@ -25,7 +25,7 @@ class _AnyEstimator(BaseEstimator):
     """What `check_matrix` notes names and numbers of columns in."""
 
 
-def matrix_of(part: Any, number: int, dtype: np.dtype[Any] | None = None) -> Array:
+def matrix_of(part: Any, number: int, expected: PartShape | None = None) -> Array:
     """Return a partition as an array that the core reads.
 
     Parameters
@@ -33,18 +33,23 @@ def matrix_of(part: Any, number: int, dtype: np.dtype[Any] | None = None) -> Arr
     part : ndarray or DataFrame
     number : int
         Of the partition, for errors.
-    dtype : numpy.dtype or None
-        What all partitions are to have; None for what suits this one.
+    expected : PartShape or None
+        What it is to be like; None for what suits its values.
     """
+    if expected is not None and part.shape != expected[:2]:
+        raise ValueError(
+            f"partition {number} of X has {part.shape[0]} rows and {part.shape[1]} "
+            f"columns; the collection says {expected.n_rows} and {expected.n_columns}."
+        )
     if len(part) == 0:
-        n_columns = part.shape[1]
-        return np.empty((0, n_columns), dtype=np.float64 if dtype is None else dtype)
+        dtype = np.dtype(np.float64) if expected is None else expected.dtype
+        return np.empty((0, part.shape[1]), dtype=dtype)
     try:
         _refuse_categories(part)
         matrix = check_matrix(_AnyEstimator(), part, reset=True)
     except (TypeError, ValueError) as error:
         raise type(error)(f"partition {number} of X: {error}") from error
-    return matrix if dtype is None else matrix.astype(dtype, copy=False)
+    return matrix if expected is None else matrix.astype(expected.dtype, copy=False)
 
 
 def _refuse_categories(part: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -11,13 +10,14 @@ import cloudpickle
 import dask
 import numpy as np
 import numpy.typing as npt
-from distributed import Client, Future
+from distributed import Future
 from sklearn.utils.validation import validate_data
 
 from dics._boosting_call import BoostCall
 from dics._boosting_rows import total_weight, weight_unit
 from dics._candidates_base import TrainingData
 from dics._column_check import check_kind
+from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
 from dics._validation import IN_PLACE, Array, FloatArray
@@ -30,7 +30,9 @@ from dics.dask._parts import (
     rows_of,
     shape_of,
 )
+from dics.dask._reports import new_topic, reports_of
 from dics.dask._session import BoostSession
+from dics.dask._watch import LOST, Watch, WorkersLost
 from dics.dask._whole import call_with_rows, grow_arrays, joined_arrays
 from dics.dictionary import Dictionary
 from dics.trees import Trees
@@ -38,16 +40,12 @@ from dics.trees import Trees
 # Share of the workers' memory that X may take to be kept there during a fit; a larger
 # one is made again whenever rows of it are looked at.
 KEPT_SHARE = 0.3
+MOST_RESTARTS = 100
 
 
 def delayed_parts(X: Any) -> list[Any]:
     """Return the partitions of a collection, each with all columns."""
     if hasattr(X, "rechunk"):
-        if X.ndim != 2:
-            raise ValueError(
-                f"X must have two dimensions, got {X.ndim}: a dask array of shape "
-                f"{X.shape}."
-            )
         if X.numblocks[1] != 1:
             X = X.rechunk({1: -1})
         return list(X.to_delayed()[:, 0])
@@ -64,6 +62,12 @@ class Whole(NamedTuple):
     @classmethod
     def of(cls, shapes: list[PartShape]) -> Whole:
         """Put together what is known of the partitions."""
+        for i, shape in enumerate(shapes):
+            if shape.n_columns != shapes[0].n_columns:
+                raise ValueError(
+                    f"partition {i} of X has {shape.n_columns} columns, partition 0 "
+                    f"has {shapes[0].n_columns}."
+                )
         lengths = [shape.n_rows for shape in shapes]
         types = [shape.dtype for shape in shapes if shape.n_rows > 0]
         dtype = np.result_type(*types) if types else np.dtype(np.float64)
@@ -86,56 +90,64 @@ class ClusterRows(RowsElsewhere):
 
     Parameters
     ----------
-    client : distributed.Client
+    watch : Watch
+        Over the workers.
     meta : object
         An empty X with the names and types of the columns.
     parts : list of Delayed
         The partitions as arrays that the core reads.
     whole : Whole
+    may_keep : bool, default=True
+        Whether the workers keep the partitions from their first use on, if they have
+        room for them.
     """
 
     def __init__(
-        self, client: Client, meta: Any, parts: list[Any], whole: Whole
+        self,
+        watch: Watch,
+        meta: Any,
+        parts: list[Any],
+        whole: Whole,
+        *,
+        may_keep: bool = True,
     ) -> None:
-        self.client = client
+        self.watch = watch
+        self.client = watch.client
         self.meta = meta
-        self.parts = parts
         self.whole = whole
+        self._parts = parts
+        self._may_keep = may_keep
         self.shape = (int(whole.starts[-1]), whole.n_columns)
         self.dtype = whole.dtype
 
     @classmethod
-    def of(cls, client: Client, X: Any, name: str) -> ClusterRows:
+    def of(cls, watch: Watch, X: Any, name: str) -> ClusterRows:
         """Look at a collection; errors call it `name`."""
-        if not dask.is_dask_collection(X):
-            raise TypeError(
-                f"{name} must be a dask array or a dask dataframe, got "
-                f"{type(X).__name__}; for rows in memory use the estimator of dics."
-            )
-        meta = getattr(X, "_meta", None)
-        if meta is not None and not hasattr(X, "rechunk"):
-            check_kind(meta)
+        if not hasattr(X, "rechunk"):
+            check_kind(X._meta)
         parts = delayed_parts(X)
-        shapes = _known_shapes(X) or _gathered(
-            client,
+        shapes = _known_shapes(X) or _computed(
+            watch,
             [dask.delayed(shape_of)(part, i) for i, part in enumerate(parts)],
         )
         whole = Whole.of(shapes)
         if whole.starts[-1] == 0:
             raise ValueError(f"{name} has no rows.")
         matrices = [
-            dask.delayed(matrix_of)(part, i, whole.dtype)
-            for i, part in enumerate(parts)
+            dask.delayed(matrix_of)(part, i, shape._replace(dtype=whole.dtype))
+            for i, (part, shape) in enumerate(zip(parts, shapes, strict=True))
         ]
-        rows = cls(client, meta, matrices, whole)
-        rows._keep_if_small()
-        return rows
+        return cls(watch, X._meta, matrices, whole)
 
-    def _keep_if_small(self) -> None:
-        """Let the workers keep the partitions, if they have room for them."""
-        n_bytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
-        if n_bytes <= KEPT_SHARE * cluster_memory(self.client):
-            self.parts = self.client.persist(self.parts)
+    @property
+    def parts(self) -> list[Any]:
+        """The partitions; nothing is done for them before they are asked for."""
+        if self._may_keep:
+            self._may_keep = False
+            n_bytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
+            if n_bytes <= KEPT_SHARE * sum(self.watch.memory().values()):
+                self._parts = self.client.persist(self._parts)
+        return self._parts
 
     def check(self, estimator: Any, *, reset: bool) -> None:
         named = self.meta if hasattr(self.meta, "columns") else None
@@ -153,7 +165,7 @@ class ClusterRows(RowsElsewhere):
             _, chosen = self.whole.numbers(rows, i)
             if chosen is not None and len(chosen) > 0:
                 tasks.append(make(part, chosen))
-        return _gathered(self.client, tasks)
+        return _computed(self.watch, tasks)
 
     def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array:
         found = self._of_parts(
@@ -163,13 +175,13 @@ class ClusterRows(RowsElsewhere):
 
     def distinct(self, column: int) -> FloatArray:
         tasks = [dask.delayed(distinct_values)(part, column) for part in self.parts]
-        return np.unique(np.concatenate(_gathered(self.client, tasks)))
+        return np.unique(np.concatenate(_computed(self.watch, tasks)))
 
     def narrowed(self, ranks: Any) -> ClusterRows:
         known = dask.delayed(ranks, pure=False)
         parts = [dask.delayed(narrowed)(part, known) for part in self.parts]
         whole = self.whole._replace(dtype=np.dtype(np.float64))
-        return ClusterRows(self.client, self.meta, parts, whole)
+        return ClusterRows(self.watch, self.meta, parts, whole, may_keep=False)
 
     def codes(
         self,
@@ -186,35 +198,50 @@ class ClusterRows(RowsElsewhere):
         return futures
 
     def grow_arrays(
-        self, forest: Any, data: TrainingData, n_draws: int, trees: range
+        self,
+        forest: Any,
+        data: TrainingData,
+        n_draws: int,
+        trees: range,
+        progress: Progress,
     ) -> dict[str, Any]:
         """Let each worker grow some trees of a forest, with the codes of all rows."""
-        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
-        if not workers:
-            raise ValueError("the cluster has no workers.")
-        self._check_room(self.shape[0] * (2 * self.shape[1] + 16))
+        workers = sorted(self.watch.alive())
+        self._check_room(self.shape[0] * (2 * self.shape[1] + 16), "each worker")
         codes = self.codes(forest.candidates_._dictionary, 1)
         without_rows: Any = data._replace(X=None)  # type: ignore[arg-type]
         known = [
             dask.delayed(part, pure=False, traverse=False)
             for part in (forest, without_rows)
         ]
-        cuts = np.linspace(trees.start, trees.stop, min(len(workers), len(trees)) + 1)
+        n_shares = max(1, min(len(workers), len(trees)))
+        cuts = np.linspace(trees.start, trees.stop, n_shares + 1)
+        topic = new_topic() if progress.enabled else None
         tasks = [
             dask.delayed(grow_arrays)(
                 *known,
                 codes,
                 n_draws,
                 range(int(first), int(last)),
-                dask_key_name=f"dics-trees-{uuid.uuid4().hex}",
+                topic,
+                dask_key_name=new_topic(),
             )
             for first, last in pairwise(cuts)
         ]
-        grown = [
-            self.client.compute(task, workers=[worker], allow_other_workers=True)
-            for task, worker in zip(tasks, workers, strict=False)
-        ]
-        return joined_arrays(self.client.gather(grown))
+        places = [{"workers": [worker]} for worker in workers] or [{}]
+        done: dict[int, int] = {}
+
+        def note(report: tuple[int, int]) -> None:
+            first, n_done = report
+            done[first] = n_done
+            progress.update(sum(done.values()))
+
+        with reports_of(self.client, topic, note):
+            grown = [
+                self.client.compute(task, allow_other_workers=True, **place)
+                for task, place in zip(tasks, places, strict=False)
+            ]
+            return joined_arrays(self.watch.results(grown))
 
     def call_with_rows(
         self, tree: Any, method: str, data: TrainingData, *arguments: Any
@@ -223,24 +250,48 @@ class ClusterRows(RowsElsewhere):
         without_rows: Any = data._replace(X=None)  # type: ignore[arg-type]
         known = (tree, method, without_rows, arguments)
         all_known = (*known, self.shape, self.dtype, self.parts)
-        (pickled,) = self.client.scatter([cloudpickle.dumps(all_known)])
-        future = self.client.submit(
-            call_with_rows, pickled, pure=False, key=f"dics-tree-{uuid.uuid4().hex}"
-        )
-        trees: Trees = future.result()
-        return trees.with_own_types(tree._criterion())
+        text = cloudpickle.dumps(all_known)
+        for _ in range(MOST_RESTARTS):
+            trees = self._try_call(text)
+            if trees is not None:
+                return trees.with_own_types(tree._criterion())
+        raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
 
-    def _check_room(self, n_bytes: int) -> None:
-        """Refuse what no worker has the memory for, before any work."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"]
-        for address, worker in workers.items():
-            limit = worker["memory_limit"]
-            if 0 < limit < n_bytes:
-                raise MemoryError(
-                    f"the codes of {self.shape[0]} rows and {self.shape[1]} columns "
-                    f"take about {n_bytes / 2**30:.2f} GiB on each worker; {address} "
-                    f"may use {limit / 2**30:.2f} GiB."
-                )
+    def _try_call(self, text: bytes) -> Trees | None:
+        """Call it; None if a worker was lost with what it had."""
+        self.watch.wait_for_workers()
+        try:
+            (sent,) = self.client.scatter([text], hash=False)
+            task = self.client.submit(
+                call_with_rows, sent, pure=False, key=new_topic(), retries=MOST_RESTARTS
+            )
+            (trees,) = self.watch.results([task])
+        except LOST:
+            self.watch.check_connection()
+            return None
+        found: Trees = trees
+        return found
+
+    def _check_room(self, n_bytes: int, where: str) -> None:
+        """Refuse what the workers have no memory for, before any work.
+
+        Parameters
+        ----------
+        n_bytes : int
+            What is needed, at least.
+        where : {"each worker", "all workers"}
+            Where it is needed.
+        """
+        limits = list(self.watch.memory().values())
+        if not limits or min(limits) <= 0:  # of a worker without a limit
+            return
+        limit = min(limits) if where == "each worker" else sum(limits)
+        if limit < n_bytes:
+            raise MemoryError(
+                f"{self.shape[0]} rows and {self.shape[1]} columns take at least "
+                f"{n_bytes / 2**20:.1f} MiB on {where}, whose limit of memory is "
+                f"{limit / 2**20:.1f} MiB."
+            )
 
     def encoded(
         self,
@@ -250,9 +301,12 @@ class ClusterRows(RowsElsewhere):
         weights: FloatArray | None,
         n_outputs: int,
     ) -> ClusterCodes:
+        # Codes; scores, gradients and hessians of the outputs; labels, weights, order.
+        row_bytes = self.shape[1] + 4 * (2 * n_outputs + 6)
+        self._check_room(self.shape[0] * row_bytes, "all workers")
         codes = self.codes(dictionary, 1)
         return ClusterCodes(
-            self.client, codes, self.whole, None, labels, targets, weights, n_outputs
+            self.watch, codes, self.whole, None, labels, targets, weights, n_outputs
         )
 
 
@@ -261,7 +315,7 @@ class ClusterCodes(CodedElsewhere):
 
     Parameters
     ----------
-    client : distributed.Client
+    watch : Watch
     codes : list of Future
         Of each partition.
     whole : Whole
@@ -275,7 +329,7 @@ class ClusterCodes(CodedElsewhere):
 
     def __init__(
         self,
-        client: Client,
+        watch: Watch,
         codes: list[Future],
         whole: Whole,
         rows: npt.NDArray[np.intp] | None,
@@ -284,7 +338,7 @@ class ClusterCodes(CodedElsewhere):
         weights: FloatArray | None,
         n_outputs: int,
     ) -> None:
-        self.client = client
+        self.watch = watch
         self.codes = codes
         self.whole = whole
         self.rows = rows
@@ -328,7 +382,7 @@ class ClusterCodes(CodedElsewhere):
         if rows is None:
             return self
         return ClusterCodes(
-            self.client,
+            self.watch,
             self.codes,
             self.whole,
             rows if self.rows is None else self.rows[rows],
@@ -342,15 +396,13 @@ class ClusterCodes(CodedElsewhere):
         """Do nothing: scores are found anew from the trees."""
 
     def boost(
-        self, call: BoostCall, validation: list[Any], rounds: Rounds, n_threads: int
+        self,
+        call: BoostCall,
+        validation: list[Any],
+        rounds: Rounds,
+        n_threads: int,  # noqa: ARG002 (each worker has its own)
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         return BoostSession(self, validation, rounds).run(call)
-
-
-def cluster_memory(client: Client) -> float:
-    """Return how many bytes the workers may use together."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return float(sum(worker["memory_limit"] for worker in workers))
 
 
 def _known_shapes(X: Any) -> list[PartShape]:
@@ -362,7 +414,6 @@ def _known_shapes(X: Any) -> list[PartShape]:
     return [PartShape(n, X.shape[1], X.dtype) for n in X.chunks[0]]
 
 
-def _gathered(client: Client, tasks: list[Any]) -> list[Any]:
+def _computed(watch: Watch, tasks: list[Any]) -> list[Any]:
     """Compute tasks on the cluster and bring their results here."""
-    results: list[Any] = client.gather(client.compute(tasks))
-    return results
+    return watch.results(watch.client.compute(tasks))

@@ -10,22 +10,18 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-import uuid
 from collections import defaultdict
-from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import dask
 import numpy as np
 import numpy.typing as npt
-from distributed import Future, Queue, wait
-from distributed.client import FutureCancelledError
-from distributed.scheduler import KilledWorker
+from distributed import Future, Queue
 
 from dics._boosting_call import BoostCall
 from dics._rounds import Rounds
-from dics._version import VERSION
 from dics.dask._links import TOKEN_BYTES
+from dics.dask._reports import new_topic, reports_of
+from dics.dask._watch import LOOK_SECONDS, LOST, WorkersLost, check_version, pause
 from dics.dask._worker import (
     Port,
     RankResult,
@@ -41,16 +37,7 @@ if TYPE_CHECKING:
     from dics.dask._rows import ClusterCodes
 
 LOG = logging.getLogger("dics.dask")
-# Seconds, settings of Dask under "dics.": without a sign of life of a worker, and to
-# wait for one when none is left.
-DEFAULT_SILENCE = 60.0
-DEFAULT_PATIENCE = 60.0
 MOST_RESTARTS = 100
-_LOST = (KilledWorker, FutureCancelledError, CancelledError)
-
-
-class WorkersLost(RuntimeError):
-    """No worker is left for a fit."""
 
 
 class Placement(NamedTuple):
@@ -74,10 +61,11 @@ class BoostSession:
     def __init__(
         self, training: ClusterCodes, validation: list[ClusterCodes], rounds: Rounds
     ) -> None:
-        self.client = training.client
+        self.watch = training.watch
+        self.client = self.watch.client
         self.sets = [training, *validation]
         self.rounds = rounds
-        self.fit = f"dics-{uuid.uuid4().hex}"
+        self.fit = new_topic()
         self.history: list[tuple[float, list[float]]] = []
         self._told = 0  # rounds that `rounds` knows of
         self._ends = False  # it has said so
@@ -86,6 +74,12 @@ class BoostSession:
     def _asks(self) -> bool:
         """Tell whether the client decides after each round, and not the ranks."""
         return self.rounds.score is not None or self.rounds.report_to is not None
+
+    @property
+    def _reports(self) -> bool:
+        """Tell whether rank 0 is to report how far the fit is."""
+        progress = self.rounds.progress
+        return progress is not None and progress.enabled and not self._asks
 
     def run(self, call: BoostCall) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
@@ -107,7 +101,7 @@ class BoostSession:
                 )
                 return found, result.used.view(np.int64)
             call = self._continued(call, new, result)
-            self.fit = f"dics-{uuid.uuid4().hex}"
+            self.fit = new_topic()
         raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
 
     def _new_trees(self, call: BoostCall, result: RankResult) -> Trees:
@@ -118,7 +112,7 @@ class BoostSession:
         return call.as_trees(result.arrays).first(max(0, n_done))
 
     def _n_before(self, call: BoostCall) -> int:
-        """Rounds of this session that a call goes on from."""
+        """Return how many rounds of this session a call goes on from."""
         return int(call.settings["first_round"]) - self._first_round(call)
 
     def _first_round(self, call: BoostCall) -> int:
@@ -164,7 +158,11 @@ class BoostSession:
                 )
                 for rank, worker in enumerate(placement.workers)
             ]
-            return self._watch(futures, placement.workers) or self._nothing(call)
+            with reports_of(
+                self.client, self.fit if self._reports else None, self._show
+            ):
+                result = self._watch(futures, placement.workers)
+            return result or self._nothing(call)
         finally:
             self._end(placement.workers, futures)
 
@@ -174,28 +172,20 @@ class BoostSession:
     def _place(self) -> Placement:
         """Wait until the codes are there, and see where."""
         codes = [future for rows in self.sets for future in rows.codes]
-        deadline = time.monotonic() + dask.config.get("dics.patience", DEFAULT_PATIENCE)
         while True:
-            try:
-                wait(codes, timeout=5)
-            except TimeoutError:
-                pass
-            failed = [future for future in codes if future.status == "error"]
-            if failed:
-                failed[0].result()  # raises
-            if all(future.status == "finished" for future in codes):
-                holders = self.client.who_has(codes)
-                if all(holders.get(future.key) for future in codes):
-                    return self._placement(holders)
-            if any(future.status in ("cancelled", "lost") for future in codes):
-                raise WorkersLost(
-                    "rows were lost with a worker, and can't be made again; pass "
-                    "collections that know how their partitions are made."
-                )
-            if self._workers():
-                deadline = max(deadline, time.monotonic() + 5)
-            elif time.monotonic() > deadline:
-                raise WorkersLost("no worker is left; start some and fit again.")
+            self.watch.wait(codes)
+            for future in codes:
+                if future.status == "error":
+                    future.result()  # raises
+                if future.status == "cancelled":
+                    raise WorkersLost(
+                        "rows were lost with a worker, and can't be made again; pass "
+                        "collections that know how their partitions are made."
+                    )
+            holders = self.client.who_has(codes)
+            if all(holders.get(future.key) for future in codes):
+                return self._placement(holders)
+            time.sleep(0.01)  # a worker was lost this moment
 
     def _placement(self, holders: dict[Any, Any]) -> Placement:
         # A partition that several workers have goes to the one that has fewest.
@@ -229,22 +219,19 @@ class BoostSession:
             for rank, worker in enumerate(workers)
         ]
         while not all(future.done() for future in futures):
-            gone = set(workers) - self._alive()
+            gone = set(workers) - self.watch.alive()
             if gone:
-                self._remove(gone)
+                self.watch.remove(gone)
                 self.client.cancel(futures, force=True)
                 return None
-            _pause(futures)
+            pause(futures)
         try:
             ports: list[Port] = [future.result() for future in futures]
-        except _LOST:
+        except LOST:
+            self.watch.check_connection()
             return None
         for worker, port in zip(workers, ports, strict=True):
-            if port.version != VERSION:
-                raise ValueError(
-                    f"the worker {worker} has dics {port.version}, the client "
-                    f"{VERSION}; install the same version everywhere."
-                )
+            check_version(worker, port.version)
         return ports
 
     def _task(self, call: BoostCall, ports: list[Port]) -> RankTask:
@@ -268,6 +255,7 @@ class BoostSession:
             watched=watched[0] if watched else None,
             n_watched=self.sets[watched[0]].n_rows if watched else 0,
             asks=self._asks,
+            reports=self._reports,
             n_threads=None,
         )
 
@@ -328,18 +316,19 @@ class BoostSession:
             if asked is not None and not lost:
                 self._answer(asked)
             else:
-                _pause(futures)
-            if time.monotonic() - looked < 1:
+                pause(futures)
+            if time.monotonic() - looked < LOOK_SECONDS:
                 continue
             looked = time.monotonic()
-            gone = set(workers) - self._alive()
+            gone = set(workers) - self.watch.alive()
             if gone:
                 lost = True
-                self._remove(gone)
+                self.watch.remove(gone)
                 self._stop(set(workers) - gone)
                 for future, worker in zip(futures, workers, strict=True):
                     if worker in gone:
                         self.client.cancel([future], force=True)
+        self.watch.check_connection()
         return self._best(futures)
 
     def _answer(self, asked: Queue) -> None:
@@ -347,7 +336,8 @@ class BoostSession:
         if asked.qsize() == 0:
             time.sleep(0.005)
             return
-        train, held, scores = asked.get()
+        train, held, scores, bytes_sent = asked.get()
+        self.rounds.remark = sent(bytes_sent)
         for rows in self.sets:
             if rows.is_watched and scores is not None:
                 rows.scores[...] = scores[:, : rows.n_outputs]
@@ -356,48 +346,21 @@ class BoostSession:
         Queue(self.fit + "-answer", client=self.client).put(float(self._ends))
 
     def _best(self, futures: list[Future]) -> RankResult | None:
-        results = []
+        results: list[RankResult] = []
         is_lost = False
         for future in futures:
             try:
                 results.append(future.result())
-            except _LOST:
+            except LOST:
                 is_lost = True
         if not results:
             return None
-        best: RankResult = max(results, key=lambda result: len(result.history))
+        best = max(results, key=lambda result: len(result.history))
         is_lost = is_lost or any(result.is_lost for result in results)
         if not is_lost:
             # Every rank has the same model; one is enough.
             return results[0]
         return best._replace(is_lost=True)
-
-    def _workers(self) -> dict[str, Any]:
-        workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
-        return workers
-
-    def _alive(self) -> set[str]:
-        """Return the workers that have given a sign of life lately."""
-        if self.client.status != "running":
-            raise ConnectionError(
-                f"the connection to the scheduler is lost ({self.client.status})."
-            )
-        silence = dask.config.get("dics.silence", DEFAULT_SILENCE)
-        now = time.time()
-        return {
-            address
-            for address, worker in self._workers().items()
-            if now - worker["last_seen"] < silence
-        }
-
-    def _remove(self, workers: set[str]) -> None:
-        """Let the scheduler do without workers that are silent.
-
-        It would notice, too, but only after minutes.
-        """
-        silent = sorted(workers & set(self._workers()))
-        if silent:
-            self.client.run_on_scheduler(remove_workers, silent)
 
     def _stop(self, workers: set[str]) -> None:
         """Let ranks give up, who would wait for one that is lost."""
@@ -410,30 +373,30 @@ class BoostSession:
         if self.client.status != "running":
             return
         if not all(future.done() for future in futures):
-            self._stop(set(workers) & set(self._workers()))
+            self._stop(set(workers) & self.watch.alive())
             self.client.cancel(futures, force=True)
 
     def _tell(self) -> None:
-        """Tell `rounds` of what it doesn't know yet."""
+        """Tell `rounds` of what it doesn't know yet; it was shown before."""
+        progress, self.rounds.progress = self.rounds.progress, None
         for train, held in self.history[self._told :]:
             self.rounds.note(train, held)
+        self.rounds.progress = progress
+
+    def _show(self, report: tuple[int, int, list[float], int]) -> None:
+        """Show how far the fit is."""
+        _, done, losses, bytes_sent = report
+        self.rounds.remark = sent(bytes_sent)
+        if self.rounds.progress is not None:
+            self.rounds.progress.update(done, self.rounds.describe(losses))
 
 
-async def remove_workers(addresses: list[str], dask_scheduler: Any) -> None:
-    """Remove workers; called by `Client.run_on_scheduler`."""
-    for address in addresses:
-        await dask_scheduler.remove_worker(
-            address=address, stimulus_id=f"dics-silent-{time.time()}"
-        )
+def sent(n_bytes: int) -> str:
+    """Say how much has travelled between the workers.
 
-
-def _pause(futures: list[Future]) -> None:
-    """Wait a moment, or until the first of them ends."""
-    try:
-        wait(
-            [future for future in futures if not future.done()],
-            timeout=0.1,
-            return_when="FIRST_COMPLETED",
-        )
-    except TimeoutError:
-        pass
+    >>> sent(0), sent(1_234_567), sent(45_600_000_000)
+    ('0.0 MB sent', '1.2 MB sent', '45.6 GB sent')
+    """
+    if n_bytes < 10**10:
+        return f"{n_bytes / 1e6:.1f} MB sent"
+    return f"{n_bytes / 1e9:.1f} GB sent"

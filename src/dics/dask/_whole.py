@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -12,10 +13,10 @@ import numpy.typing as npt
 from distributed import Future, get_worker, worker_client
 
 from dics._candidates_base import TrainingData
-from dics._progress import Progress
 from dics._rows_elsewhere import EncodedRows
 from dics._validation import Array
 from dics.dask._parts import threads_of_worker
+from dics.dask._reports import Reporting
 from dics.trees import Trees
 
 
@@ -25,13 +26,17 @@ def grow_arrays(
     codes: list[npt.NDArray[np.uint8]],
     n_draws: int,
     trees: range,
+    topic: str | None,
 ) -> dict[str, Any]:
-    """Grow some trees of a forest; `codes` are those of the partitions of X."""
+    """Grow some trees of a forest; `codes` are those of the partitions of X.
+
+    How far it is is reported under `topic`, unless that is None.
+    """
     columns = np.concatenate([part[:, :, 0] for part in codes], axis=1)
     rows: Any = EncodedRows(columns)
     own = data._replace(X=rows, n_threads=threads_of_worker())
-    silent = Progress("", len(trees), "trees", enabled=False)
-    arrays: dict[str, Any] = forest._grow_arrays(own, n_draws, trees, silent)
+    progress = Reporting(topic, trees.start)
+    arrays: dict[str, Any] = forest._grow_arrays(own, n_draws, trees, progress)
     return arrays
 
 
@@ -66,10 +71,11 @@ class Gathered:
     """
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        file, self._path = tempfile.mkstemp(
+        file, path = tempfile.mkstemp(
             prefix="dics-rows-", dir=get_worker().local_directory
         )
         os.close(file)
+        self._path = Path(path)
         self.X: Array = np.memmap(self._path, dtype=dtype, mode="w+", shape=shape)
 
     def __enter__(self) -> Gathered:
@@ -77,13 +83,13 @@ class Gathered:
 
     def __exit__(self, *error: object) -> None:
         del self.X
-        os.unlink(self._path)
+        self._path.unlink()
 
     def fill(self, parts: list[Future]) -> None:
         """Write one partition after the other, and let it go."""
         first = 0
         for i in range(len(parts)):
             matrix = parts[i].result()
-            parts[i] = None  # type: ignore[call-overload]
+            parts[i] = None
             self.X[first : first + len(matrix)] = matrix
             first += len(matrix)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +15,12 @@ from dics._validation import Array
 from dics._version import VERSION
 from dics.dask._links import Address, Links, Security, listen
 from dics.dask._parts import threads_of_worker
+from dics.dask._reports import Reporting
 from dics.dictionary import Dictionary
 from dics.trees import Trees
 
 # Rows whose scores are found at a time.
 BLOCK_ROWS = 1 << 16
-# Between two reports to the client.
-REPORT_SECONDS = 0.3
 
 # Ports and connections of fits that go on, by fit and worker: several workers may be
 # threads of one process.
@@ -156,6 +154,7 @@ class RankTask(NamedTuple):
     watched: int | None  # set whose scores the client asks for; 0: the training rows
     n_watched: int
     asks: bool  # the client decides after each round
+    reports: bool  # it shows how far the fit is
     n_threads: int | None
 
 
@@ -191,7 +190,8 @@ class Listening:
         self.history = list(task.history)
         self.is_lost = False
         self._is_first = True
-        self._reported = 0.0
+        is_heard = task.reports and links.rank == 0
+        self._reporting = Reporting(task.fit if is_heard else None)
 
     def note(self, train: float, held: list[float]) -> bool:
         """Take note of a round; return whether it was the last."""
@@ -204,11 +204,9 @@ class Listening:
         ends = self.rounds.note(train, held)
         if self.task.asks:
             return self._ask(train, held)
-        if self.links.rank == 0 and time.monotonic() - self._reported > REPORT_SECONDS:
-            self._reported = time.monotonic()
-            get_worker().log_event(
-                self.task.fit, (len(self.history) - 1, self.links.bytes_sent)
-            )
+        self._reporting.update(
+            len(self.history) - 1, [train, *held], self.links.bytes_of_all
+        )
         return ends
 
     def _ask(self, train: float, held: list[float]) -> bool:
@@ -218,7 +216,7 @@ class Listening:
         if self.links.rank == 0 and not self.is_lost:
             with worker_client(separate_thread=False) as client:
                 Queue(self.task.fit + "-asked", client=client).put(
-                    (train, held, scores)
+                    (train, held, scores, self.links.bytes_of_all)
                 )
                 answer[0] = Queue(self.task.fit + "-answer", client=client).get()
         if self.is_lost or not self.links.largest(answer):

@@ -1,0 +1,152 @@
+"""Predictions of a collection: lazily, partition by partition."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import dask
+import dask.array as da
+import numpy as np
+
+from dics._column_check import check_kind
+from dics._validation import Array
+
+EstimatorT = TypeVar("EstimatorT", bound=type)
+Method = Callable[..., Any]
+
+# Methods of the ordinary estimators that say something of each row.
+OF_ROWS = (
+    "apply",
+    "decision_function",
+    "decision_path",
+    "predict",
+    "predict_contributions",
+    "predict_log_proba",
+    "predict_proba",
+    "predict_quantiles",
+)
+# Those that say it after each round.
+STAGED = ("staged_decision_function", "staged_predict", "staged_predict_proba")
+
+
+def predicts_lazily(cls: EstimatorT) -> EstimatorT:
+    """Let the methods of the ordinary estimator take collections as well."""
+    local = cls._local_class  # type: ignore[attr-defined]
+    for names, lazily in ((OF_ROWS, of_rows), (STAGED, staged)):
+        for name in names:
+            if hasattr(local, name):
+                setattr(cls, name, lazily(getattr(local, name)))
+    return cls
+
+
+def of_rows(method: Method) -> Method:
+    """Make a method lazy that says something of each row."""
+
+    @functools.wraps(method)
+    def lazy(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if not dask.is_dask_collection(X):
+            return method(self, X, *args, **kwargs)
+        return by_block(BlockCall(self.to_local(), method.__name__, args, kwargs), X)
+
+    return lazy
+
+
+def staged(method: Method) -> Method:
+    """Make a method lazy that says something after each round."""
+    name = method.__name__.removeprefix("staged_")
+
+    @functools.wraps(method)
+    def lazy(self: Any, X: Any) -> Iterator[Any]:
+        if not dask.is_dask_collection(X):
+            yield from method(self, X)
+            return
+        for n_rounds in range(1, len(self) + 1):
+            yield by_block(BlockCall(first_rounds(self, n_rounds), name), X)
+
+    return lazy
+
+
+def first_rounds(model: Any, n_rounds: int) -> Any:
+    """Return the ordinary model of the first rounds."""
+    first = model.to_local()
+    first.trees_ = model.trees_.first(n_rounds)
+    first.n_iter_ = n_rounds
+    return first
+
+
+class BlockCall:
+    """A method of a fitted estimator, for partitions, which may be empty.
+
+    Parameters
+    ----------
+    estimator : object
+        One of its own: the number of its threads is changed.
+    name : str
+    args, kwargs
+        What the method takes beside the rows.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        name: str,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        estimator.n_jobs = 1  # a worker has a thread for each task that runs
+        self.name = name
+        self.args = args
+        self.kwargs = kwargs or {}
+
+    def whole(self, part: Any) -> Any:
+        """Return all that the method says."""
+        method: Method = getattr(self.estimator, self.name)
+        return method(part, *self.args, **self.kwargs)
+
+    def __call__(self, part: Any) -> Any:
+        is_empty = len(part) == 0
+        found = self.whole(_zeros(part) if is_empty else part)
+        of_part = found[0] if isinstance(found, tuple) else found
+        return of_part[:0] if is_empty else of_part
+
+
+def by_block(call: BlockCall, X: Any) -> Any:
+    """Return what a method says of all partitions; its errors about X come at once."""
+    if not hasattr(X, "rechunk"):
+        check_kind(X._meta)
+    example = call.whole(_zeros(X))
+    if isinstance(example, tuple):  # and what is the same for all rows
+        return _blocks(call, X, example[0]), *example[1:]
+    return _blocks(call, X, example)
+
+
+def _blocks(call: BlockCall, X: Any, example: Any) -> Any:
+    if hasattr(X, "rechunk"):
+        if X.numblocks[1] != 1:
+            X = X.rechunk({1: -1})
+        return X.map_blocks(
+            call,
+            dtype=example.dtype,
+            drop_axis=[1],
+            new_axis=list(range(1, example.ndim)) or None,
+            chunks=(X.chunks[0], *((n,) for n in example.shape[1:])),
+            meta=example[:0],
+        )
+    one_call = dask.delayed(call)
+    blocks = [
+        da.from_delayed(one_call(part), (np.nan, *example.shape[1:]), meta=example[:0])
+        for part in X.to_delayed()
+    ]
+    return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
+
+
+def _zeros(X: Any) -> Any:
+    """Return one row of zeros that looks like X, a collection or a partition."""
+    if not hasattr(X, "columns"):
+        zeros: Array = np.zeros((1, *X.shape[1:]), dtype=X.dtype)
+        return zeros
+    meta = getattr(X, "_meta", X)
+    return type(meta)(np.zeros((1, len(meta.columns))), columns=meta.columns)

@@ -1,0 +1,181 @@
+"""Watches over the workers while something runs on them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from concurrent.futures import CancelledError
+from typing import Any
+
+import dask
+from distributed import Client, Future, wait
+from distributed.client import FutureCancelledError
+from distributed.scheduler import KilledWorker
+
+from dics._version import VERSION
+
+# Seconds, settings of Dask under "dics.": without a sign of life of a worker, and to
+# wait for one when none is left.
+DEFAULT_SILENCE = 60.0
+DEFAULT_PATIENCE = 60.0
+# Between two looks at the workers.
+LOOK_SECONDS = 1.0
+# To say which version of dics a worker has; one that is busy is asked later.
+VERSION_SECONDS = 2.0
+# What the result of a task raises that was lost with its worker.
+LOST = (KilledWorker, FutureCancelledError, CancelledError)
+
+
+class WorkersLost(RuntimeError):
+    """No worker is left for a fit."""
+
+
+class Watch:
+    """Knows which workers of a cluster are alive.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        # When a worker was last seen by the clock of the scheduler, and when this was
+        # noticed by our own: the clocks of two machines may differ.
+        self._seen: dict[str, tuple[float, float]] = {}
+        self._had_workers = time.monotonic()
+
+    def workers(self) -> dict[str, Any]:
+        """Return what the scheduler knows of its workers, by their addresses."""
+        self.check_connection()
+        workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        self.check_connection()
+        return workers
+
+    def check_connection(self) -> None:
+        """Raise an error if the scheduler is gone."""
+        if self.client.status != "running":
+            raise ConnectionError(
+                f"the connection to the scheduler is lost ({self.client.status})."
+            )
+
+    def memory(self) -> dict[str, int]:
+        """Return how many bytes each worker may use; 0 for no limit."""
+        return {
+            address: int(worker["memory_limit"])
+            for address, worker in self.workers().items()
+        }
+
+    def alive(self) -> set[str]:
+        """Return the workers that have given a sign of life lately."""
+        now = time.monotonic()
+        silence = dask.config.get("dics.silence", DEFAULT_SILENCE)
+        alive = set()
+        for address, worker in self.workers().items():
+            last_seen = float(worker["last_seen"])
+            if self._seen.get(address, (None,))[0] != last_seen:
+                self._seen[address] = last_seen, now
+            if now - self._seen[address][1] < silence:
+                alive.add(address)
+        return alive
+
+    def remove(self, workers: set[str]) -> None:
+        """Let the scheduler do without workers that are silent.
+
+        It would notice, too, but only after minutes.
+        """
+        silent = sorted(workers & set(self.workers()))
+        if silent:
+            self.client.run_on_scheduler(remove_workers, silent)
+
+    def look(self) -> None:
+        """Remove silent workers; raise an error if there was none for too long."""
+        alive = self.alive()
+        self.remove(set(self._seen) - alive)
+        now = time.monotonic()
+        if alive:
+            self._had_workers = now
+        elif now - self._had_workers > dask.config.get(
+            "dics.patience", DEFAULT_PATIENCE
+        ):
+            raise WorkersLost("no worker is left; start some and fit again.")
+
+    def wait(self, futures: list[Future]) -> None:
+        """Wait until tasks have ended, whichever workers are lost meanwhile."""
+        self._had_workers = looked = time.monotonic()
+        while not all(future.done() for future in futures):
+            pause(futures)
+            if time.monotonic() - looked > LOOK_SECONDS:
+                self.look()
+                looked = time.monotonic()
+        self.check_connection()
+
+    def wait_for_workers(self) -> None:
+        """Wait until there is a worker."""
+        self._had_workers = time.monotonic()
+        while not self.alive():
+            self.look()
+            time.sleep(0.1)
+
+    def results(self, futures: list[Future]) -> list[Any]:
+        """Return what tasks give."""
+        self.wait(futures)
+        results: list[Any] = self.client.gather(futures)
+        return results
+
+    def check_versions(self) -> None:
+        """Refuse workers that have another version of dics, or none."""
+        asked = {
+            worker: self.client.submit(
+                version_here, pure=False, workers=[worker], priority=100
+            )
+            for worker in self.workers()
+        }
+        if asked:
+            with contextlib.suppress(TimeoutError):
+                wait(list(asked.values()), timeout=VERSION_SECONDS)
+        for worker, future in asked.items():
+            if future.status == "error":
+                error = future.exception()
+                if not isinstance(error, ImportError | AttributeError):
+                    continue
+                raise ValueError(
+                    f"the worker {worker} can't import dics: {error}; install dics "
+                    f"{VERSION} everywhere."
+                ) from error
+            if future.status == "finished":
+                check_version(worker, future.result())
+
+
+def check_version(worker: str, version: str) -> None:
+    """Refuse a worker that has another version of dics."""
+    if version != VERSION:
+        raise ValueError(
+            f"the worker {worker} has dics {version}, the client {VERSION}; install "
+            "the same version everywhere."
+        )
+
+
+def version_here() -> str:
+    """Return the version of dics that a worker has."""
+    from dics import _version
+
+    return _version.VERSION
+
+
+async def remove_workers(addresses: list[str], dask_scheduler: Any) -> None:
+    """Remove workers; called by `Client.run_on_scheduler`."""
+    for address in addresses:
+        await dask_scheduler.remove_worker(
+            address=address, stimulus_id=f"dics-silent-{time.time()}"
+        )
+
+
+def pause(futures: list[Future]) -> None:
+    """Wait a moment, or until the first of them ends."""
+    with contextlib.suppress(TimeoutError, *LOST):
+        wait(
+            [future for future in futures if not future.done()],
+            timeout=0.1,
+            return_when="FIRST_COMPLETED",
+        )

@@ -1,0 +1,547 @@
+"""What the estimators on Dask collections take, give and refuse."""
+
+import contextvars
+import inspect
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+pytest.importorskip("distributed")
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+from checks import same_bytes
+from dask_cases import cluster_of
+from distributed import Client
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import dics
+import dics.dask
+from dics.dask._lazy import OF_ROWS, STAGED
+
+RNG = np.random.default_rng(0)
+N_ROWS = 60
+X = RNG.normal(size=(N_ROWS, 4))
+SCORE = X[:, 0] + 0.1 * RNG.normal(size=N_ROWS)
+LABELS = np.array(["low", "middle", "high"])[np.digitize(SCORE, [-0.5, 0.5])]
+FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+NAMES = [name.removeprefix("Dask") for name in dics.dask.__all__]
+BOOSTING = ["FastCGBMClassifier", "FastCGBMRegressor"]
+# Neither predictions nor fits, or about several rows at once.
+OTHER_METHODS = {"fit", "score", "cost_complexity_pruning_path"}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster_of(2) as client:
+        yield client
+
+
+def y_of(name):
+    return LABELS if "Classifier" in name else SCORE
+
+
+def parameters_of(name):
+    return {"random_state": 0} | ({} if "Tree" in name else {"n_estimators": 3})
+
+
+def local_model(name, **more):
+    return getattr(dics, name)(**parameters_of(name) | more)
+
+
+def dask_model(name, **more):
+    return getattr(dics.dask, f"Dask{name}")(**parameters_of(name) | more)
+
+
+def collections():
+    """The same rows in several collections."""
+    plain = da.from_array(X, chunks=(25, 4))
+    return {
+        "one chunk": da.from_array(X, chunks=X.shape),
+        "several column chunks": da.from_array(X, chunks=(13, 2)),
+        "empty and one-row parts": da.from_array(X, chunks=((0, 1, 0, 58, 1, 0), 4)),
+        "unknown chunks": plain[da.from_array(np.full(N_ROWS, True), chunks=25)],
+        "other numbers": da.from_array(X.astype("f2"), chunks=(20, 4)),
+        "frame": dd.from_pandas(FRAME, npartitions=3),
+        "frame of unknown lengths": dd.from_pandas(FRAME, npartitions=4).query(
+            "a > -9"
+        ),
+        "frame with an empty part": dd.from_delayed(
+            [dask.delayed(part) for part in (FRAME[:0], FRAME[:7], FRAME[7:])]
+        ),
+    }
+
+
+# --- fits -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", collections())
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGForestRegressor"])
+def test_kinds_of_collections(client, name, kind):
+    given = collections()[kind]
+    here = FRAME if kind.startswith("frame") else given.compute()
+    y = y_of(name)
+    lazy_y = da.from_array(y, chunks=17)  # in other partitions than X
+    model = dask_model(name).fit(given, lazy_y)
+    same_bytes(model.to_local(), local_model(name).fit(here, y))
+    assert list(getattr(model, "feature_names_in_", [])) == list(
+        getattr(here, "columns", [])
+    )
+    predicted = model.predict(given)
+    assert dask.is_dask_collection(predicted)
+    np.testing.assert_array_equal(predicted.compute(), model.to_local().predict(here))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        LABELS,
+        list(LABELS),
+        da.from_array(LABELS, chunks=7),
+        dd.from_pandas(pd.Series(LABELS), npartitions=2),
+    ],
+    ids=["array", "list", "dask array", "dask series"],
+)
+def test_kinds_of_labels(client, y):
+    model = dask_model("CGForestClassifier").fit(da.from_array(X, chunks=20), y)
+    np.testing.assert_array_equal(
+        model.to_local().predict(X),
+        local_model("CGForestClassifier").fit(X, LABELS).predict(X),
+    )
+
+
+def test_the_client_that_is_given_is_used(client):
+    """Also for y, although another client is the current one."""
+    with cluster_of(1) as other:
+        expected = client.scheduler.address
+        assert other.scheduler.address != expected
+
+        def values(block):
+            from distributed import get_worker
+
+            assert get_worker().scheduler.address == expected
+            return block
+
+        y = da.from_array(np.arange(N_ROWS) % 3, chunks=30).map_blocks(
+            values, dtype=int, meta=np.empty(0, dtype=int)
+        )
+        dask_model("CGTreeClassifier", client=client).fit(da.from_array(X), y)
+
+
+def test_several_outputs(client):
+    y = np.column_stack([SCORE, -SCORE])
+    given = da.from_array(X, chunks=20), da.from_array(y, chunks=(11, 1))
+    for name in ("FastCGBMRegressor", "CGForestRegressor", "CGTreeRegressor"):
+        model = dask_model(name).fit(*given)
+        same_bytes(model.to_local(), local_model(name).fit(X, y))
+        assert model.predict(given[0]).shape == y.shape
+        assert model.score(*given) == pytest.approx(model.to_local().score(X, y))
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if "Tree" not in n])
+def test_warm_start(client, name):
+    given = da.from_array(X, chunks=20), y_of(name)
+    model = dask_model(name, warm_start=True).fit(*given)
+    model.set_params(n_estimators=5).fit(*given)
+    local = local_model(name, warm_start=True).fit(X, y_of(name))
+    local.set_params(n_estimators=5).fit(X, y_of(name))
+    same_bytes(model.to_local(), local)
+
+
+def test_callbacks_see_each_round_and_end_the_fit(client):
+    reports = []
+
+    def callback(report):
+        reports.append((report.round, report.train_loss))
+        return report.round == 4
+
+    def fit(model, given):
+        reports.clear()
+        model.fit(given, LABELS, callbacks=[callback])
+        return list(reports)
+
+    model = dask_model("FastCGBMClassifier", n_estimators=9)
+    on_cluster = fit(model, da.from_array(X, chunks=20))
+    local = local_model("FastCGBMClassifier", n_estimators=9)
+    assert on_cluster == fit(local, X)
+    assert model.n_iter_ == 4
+    same_bytes(model.to_local(), local)
+
+
+@pytest.mark.parametrize("name", BOOSTING)
+def test_scoring_and_sets(client, name):
+    options = {
+        "n_estimators": 30,
+        "early_stopping": True,
+        "n_iter_no_change": 2,
+        "scoring": "accuracy" if "Classifier" in name else "r2",
+    }
+    y = y_of(name)
+    pairs = [(X[:20], y[:20]), (X[30:], y[30:])]
+    lazy_pairs = [
+        (da.from_array(rows, chunks=(9, 4)), da.from_array(own)) for rows, own in pairs
+    ]
+    names = ["first", "second"]
+    model = dask_model(name, **options).fit(
+        da.from_array(X, chunks=20), y, eval_set=lazy_pairs, eval_names=names
+    )
+    local = local_model(name, **options).fit(X, y, eval_set=pairs, eval_names=names)
+    same_bytes(model.to_local(), local)
+    assert list(model.evals_result_) == list(local.evals_result_)
+
+
+def test_failed_fit_changes_nothing(client):
+    given = da.from_array(X, chunks=20)
+    model = dask_model("FastCGBMClassifier").fit(given, LABELS)
+    before = pickle.dumps(model)
+
+    def fails(report):
+        raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        model.fit(given, LABELS, callbacks=[fails])
+    assert pickle.dumps(model) == before
+    same_bytes(
+        model.fit(given, LABELS).to_local(),
+        local_model("FastCGBMClassifier").fit(X, LABELS),
+    )
+
+
+# --- predictions ------------------------------------------------------------
+
+
+def lazy_methods(name):
+    """All methods of a local class that say something of rows."""
+    cls = getattr(dics, name)
+    found = [
+        method
+        for method, function in inspect.getmembers(cls, inspect.isfunction)
+        if "X" in inspect.signature(function).parameters
+        and not method.startswith("_")
+        and method not in OTHER_METHODS
+    ]
+    assert set(found) <= {*OF_ROWS, *STAGED}
+    return found
+
+
+@pytest.fixture(scope="module")
+def fitted(client):
+    frame = dd.from_pandas(FRAME, npartitions=2)
+    return {
+        name + of: dask_model(name).fit(rows, y_of(name))
+        for name in NAMES
+        for of, rows in (("", da.from_array(X, chunks=20)), (" of a frame", frame))
+    }
+
+
+def computed(lazy):
+    """What lazy results are; everything about rows must have been lazy."""
+    if isinstance(lazy, tuple):
+        return computed(lazy[0]), *lazy[1:]
+    assert dask.is_dask_collection(lazy)
+    found = lazy.compute()
+    assert found.dtype == lazy.dtype
+    np.testing.assert_array_equal(found.shape[1:], lazy.shape[1:])
+    return found
+
+
+def check_same(found, expected):
+    if isinstance(expected, tuple):
+        for one, other in zip(found, expected, strict=True):
+            check_same(one, other)
+    elif scipy.sparse.issparse(expected):
+        assert scipy.sparse.issparse(found)
+        np.testing.assert_array_equal(found.toarray(), expected.toarray())
+    else:
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [(n, method) for n in NAMES for method in lazy_methods(n)]
+)
+def test_methods_are_lazy(client, fitted, name, method):
+    for lazy in (
+        da.from_array(X, chunks=((0, 1, 30, 29), (3, 1))),
+        dd.from_delayed([dask.delayed(FRAME[:50]), dask.delayed(FRAME[50:])]),
+    ):
+        named = not hasattr(lazy, "rechunk")
+        model = fitted[name + " of a frame"] if named else fitted[name]
+        expected = getattr(model.to_local(), method)(FRAME if named else X)
+        found = getattr(model, method)(lazy)
+        if method in STAGED:
+            pairs = list(zip(map(computed, found), expected, strict=True))
+            assert len(pairs) == 3
+        else:
+            pairs = [(computed(found), expected)]
+        for one, other in pairs:
+            check_same(one, other)
+
+
+def test_arguments_of_methods(client, fitted):
+    model = fitted["CGForestRegressor"]
+    found = model.predict_quantiles(da.from_array(X, chunks=20), quantiles=(0.2,))
+    np.testing.assert_array_equal(
+        found.compute(), model.to_local().predict_quantiles(X, quantiles=(0.2,))
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_score(client, fitted, name):
+    weights = RNG.random(N_ROWS)
+    y = y_of(name)
+    lazy = [da.from_array(values, chunks=31) for values in (y, weights)]
+    expected = fitted[name].to_local().score(X, y, weights)
+    given = da.from_array(X, chunks=20)
+    assert fitted[name].score(given, *lazy) == pytest.approx(expected)
+    assert fitted[name].score(X, y, weights) == expected
+    with_client = clone(fitted[name]).set_params(client=client)
+    vars(with_client).update(vars(fitted[name]) | {"client": client})
+    assert with_client.score(given, *lazy) == pytest.approx(expected)
+
+
+def test_predictions_refuse_other_rows_at_once(client, fitted):
+    model = fitted["FastCGBMClassifier"]
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4"):
+        model.predict(da.zeros((5, 3)))
+    with pytest.raises(ValueError, match="1D array"):
+        model.predict(da.zeros(5))
+    named = dask_model("CGTreeClassifier").fit(
+        dd.from_pandas(FRAME, npartitions=2), LABELS
+    )
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(dd.from_pandas(FRAME.rename(columns={"a": "z"}), npartitions=2))
+    with pytest.raises(NotFittedError):
+        dask_model("FastCGBMClassifier").predict(da.zeros((5, 3)))
+
+
+# --- the estimator as such ---------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pickle_clone_and_files(client, fitted, name, tmp_path):
+    model = dask_model(name, client=client)
+    assert model.get_params()["client"] is client
+    assert clone(model).client is client
+    model.fit(da.from_array(X, chunks=20), y_of(name))
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.client is None
+    assert type(copied) is type(model)
+    same_bytes(copied.to_local(), model.to_local())
+    local = model.to_local()
+    assert type(local) is getattr(dics, name)
+    assert "client" not in local.get_params()
+    model.save(tmp_path / "model")
+    loaded = dics.load(tmp_path / "model")
+    assert type(loaded) is getattr(dics, name)
+    np.testing.assert_array_equal(loaded.predict(X), local.predict(X))
+
+
+def test_parameters_are_those_of_the_local_class():
+    for name in NAMES:
+        local = getattr(dics, name)().get_params()
+        assert getattr(dics.dask, f"Dask{name}")().get_params() == local | {
+            "client": None
+        }
+
+
+def test_paper_setting_and_pruning_path(client):
+    given = da.from_array(X, chunks=20)
+    forest = dics.dask.DaskCGForestClassifier.paper(n_estimators=2, random_state=0)
+    local = dics.CGForestClassifier.paper(n_estimators=2, random_state=0)
+    same_bytes(forest.fit(given, LABELS).to_local(), local.fit(X, LABELS))
+    path = dask_model("CGTreeClassifier").cost_complexity_pruning_path(given, LABELS)
+    expected = local_model("CGTreeClassifier").cost_complexity_pruning_path(X, LABELS)
+    np.testing.assert_array_equal(path.ccp_alphas, expected.ccp_alphas)
+
+
+@pytest.mark.parametrize(
+    ("name", "n"), [("FastCGBMClassifier", 20), ("CGForestClassifier", 20_000)]
+)
+def test_progress_is_shown_while_it_runs(client, name, n, capfd, monkeypatch):
+    monkeypatch.setattr("dics._progress.Progress.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("dics.dask._reports.REPORT_SECONDS", 0.0)
+    model = dask_model(name, n_estimators=n, verbose=1)
+    model.fit(da.from_array(X, chunks=(20, 4)), LABELS)
+    lines = capfd.readouterr().err.splitlines()
+    unit = "rounds" if name in BOOSTING else "trees"
+    shown = [re.search(rf"(\d+)/{n} {unit}, ", line) for line in lines]
+    numbers = [int(match[1]) for match in shown if match]
+    assert len(numbers) > 1
+    assert numbers == sorted(set(numbers))  # nothing twice
+    assert all(
+        line.endswith(" s left") for line, m in zip(lines, shown, strict=True) if m
+    )
+    assert lines[-1].startswith(f"Dask{name}: {n} {unit} in ")
+    if name in BOOSTING:
+        assert any(
+            re.search(r"loss \d\.\d+, \d+\.\d MB sent, ", line) for line in lines
+        )
+
+
+# --- bad input ---------------------------------------------------------------
+
+GIVEN = da.from_array(X, chunks=(20, 4))
+
+
+def untouched():
+    """Rows that nobody may ask for."""
+
+    def fails(block):
+        raise AssertionError("rows were asked for")
+
+    # In double precision some rows are looked at before y is.
+    return GIVEN.map_blocks(fails, dtype="f4", meta=np.empty((0, 0), dtype="f4"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("given", "y", "error", "message"),
+    [
+        (X, LABELS, TypeError, "X must be a dask array .* got ndarray"),
+        (FRAME, LABELS, TypeError, "X must be a dask array .* got DataFrame"),
+        (dask.delayed(X), LABELS, TypeError, "X must be a dask array .* got Delayed"),
+        (da.zeros(5), LABELS[:5], ValueError, "two dimensions, got 1"),
+        (da.zeros((0, 3)), LABELS[:0], ValueError, "X has no rows"),
+        (untouched(), LABELS[:9], ValueError, "X has 60 rows, y has 9"),
+        (untouched(), da.zeros(61), ValueError, "X has 60 rows, y has 61"),
+        (untouched(), None, ValueError, "requires y to be passed"),
+    ],
+)
+def test_bad_input_is_refused(client, name, given, y, error, message):
+    with pytest.raises(error, match=message):
+        dask_model(name).fit(given, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_targets(client, name):
+    y = np.array([*SCORE[1:], np.nan])
+    with pytest.raises(ValueError, match=r"[yY] contains NaN"):
+        dask_model(name).fit(untouched(), da.from_array(y, chunks=9))
+    unknown = da.from_array(X, chunks=(20, 4))[da.from_array(X[:, 0] > -99)]
+    with pytest.raises(ValueError, match="X has 60 rows, y has 59"):
+        dask_model(name).fit(unknown, da.from_array(y_of(name)[1:]))
+    with pytest.raises(ValueError, match="X has 60 rows, sample_weight has 3"):
+        dask_model(name).fit(untouched(), y_of(name), da.ones(3))
+    with pytest.raises(ValueError, match=r"Negative values .* `sample_weight`"):
+        dask_model(name).fit(untouched(), y_of(name), -da.ones(N_ROWS))
+
+
+def with_bad_part(value):
+    rows = X.astype(object)
+    rows[45, 1] = value
+    return da.from_array(rows, chunks=(20, 4))
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+def test_bad_values_name_the_partition(client, name):
+    with pytest.raises(ValueError, match=r"partition 2 of X: .*'text'"):
+        dask_model(name).fit(with_bad_part("text"), LABELS)
+    strings = dd.from_pandas(FRAME.assign(a="word"), npartitions=3)
+    with pytest.raises(ValueError, match="X"):
+        dask_model(name).fit(strings, LABELS)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGForestClassifier"])
+def test_collections_that_lie(client, name):
+    shorter = GIVEN.map_blocks(
+        lambda block: block[1:], dtype=float, chunks=GIVEN.chunks
+    )
+    with pytest.raises(ValueError, match=r"has 19 rows and 4 columns; .* 20 and 4"):
+        dask_model(name).fit(shorter, LABELS)
+    frame = dd.from_delayed(
+        [dask.delayed(FRAME[:30]), dask.delayed(FRAME[30:].iloc[:, :3])],
+        meta=FRAME[:0],
+        verify_meta=False,
+    )
+    with pytest.raises(ValueError, match="partition 1 of X has 3 columns"):
+        dask_model(name).fit(frame, LABELS)
+
+
+def test_validation_rows(client):
+    model = dask_model("FastCGBMClassifier")
+    with pytest.raises(ValueError, match=r"classes that y has not: .*'other'"):
+        model.fit(untouched(), LABELS, X_val=GIVEN[:1], y_val=da.array(["other"]))
+    with pytest.raises(ValueError, match=r"X_val.* has 3 features, .* expecting 4"):
+        model.fit(untouched(), LABELS, X_val=GIVEN[:, :3], y_val=LABELS)
+    with pytest.raises(TypeError, match="X_val must be a dask array"):
+        model.fit(untouched(), LABELS, X_val=X, y_val=LABELS)
+    with pytest.raises(TypeError, match=r"eval_set\[1\] must be a dask array"):
+        model.fit(untouched(), LABELS, eval_set=[(GIVEN, LABELS), (X, LABELS)])
+    with pytest.raises(ValueError, match="y_val is missing"):
+        model.fit(untouched(), LABELS, X_val=GIVEN)
+    with pytest.raises(ValueError, match=r"eval_set\[0\] is Array"):
+        model.fit(untouched(), LABELS, eval_set=[GIVEN])
+
+
+def test_what_a_cluster_cannot_do(client):
+    class OwnLoss:
+        def start(self, y, weight):
+            return np.zeros(1)
+
+        def link(self, raw):
+            return raw
+
+        def gradients(self, y, raw, weight):
+            return raw - y, np.ones_like(raw)
+
+    with pytest.raises(ValueError, match="a loss of your own can't be used"):
+        dask_model("FastCGBMRegressor", loss=OwnLoss()).fit(untouched(), SCORE)
+    with pytest.raises(ValueError, match="oob_score=True needs the values"):
+        dask_model("CGForestClassifier", oob_score=True).fit(untouched(), LABELS)
+    with pytest.raises(ValueError, match="max_depth"):
+        dask_model("CGTreeClassifier", max_depth=-1).fit(untouched(), LABELS)
+    with pytest.raises(TypeError, match="unexpected argument 'eval_metric'"):
+        dask_model("FastCGBMClassifier").fit(untouched(), LABELS, eval_metric="auc")
+
+
+def test_no_client(monkeypatch):
+    monkeypatch.setattr("distributed.client._global_clients", {})
+    none = contextvars.ContextVar("none", default=None)
+    monkeypatch.setattr("distributed.client._current_client", none)
+    with pytest.raises(ValueError, match="there is no Dask client; start one"):
+        dask_model("CGTreeClassifier").fit(GIVEN, LABELS)
+    with pytest.raises(TypeError, match=r"must be a distributed.Client, got str"):
+        dask_model("CGTreeClassifier", client="tcp://here").fit(GIVEN, LABELS)
+
+
+def test_closed_client(client):
+    other = Client(client.scheduler.address, set_as_default=False)
+    other.close()
+    with pytest.raises(ValueError, match="the client is closed"):
+        dask_model("CGTreeClassifier", client=other).fit(GIVEN, LABELS)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+def test_versions_that_differ(client, name, monkeypatch):
+    monkeypatch.setattr("dics._version.VERSION", "0.0.1")  # the workers'
+    with pytest.raises(ValueError, match=r"the worker .* has dics 0\.0\.1, the client"):
+        dask_model(name).fit(untouched(), LABELS)
+
+
+def test_worker_without_dics(client, monkeypatch):
+    def fails():
+        raise ModuleNotFoundError("No module named 'dics'")
+
+    monkeypatch.setattr("dics.dask._watch.version_here", fails)
+    with pytest.raises(ValueError, match=r"the worker .* can't import dics: No module"):
+        dask_model("CGTreeClassifier").fit(untouched(), LABELS)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGForestClassifier"])
+def test_too_little_memory(name):
+    # Or the workers would wait for memory before they begin.
+    memory = {
+        f"distributed.worker.memory.{n}": False for n in ("pause", "spill", "target")
+    }
+    with dask.config.set(memory), cluster_of(2, memory_limit="1 MiB") as client:
+        rows = da.zeros((100_000, 40), chunks=(1000, 40), dtype="f4")
+        y = np.arange(100_000) % 2
+        with pytest.raises(MemoryError, match=r"100000 rows and 40 columns take at l"):
+            dask_model(name, client=client).fit(rows, y)
