@@ -1,0 +1,166 @@
+"""Sums over connections: threads take the place of processes."""
+
+import contextlib
+import socket
+import threading
+
+import numpy as np
+import pytest
+
+from dics.dask._links import (
+    TOKEN_BYTES,
+    Address,
+    Disagreement,
+    Links,
+    children_of,
+    listen,
+    parent_of,
+)
+
+TOKEN = bytes(range(TOKEN_BYTES))
+NO_ROWS = np.empty((0, 3), dtype=np.int64)
+
+
+def make_links(n_ranks, tokens=None):
+    listeners = [listen("127.0.0.1") for _ in range(n_ranks)]
+    addresses = [Address(*listener.getsockname()) for listener in listeners]
+    tokens = tokens or [TOKEN] * n_ranks
+    return [
+        Links(rank, addresses, listener, token, NO_ROWS, np.empty(0))
+        for rank, (listener, token) in enumerate(zip(listeners, tokens, strict=True))
+    ]
+
+
+def in_threads(links, work):
+    """Call `work` for all ranks at once; what each returns, or raises."""
+    found = [None] * len(links)
+
+    def run(rank):
+        try:
+            found[rank] = work(links[rank])
+        except Exception as error:
+            found[rank] = error
+
+    threads = [threading.Thread(target=run, args=[r]) for r in range(len(links))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    return found
+
+
+def reduced(links, name, own):
+    return in_threads(links, lambda link: getattr(link, name)(own[link.rank]))
+
+
+@pytest.fixture
+def opened():
+    """Makes links that are open, and closes them in the end."""
+    made = []
+
+    def make(n_ranks):
+        made.extend(links := make_links(n_ranks))
+        assert all(in_threads(links, Links.open))
+        return links
+
+    yield make
+    for links in made:
+        links.close()
+
+
+@pytest.mark.parametrize("n_ranks", range(1, 8))
+def test_everybody_has_one_parent(n_ranks):
+    for rank in range(1, n_ranks):
+        assert rank in children_of(parent_of(rank), n_ranks)
+    assert (
+        sum(len(children_of(rank, n_ranks)) for rank in range(n_ranks)) == n_ranks - 1
+    )
+
+
+@pytest.mark.parametrize("n_ranks", range(1, 8))
+def test_sums_and_largest(opened, n_ranks):
+    links = opened(n_ranks)
+    rng = np.random.default_rng(n_ranks)
+    for n, dtype in [(1, "i4"), (100, "i8"), (50_000, "i4"), (0, "i8")]:
+        values = rng.integers(-(10**6), 10**6, (n_ranks, n)).astype(dtype)
+        highest = values.max(axis=0)
+        for name, expected in (("add", values.sum(axis=0)), ("largest", highest)):
+            own = values.copy()
+            assert all(reduced(links, name, own))
+            np.testing.assert_array_equal(own, np.tile(expected, (n_ranks, 1)))
+    assert {link.n_sums for link in links} == {8}
+    assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
+
+
+def test_largest_of_floats(opened):
+    links = opened(3)
+    own = np.array([[0.5], [-np.inf], [2.0]])
+    assert all(in_threads(links, lambda link: link.largest(own[link.rank])))
+    np.testing.assert_array_equal(own, 2.0)
+
+
+def test_wrong_token_is_turned_away(monkeypatch):
+    monkeypatch.setattr("dics.dask._links.CONNECT_SECONDS", 1.0)
+    links = make_links(2, [TOKEN, TOKEN[::-1]])
+    assert in_threads(links[:1] + links[1:], Links.open)[0] is False
+    # It was let in to speak, and no more.
+    assert not links[1].add(np.zeros(1, dtype=np.int64))
+
+
+def test_strangers_do_not_disturb(monkeypatch):
+    monkeypatch.setattr("dics.dask._links.GREETING_SECONDS", 0.2)
+    links = make_links(2)
+    strangers = [socket.create_connection(links[0]._addresses[0]) for _ in range(2)]
+    strangers[0].sendall(b"GET / HTTP/1.1\r\n\r\n")
+    assert in_threads(links, Links.open) == [True, True]
+    own = np.ones((2, 3), dtype=np.int64)
+    assert all(in_threads(links, lambda link: link.add(own[link.rank])))
+    for stranger in strangers:
+        stranger.settimeout(5)
+        with contextlib.suppress(ConnectionError):  # or an orderly end
+            assert stranger.recv(1) == b""
+        stranger.close()
+    for link in links:
+        link.close()
+
+
+@pytest.mark.parametrize("lost", [0, 1, 5, 6])
+def test_lost_process_is_noticed_by_all(opened, lost):
+    links = opened(7)
+    links[lost].close()
+    own = np.ones((7, 40_000), dtype=np.int64)
+    found = in_threads(links, lambda link: link.add(own[link.rank]))
+    if lost in (5, 6):  # its parent and the root, who close their own links
+        assert not found[1]
+    assert not any(
+        in_threads(links, lambda link: link.add(own[link.rank])),
+    )
+
+
+def test_close_ends_a_wait(opened):
+    links = opened(2)
+    threading.Timer(0.2, links[0].close).start()
+    assert not links[0].add(np.ones(1, dtype=np.int64))
+
+
+def test_disagreement(opened):
+    links = opened(2)
+
+    def work(link):
+        values = np.ones(1 + link.rank, dtype=np.int64)
+        return link.add(values)
+
+    found = in_threads(links, work)
+    assert isinstance(found[0], Disagreement)
+    assert "process 0 is at" in str(found[0])
+    assert found[1] is False
+
+
+def test_different_kinds_disagree(opened):
+    links = opened(2)
+    found = in_threads(
+        links,
+        lambda link: (link.largest if link.rank else link.add)(np.ones(1, dtype="i8")),
+    )
+    assert isinstance(found[0], Disagreement)
