@@ -31,7 +31,7 @@ X = RNG.normal(size=(N_ROWS, 4))
 SCORE = X[:, 0] + 0.1 * RNG.normal(size=N_ROWS)
 LABELS = np.array(["low", "middle", "high"])[np.digitize(SCORE, [-0.5, 0.5])]
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-NAMES = [name.removeprefix("Dask") for name in dics.dask.__all__]
+NAMES = [name[4:] for name in dics.dask.__all__ if name.startswith("Dask")]
 BOOSTING = ["FastCGBMClassifier", "FastCGBMRegressor"]
 # Neither predictions nor fits, or about several rows at once.
 OTHER_METHODS = {"fit", "score", "cost_complexity_pruning_path"}

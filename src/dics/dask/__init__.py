@@ -8,6 +8,7 @@ from dics.dask._estimators import (
     DaskFastCGBMClassifier,
     DaskFastCGBMRegressor,
 )
+from dics.dask._watch import WorkersLost
 
 __all__ = [
     "DaskCGForestClassifier",
@@ -16,4 +17,5 @@ __all__ = [
     "DaskCGTreeRegressor",
     "DaskFastCGBMClassifier",
     "DaskFastCGBMRegressor",
+    "WorkersLost",
 ]

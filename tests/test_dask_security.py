@@ -1,0 +1,90 @@
+"""Fits on an encrypted cluster: the links between workers are encrypted too."""
+
+import pickle
+import socket
+import ssl
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+pytest.importorskip("cryptography")
+
+import dask.array as da
+from dask_cases import cluster_of
+from distributed import Security
+
+import dics
+import dics.dask
+from dics.dask._links import TOKEN_BYTES, Links
+from dics.dask._worker import _security, end_fit, open_port
+
+X = np.random.default_rng(0).normal(size=(200, 3))
+Y = (X[:, 0] > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster_of(2, protocol="tls://", security=Security.temporary()) as client:
+        yield client
+
+
+def test_same_model(client, monkeypatch):
+    opened = []
+    keep = Links._keep
+
+    def kept(self, link):
+        opened.append(type(link))
+        return keep(self, link)
+
+    monkeypatch.setattr(Links, "_keep", kept)
+    rows = da.from_array(X, chunks=(50, 3))
+    model = dics.dask.DaskFastCGBMClassifier(5, random_state=0).fit(rows, Y)
+    local = dics.FastCGBMClassifier(5, random_state=0).fit(X, Y)
+    assert pickle.dumps(model.to_local()) == pickle.dumps(local)
+    assert set(opened) == {ssl.SSLSocket}  # the workers are threads of this process
+
+
+def plain_text_is_refused(fit):
+    """Open a port as a fit does, and speak to it without encryption."""
+    token = bytes(TOKEN_BYTES)
+    port = open_port(fit)
+    from dics.dask import _worker
+
+    listener = _worker._ports.pop(_worker._own_key(fit))
+    security = _security()
+    nothing = np.empty((0, 3), dtype=np.int64)
+    addresses = [port.address, port.address]
+    links = Links(0, addresses, listener, token, nothing, np.empty(0), security)
+    try:
+        with socket.create_connection(port.address) as stranger:
+            stranger.sendall(token + bytes([1, 0, 0, 0]))
+            link, _ = listener.accept()
+            greeted = links._greeted(link)
+            link.close()
+    finally:
+        links.close()
+    return (
+        greeted is None,
+        security.listening is not None,
+        security.connecting is not None,
+    )
+
+
+def test_plain_connections_are_refused(client):
+    found = client.submit(plain_text_is_refused, "fit", pure=False).result()
+    assert found == (True, True, True)
+
+
+def test_without_encryption():
+    with cluster_of(1) as client:
+        assert client.submit(_security).result() == (None, None)
+
+
+def test_ports_are_on_the_address_of_the_worker():
+    with cluster_of(1, protocol="tcp://", host="127.0.0.1") as client:
+        port = client.submit(open_port, "fit", pure=False).result()
+        assert port.address.host == "127.0.0.1"
+        client.run(end_fit, "fit")
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(port.address, timeout=5)
