@@ -350,17 +350,16 @@ def fill_rows(n_features: int, budget: int) -> int:
 
 def rows_for_filling(data: TrainingData, budget: int) -> npt.NDArray[np.uint32]:
     """Return the numbers of the rows that `filled_dictionary` looks at first."""
-    n_drawn = fill_rows(data.X.shape[1], budget)
-    rows = _core.rows_for_thresholds(len(data.X), n_drawn, data.seed)
-    return np.asarray(rows, dtype=np.uint32)
+    return _numbers_drawn(data, fill_rows(data.X.shape[1], budget))
 
 
 def _rows_drawn(data: TrainingData, n_drawn: int) -> SampledRows:
-    def needed() -> list[npt.NDArray[np.uint32]]:
-        rows = _core.rows_for_thresholds(len(data.X), n_drawn, data.seed)
-        return [np.asarray(rows, dtype=np.uint32)]
+    return sampled_rows(data.X, lambda: [_numbers_drawn(data, n_drawn)])
 
-    return sampled_rows(data.X, needed)
+
+def _numbers_drawn(data: TrainingData, n_drawn: int) -> npt.NDArray[np.uint32]:
+    rows = _core.rows_for_thresholds(len(data.X), n_drawn, data.seed)
+    return np.asarray(rows, dtype=np.uint32)
 
 
 def filled_dictionary(
