@@ -441,7 +441,8 @@ def with_bad_part(value):
 
 @pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
 def test_bad_values_name_the_partition(client, name):
-    with pytest.raises(ValueError, match=r"partition 2 of X: column 1 holds categories"):
+    said = r"partition 2 of X: column 1 holds categories"
+    with pytest.raises(ValueError, match=said):
         dask_model(name).fit(with_bad_part("text"), LABELS)
     strings = dd.from_pandas(FRAME.assign(a="word"), npartitions=3)
     with pytest.raises(ValueError, match="X"):
