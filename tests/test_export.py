@@ -44,6 +44,7 @@ class FakeTrees:
         self.n_nodes = len(feature)
         self.impurity = 1 - (self._values**2).sum(axis=1)
         self.criterion = "gini"
+        self.sets = None
 
     def node_values(self):
         """Class fractions of all nodes."""

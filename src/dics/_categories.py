@@ -31,6 +31,7 @@ from dics._category_columns import (
     read_column,
     replaced,
 )
+from dics._column_check import check_kind
 from dics._model_check import check_array, require
 from dics._validation import Array, FloatArray, NumberTargets, Targets
 
@@ -200,6 +201,7 @@ class ReadX:
     @classmethod
     def of(cls, X: Any, wanted: Any) -> ReadX:
         """Find the categories of the X of a fit, and read them."""
+        check_kind(X)
         X = as_rows(X)
         if scipy.sparse.issparse(X) and isinstance(wanted, str):
             return cls(X, [])  # it holds numbers
