@@ -1,6 +1,7 @@
 """Random fits for a cluster, and clusters to fit them on."""
 
 import contextlib
+import io
 import itertools
 import logging
 import pickle
@@ -147,7 +148,16 @@ def outcome(fit):
             model = fit()
         except ValueError as error:
             return str(error)
-    return pickle.dumps(model.to_local() if hasattr(model, "to_local") else model)
+    return plain_pickle(model.to_local() if hasattr(model, "to_local") else model)
+
+
+def plain_pickle(model):
+    """The pickle of a model, whichever of its strings and types are one object."""
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer)
+    pickler.fast = True  # everything is written out, as often as it occurs
+    pickler.dump(model)
+    return buffer.getvalue()
 
 
 def differing(first, n_cases):

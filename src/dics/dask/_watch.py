@@ -43,7 +43,7 @@ class Watch:
         # When a worker was last seen by the clock of the scheduler, and when this was
         # noticed by our own: the clocks of two machines may differ.
         self._seen: dict[str, tuple[float, float]] = {}
-        self._had_workers = time.monotonic()
+        self._had_workers = self._looked = time.monotonic()
 
     def workers(self) -> dict[str, Any]:
         """Return what the scheduler knows of its workers, by their addresses."""
@@ -69,7 +69,10 @@ class Watch:
     def alive(self) -> set[str]:
         """Return the workers that have given a sign of life lately."""
         now = time.monotonic()
-        silence = dask.config.get("dics.silence", DEFAULT_SILENCE)
+        silence = silence_seconds()
+        if now - self._looked > silence / 2:  # we ourselves were asleep
+            self._seen.clear()
+        self._looked = now
         alive = set()
         for address, worker in self.workers().items():
             last_seen = float(worker["last_seen"])
@@ -118,10 +121,17 @@ class Watch:
             time.sleep(0.1)
 
     def results(self, futures: list[Future]) -> list[Any]:
-        """Return what tasks give."""
-        self.wait(futures)
-        results: list[Any] = self.client.gather(futures)
-        return results
+        """Return what tasks give, even if a worker that has it falls silent."""
+        found: dict[str, Any] = {}
+        waiting = list(futures)
+        while waiting:
+            self.wait(waiting)
+            try:
+                found[waiting[-1].key] = waiting[-1].result(timeout=silence_seconds())
+                waiting.pop()
+            except TimeoutError:
+                self.look()  # it is made again elsewhere
+        return [found[future.key] for future in futures]
 
     def check_versions(self) -> None:
         """Refuse workers that have another version of dics, or none."""
@@ -145,6 +155,11 @@ class Watch:
                 ) from error
             if future.status == "finished":
                 check_version(worker, future.result())
+
+
+def silence_seconds() -> float:
+    """Return for how long a worker may be silent."""
+    return float(dask.config.get("dics.silence", DEFAULT_SILENCE))
 
 
 def check_version(worker: str, version: str) -> None:
