@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
 from dics._base import NO_LIMIT, TreesEstimator
-from dics._boosting_call import BoostCall
+from dics._boosting_call import BoostCall, kept_splits
 from dics._boosting_plan import (
     TRIAL_PATIENCE,
     BoostingPlan,
@@ -585,7 +585,8 @@ class Boosting(TreesEstimator, CallbackSupport):
             "limits": limits,
             "max_features": self.plan_.max_features,
             "prefers_gains": self.plan_.prefers_gains,
-            "feature_gains": self._feature_gains().tolist(),
+            "feature_gains": self.trees_.feature_gains(self.n_features_in_).tolist(),
+            "gain_worth": self._loss_unit / unit,
             "max_candidates": min(self.max_candidates or 0, NO_LIMIT),
             "sketch_outputs": self.plan_.sketch_outputs or 0,
             "rows": rows,
@@ -609,13 +610,6 @@ class Boosting(TreesEstimator, CallbackSupport):
         """Tell which features are split by sets of levels; empty if none are."""
         ranked = {} if self._categories is None else self._categories.rank_counts()
         return [int(f in ranked) for f in range(self.n_features_in_)] if ranked else []
-
-    def _feature_gains(self) -> FloatArray:
-        """Return what each feature has gained in the trees that are there."""
-        inner = self.trees_.inner
-        gains: FloatArray = np.zeros(self.n_features_in_)
-        np.add.at(gains, self.trees_.feature[inner], self.trees_.gain[inner])
-        return gains
 
     def _encode(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""
@@ -682,11 +676,7 @@ class Boosting(TreesEstimator, CallbackSupport):
         self.train_score_, self.validation_score_ = train, validation
         self.trees_ = self.trees_.followed_by(new)
         if not self.reuse_splits:  # nor the splits of rounds that were dropped
-            roots = new.node_starts[:-1]
-            cuts = (new.feature[roots] >= 0) & np.isfinite(new.threshold[roots])
-            n_used = np.count_nonzero(cuts)
-            n_kept = len(self._used_splits) + int(n_used)
-            self._used_splits = used[:n_kept]
+            self._used_splits = kept_splits(self._used_splits, used, new)
         self.n_iter_ = len(self.trees_)
         self.best_iteration_ = self.best_score_ = None
         if self.plan_.early_stopping:

@@ -56,7 +56,7 @@ class BoostCall(NamedTuple):
         after_round: AfterRound,
         peers: Any,
         n_threads: int,
-    ) -> tuple[dict[str, Any], npt.NDArray[np.int64], FloatArray, bool]:
+    ) -> tuple[dict[str, Any], npt.NDArray[np.int64], bool]:
         """Add rounds to the scores of rows; see `_core.boost`."""
         return _core.boost(
             self.loss(),
@@ -107,3 +107,12 @@ class BoostCall(NamedTuple):
         padded = np.full((n_rows, width), -np.inf, dtype=np.float32)
         padded[:, :n_outputs] = scores
         return padded
+
+
+def kept_splits(
+    before: npt.NDArray[np.int64], used: npt.NDArray[np.int64], new: Trees
+) -> npt.NDArray[np.int64]:
+    """Return the splits that are gone, up to the first ones of new trees."""
+    roots = new.node_starts[:-1]
+    cuts = (new.feature[roots] >= 0) & np.isfinite(new.threshold[roots])
+    return used[: len(before) + int(np.count_nonzero(cuts))]

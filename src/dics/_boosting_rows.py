@@ -154,7 +154,7 @@ class CodedRows(NamedTuple):
         n_threads: int,
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Add rounds; return their trees and the splits that are gone."""
-        arrays, used, _, _ = call.run(
+        arrays, used, _ = call.run(
             self.for_core(),
             [rows.for_core() for rows in validation],
             rounds.note,

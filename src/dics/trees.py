@@ -436,8 +436,8 @@ class Trees:
             )
         return values
 
-    def feature_importances(self, n_features: int) -> FloatArray:
-        """Total gain, or decrease of impurity, by each feature; the sum is one."""
+    def feature_gains(self, n_features: int) -> FloatArray:
+        """Total gain, or decrease of impurity, by each feature."""
         node, left = self.inner, self.left[self.inner]
         if len(self.gain):
             gain = self.gain[node]
@@ -446,6 +446,11 @@ class Trees:
             gain = np.maximum(mass[node] - mass[left] - mass[left + 1], 0.0)
         total: FloatArray = np.zeros(n_features)
         np.add.at(total, self.feature[node], gain)
+        return total
+
+    def feature_importances(self, n_features: int) -> FloatArray:
+        """Return the same as shares of all."""
+        total = self.feature_gains(n_features)
         return total / total.sum() if total.sum() > 0 else total
 
     def decision_path(self, leaves: npt.NDArray[np.int64]) -> scipy.sparse.csr_matrix:

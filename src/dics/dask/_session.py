@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from distributed import Future, Queue
 
-from dics._boosting_call import BoostCall
+from dics._boosting_call import BoostCall, kept_splits
 from dics._rounds import Rounds
 from dics.dask._links import TOKEN_BYTES
 from dics.dask._reports import new_topic, reports_of
@@ -127,11 +127,14 @@ class BoostSession:
         settings = dict(call.settings)
         settings["first_round"] += len(new)
         settings["n_rounds"] -= len(new)
-        settings["feature_gains"] = result.feature_gains.tolist()
+        trees = call.trees.followed_by(new)
+        n_features = len(call.dictionary.offsets) - 1
+        settings["feature_gains"] = trees.feature_gains(n_features).tolist()
         return call._replace(
             settings=settings,
-            used_splits=result.used,
-            trees=call.trees.followed_by(new),
+            # Not those of a tree that is grown again.
+            used_splits=kept_splits(call.used_splits, result.used, new),
+            trees=trees,
         )
 
     # --- one attempt --------------------------------------------------------
@@ -167,7 +170,7 @@ class BoostSession:
             self._end(placement.workers, futures)
 
     def _nothing(self, call: BoostCall) -> RankResult:
-        return RankResult({}, call.used_splits, np.empty(0), True, self.history, 0, 0)
+        return RankResult({}, call.used_splits, True, self.history, 0, 0)
 
     def _place(self) -> Placement:
         """Wait until the codes are there, and see where."""

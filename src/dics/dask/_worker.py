@@ -163,7 +163,6 @@ class RankResult(NamedTuple):
 
     arrays: dict[str, Any]
     used: npt.NDArray[np.int64]
-    feature_gains: npt.NDArray[np.float64]
     is_lost: bool
     history: list[tuple[float, list[float]]]
     n_sums: int
@@ -290,13 +289,12 @@ def _boost(
     if task.watched is not None:
         watched = Watched(every[task.watched][-1], sets[task.watched].runs)
     listening = Listening(task, links, watched)
-    arrays, used, gains, is_lost = task.call.run(
+    arrays, used, is_lost = task.call.run(
         every[0], every[1:], listening.note, links, n_threads
     )
     return RankResult(
         arrays,
         used,
-        gains,
         is_lost or listening.is_lost,
         listening.history,
         links.n_sums,
@@ -305,4 +303,4 @@ def _boost(
 
 
 def _nothing(task: RankTask) -> RankResult:
-    return RankResult({}, task.call.used_splits, np.empty(0), True, task.history, 0, 0)
+    return RankResult({}, task.call.used_splits, True, task.history, 0, 0)

@@ -130,8 +130,7 @@ nb::tuple boost_arrays(const Objective& objective, const Array<float>& values,
                      report, Sum(peers.get()), team);
     });
     return nb::make_tuple(forest_dict(std::move(boosted.trees), outputs.n),
-                          to_array(std::move(used)),
-                          to_array(std::move(boosted.feature_gains)), boosted.is_lost);
+                          to_array(std::move(used)), boosted.is_lost);
 }
 
 // Calls fill(part, scores, gradients, hessians, norms) in Python, scores to hessians
@@ -180,7 +179,7 @@ void bind_boost(nb::module_& m) {
           "validation"_a, "used_splits"_a, "settings"_a, "after_round"_a,
           "peers"_a.none(), "n_threads"_a,
           "Add rounds to a boosted model; returns their trees, the splits that are "
-          "gone, what features have gained, and whether a peer was lost. Rows are "
+          "gone, and whether a peer was lost. Rows are "
           "(codes, labels, targets, weights, scores); scores are "
           "updated.");
 }

@@ -72,6 +72,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("limits", &BoostSettings::limits)
         .def_rw("max_features", &BoostSettings::max_features)
         .def_rw("prefers_gains", &BoostSettings::prefers_gains)
+        .def_rw("gain_worth", &BoostSettings::gain_worth)
         .def_rw("feature_gains", &BoostSettings::feature_gains)
         .def_rw("max_candidates", &BoostSettings::max_candidates)
         .def_rw("sketch_outputs", &BoostSettings::sketch_outputs)

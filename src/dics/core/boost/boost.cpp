@@ -116,7 +116,6 @@ class Booster {
             drop_unfinished();
         }
         boosted.trees = std::move(result_);
-        boosted.feature_gains = std::move(kept_gains_);
         return boosted;
     }
 
@@ -236,7 +235,6 @@ class Booster {
                           static_cast<float>(settings_.cat_l2 * of_one));
         const std::vector<GrownNode> nodes = grow_nodes(splits);
         split_drawer_.use(nodes[0]);
-        split_drawer_.add_gains(nodes, gain_unit);
         flatten(nodes, gain_unit);
     }
 
@@ -287,6 +285,8 @@ class Booster {
                     result_.trees.add_set(node.is_set ? &node.left_codes : nullptr);
                 result_.trees.gain.push_back(node.gain * gain_unit);
             });
+        split_drawer_.add_gains(flat_, result_.trees.gain.data() +
+                                           result_.trees.gain.size() - flat_.size());
         leaf_finder_.set_tree(flat_, tests_, n_leaves_, depth);
         if (!drawn_.all)
             leaf_finder_.find(training_.codes, leaf_.data());
@@ -381,7 +381,6 @@ class Booster {
             trees.leaf_values.insert(trees.leaf_values.end(), step, step + outputs_.n);
         }
         result_.end_tree(outputs_.n);
-        kept_gains_ = split_drawer_.gains();
     }
 
     Dictionary dictionary_;
@@ -426,7 +425,6 @@ class Booster {
     std::vector<float> steps_;  // [leaf][stride]
 
     ForestArrays result_;
-    std::vector<double> kept_gains_;  // of the features, by the trees in it
 };
 
 // About how many rows of all contributors a round draws.
@@ -448,9 +446,16 @@ Boosted boost(const Dictionary& dictionary, const BoostRows& training,
                                    settings, used, sum, team)
             .run(after_round);
     };
-    const bool is_wide = n_drawn(training, settings.rows, sum) > settings.narrow_rows;
-    return is_wide ? run.template operator()<WideGradientHistograms>()
-                   : run.template operator()<GradientHistograms>();
+    try {
+        const bool is_wide =
+            n_drawn(training, settings.rows, sum) > settings.narrow_rows;
+        return is_wide ? run.template operator()<WideGradientHistograms>()
+                       : run.template operator()<GradientHistograms>();
+    } catch (const PeersLost&) {  // before the first round
+        Boosted nothing;
+        nothing.is_lost = true;
+        return nothing;
+    }
 }
 
 }  // namespace dics

@@ -22,6 +22,7 @@ struct BoostSettings {
     // Draw half of them by what they have gained so far, of each feature in
     // `feature_gains`, and the others evenly; all if none has gained yet.
     bool prefers_gains = false;
+    double gain_worth = 1;  // what gains of new trees count, beside those
     std::vector<double> feature_gains;
     std::int64_t max_candidates = 0;  // drawn for each round from those; 0: all
     int sketch_outputs = 0;           // see OutputSketch
@@ -65,8 +66,7 @@ using AfterRound = std::function<bool(double, const std::vector<double>&)>;
 
 struct Boosted {
     ForestArrays trees;
-    std::vector<double> feature_gains;  // to go on from, see BoostSettings
-    bool is_lost = false;               // a peer is; the trees are those made before
+    bool is_lost = false;  // a peer is; the trees are those made before
 };
 
 // Splits that are gone are taken from `used` (numbers in

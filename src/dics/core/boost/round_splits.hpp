@@ -79,13 +79,13 @@ class SplitDrawer {
         return {row_codes_.data(), stride, all};
     }
 
-    const std::vector<double>& gains() const { return gains_; }
-
-    // What the features of a new tree have gained.
-    void add_gains(const std::vector<GrownNode>& nodes, double gain_unit) {
-        for (const GrownNode& node : nodes) {
-            if (node.left >= 0)
-                gains_[static_cast<std::size_t>(node.feature)] += node.gain * gain_unit;
+    // What the features of a new tree have gained, node by node as it is kept: whoever
+    // adds up the gains of all trees has the same numbers to go on from.
+    void add_gains(const std::vector<Node>& nodes, const double* gains) {
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (nodes[i].feature >= 0)
+                gains_[static_cast<std::size_t>(nodes[i].feature)] +=
+                    gains[i] * settings_.gain_worth;
         }
     }
 
