@@ -72,6 +72,9 @@ class Case:
             self._choose_boosting(kind)
         elif family == "CGForest":
             self.parameters["n_estimators"] = int(rng.integers(1, 7))
+        self.layout = {}
+        if family != "FastCGBM":
+            self._choose_trees(family, kind, np.random.default_rng([seed, 1]))
 
     def _make_rows(self, n, p):
         rng = self.rng
@@ -119,6 +122,23 @@ class Case:
             scoring = "accuracy" if kind == "Classifier" else "r2"
             own.update(early_stopping=len(self.validation) > 0, scoring=scoring)
 
+    def _choose_trees(self, family, kind, rng):
+        own = self.parameters
+        own["max_features"] = [None, "sqrt", 0.5][rng.integers(3)]
+        own["min_samples_leaf"] = int(rng.choice([1, 1, 4]))
+        if kind == "Classifier":
+            own["criterion"] = str(rng.choice(["gini", "entropy"]))
+        if rng.random() < 0.3:
+            own["max_depth"] = int(rng.integers(1, 6))
+        if rng.random() < 0.2:
+            own["ccp_alpha"] = 0.001
+        if family == "CGForest":
+            own["bootstrap"] = bool(rng.random() < 0.7)
+            own["feature_sampling"] = str(rng.choice(["node", "tree"]))
+            if kind == "Classifier" and rng.random() < 0.3:
+                own["class_weight"] = "balanced_subsample"
+        self.layout = {"layout": str(rng.choice(["rows", "rows", "whole", "auto"]))}
+
     def fit_here(self):
         model = getattr(dics, self.name)(**self.parameters)
         return model.fit(self.X, self.y, self.weights, **self.validation)
@@ -128,7 +148,7 @@ class Case:
         chunks = random_chunks(len(self.X), int(rng.integers(1, 8)), rng)
         weights = None if self.weights is None else as_dask(self.weights, chunks)
         held = random_chunks(len(self.validation.get("y_val", ())), 3, rng)
-        model = getattr(dics.dask, f"Dask{self.name}")(**self.parameters)
+        model = getattr(dics.dask, f"Dask{self.name}")(**self.parameters, **self.layout)
         return model.fit(
             as_dask(self.X, chunks),
             as_dask(self.y, chunks),
@@ -137,7 +157,8 @@ class Case:
         )
 
     def __repr__(self):
-        return f"Case({self.seed}): {self.name} {self.parameters} {self.X.shape}"
+        own = {**self.parameters, **self.layout}
+        return f"Case({self.seed}): {self.name} {own} {self.X.shape}"
 
 
 def outcome(fit):

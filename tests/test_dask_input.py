@@ -1,6 +1,7 @@
 """What the estimators on Dask collections take, give and refuse."""
 
 import contextvars
+import copy
 import inspect
 import pickle
 import re
@@ -20,10 +21,13 @@ from dask_cases import cluster_of
 from distributed import Client
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import InvalidParameterError
 
 import dics
 import dics.dask
 from dics.dask._lazy import OF_ROWS, STAGED
+from dics.dask._rows import ClusterRows
+from dics.dask._watch import Watch
 
 RNG = np.random.default_rng(0)
 N_ROWS = 60
@@ -57,6 +61,11 @@ def local_model(name, **more):
 
 def dask_model(name, **more):
     return getattr(dics.dask, f"Dask{name}")(**parameters_of(name) | more)
+
+
+def given(name):
+    """Rows and what they are to predict, in partitions."""
+    return da.from_array(X, chunks=(25, 4)), da.from_array(y_of(name), chunks=25)
 
 
 def collections():
@@ -346,9 +355,48 @@ def test_pickle_clone_and_files(client, fitted, name, tmp_path):
 def test_parameters_are_those_of_the_local_class():
     for name in NAMES:
         local = getattr(dics, name)().get_params()
-        assert getattr(dics.dask, f"Dask{name}")().get_params() == local | {
-            "client": None
-        }
+        own = {"client": None} if "CGBM" in name else {"client": None, "layout": "auto"}
+        assert getattr(dics.dask, f"Dask{name}")().get_params() == local | own
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("CGForestClassifier", {"max_leaf_nodes": 5}),
+        ("CGForestRegressor", {"criterion": "absolute_error"}),
+        ("CGTreeClassifier", {"reuse_splits": False}),
+        ("CGTreeClassifier", {"max_candidates": 7}),
+    ],
+)
+def test_what_cant_be_grown_by_rows(client, name, parameters):
+    cls = getattr(dics.dask, f"Dask{name}")
+    ((parameter, value),) = parameters.items()
+    model = cls(layout="rows", client=client, **parameters)
+    with pytest.raises(
+        ValueError, match=f"layout='rows' can't .*{parameter}={value!r}"
+    ):
+        model.fit(*given(name))
+    with pytest.raises(InvalidParameterError, match="layout"):
+        cls(layout="columns", client=client).fit(*given(name))
+
+
+def test_rows_that_fit_no_worker_are_grown_by_rows(client, monkeypatch):
+    model = dics.dask.DaskCGForestClassifier(3, random_state=0, client=client)
+    grown = []
+    whole = ClusterRows.grow_by_rows
+
+    def grow_by_rows(*args, **kwargs):
+        grown.append(True)
+        return whole(*args, **kwargs)
+
+    monkeypatch.setattr(ClusterRows, "grow_by_rows", grow_by_rows)
+    model.fit(*given("CGForestClassifier"))
+    assert not grown
+    monkeypatch.setattr(Watch, "memory", lambda _: {"worker": 2 * X.size})
+    monkeypatch.setattr(ClusterRows, "_check_room", lambda *_: None)
+    by_rows = copy.deepcopy(model.to_local())
+    same_bytes(model.fit(*given("CGForestClassifier")).to_local(), by_rows)
+    assert grown
 
 
 def test_paper_setting_and_pruning_path(client):

@@ -204,7 +204,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         if self._n_drawn == 0:
             return [rows.copy() for _ in range(n_trees)]
         draws = draw_counts(
-            self._seed, n_trees, self._n_rows, self._n_drawn, self._draw_weights
+            self._seed, range(n_trees), self._n_rows, self._n_drawn, self._draw_weights
         )
         return [np.repeat(rows, counts) for counts in draws]
 
@@ -228,14 +228,22 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             data,
             self.candidates_._dictionary,
             self._tree_settings(data),
-            max_features=as_feature_count(self.max_features, data.X.shape[1]),
-            feature_sampling=self.feature_sampling,
             progress=progress.update if progress.enabled else None,
-            first_tree=trees.start,
-            n_trees=len(trees),
-            n_draws=n_draws,
-            balance_each_tree=self._balances_each_tree(),
+            **self._forest_fields(data, n_draws, trees),
         )
+
+    def _forest_fields(
+        self, data: TrainingData, n_draws: int, trees: range
+    ) -> dict[str, Any]:
+        """Return how trees of some numbers are grown, beside how each of them is."""
+        return {
+            "max_features": as_feature_count(self.max_features, data.X.shape[1]),
+            "feature_sampling": self.feature_sampling,
+            "first_tree": trees.start,
+            "n_trees": len(trees),
+            "n_draws": n_draws,
+            "balance_each_tree": self._balances_each_tree(),
+        }
 
     def _core_data(self, data: TrainingData) -> TrainingData:
         """Return what the core is to grow trees from."""
@@ -285,7 +293,9 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         n_rows = len(data.X)
         sums = np.zeros((n_rows, width))
         n_trees = np.zeros(n_rows, dtype=np.int64)
-        draws = draw_counts(data.seed, len(self.trees_), n_rows, n_draws, data.weights)
+        draws = draw_counts(
+            data.seed, range(len(self.trees_)), n_rows, n_draws, data.weights
+        )
         for t, counts in enumerate(draws):
             rows = np.flatnonzero(counts == 0).astype(np.uint32)
             if len(rows) == 0:

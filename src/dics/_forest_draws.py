@@ -14,12 +14,12 @@ from dics._validation import MAX_COUNT, FloatArray
 
 
 def draw_counts(
-    seed: int, n_trees: int, n_rows: int, n_draws: int, weights: FloatArray | None
+    seed: int, trees: range, n_rows: int, n_draws: int, weights: FloatArray | None
 ) -> Iterator[npt.NDArray[np.uint32]]:
     """Yield for each tree how often it has drawn each row; the array is used again."""
     cumulative = None if weights is None else np.cumsum(weights)
     counts = np.empty(n_rows, dtype=np.uint32)
-    for t in range(n_trees):
+    for t in trees:
         _core.bootstrap(seed, t, n_draws, cumulative, counts)
         yield counts
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,17 +29,33 @@ MAX_FEATURES = [
 ]
 
 
-def grow_forest(
+class ForestPlan(NamedTuple):
+    """How trees are grown side by side, whoever grows them.
+
+    Attributes
+    ----------
+    dictionary : Dictionary
+        Of the features, in the order that nodes draw them from.
+    order : ndarray or None
+        Their columns in X; None if they are the columns.
+    settings : ForestSettings
+    """
+
+    dictionary: Dictionary
+    order: npt.NDArray[np.int32] | None
+    settings: _core.ForestSettings
+
+
+def plan_forest(
     data: TrainingData,
     dictionary: Dictionary,
     tree: _core.GrowSettings,
     *,
     max_features: int,
     feature_sampling: str = "node",
-    progress: Callable[[int], None] | None = None,
     **fields: Any,
-) -> dict[str, Any]:
-    """Grow trees and return their arrays.
+) -> ForestPlan:
+    """Choose the order of the features.
 
     Parameters
     ----------
@@ -50,27 +66,19 @@ def grow_forest(
     max_features : int
         Number of features drawn for each node or tree.
     feature_sampling : {"node", "tree"}
-    progress : callable or None
-        Called with the number of trees that are done, a few times a second.
     **fields : dict
         More fields of `ForestSettings`.
     """
     kinds = _core.FeatureSampling
-    n_features = data.X.shape[1]
     sampling = kinds.none
-    if max_features < n_features:
+    if max_features < data.X.shape[1]:
         sampling = getattr(kinds, feature_sampling)
     order: npt.NDArray[np.int32] | None = None
     if sampling == kinds.node:
         order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
-        n_features = len(order)
+        dictionary = select(dictionary, order)
         if tree.monotonic:
             tree.monotonic = [tree.monotonic[f] for f in order]
-    width = _core.forest_code_width(sampling, n_features)
-    codes = encode_or_list(data.X, dictionary, width, data.n_threads, order)
-    if order is not None:
-        dictionary = select(dictionary, order)
-    grow = _core.grow_forest if data.values is None else _core.grow_regression_forest
     settings = make_settings(
         _core.ForestSettings,
         tree=tree,
@@ -78,15 +86,40 @@ def grow_forest(
         max_features=max_features,
         **fields,
     )
+    return ForestPlan(dictionary, order, settings)
+
+
+def grow_forest(
+    data: TrainingData,
+    dictionary: Dictionary,
+    tree: _core.GrowSettings,
+    *,
+    progress: Callable[[int], None] | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """Grow trees and return their arrays; see `plan_forest`.
+
+    `progress` is called with the number of trees that are done, a few times a second.
+    """
+    plan = plan_forest(data, dictionary, tree, **fields)
+    settings, order = plan.settings, plan.order
+    width = _core.forest_code_width(settings.sampling, len(plan.dictionary.offsets) - 1)
+    codes = encode_or_list(data.X, dictionary, width, data.n_threads, order)
+    grow = _core.grow_forest if data.values is None else _core.grow_regression_forest
     arrays: dict[str, Any] = grow(
         codes,
         code_width=width,
-        **rows_for_core(data, dictionary, are_drawn=settings.n_draws > 0),
+        **rows_for_core(data, plan.dictionary, are_drawn=settings.n_draws > 0),
         settings=settings,
         progress=progress,
     )
     if order is not None:
-        feature = arrays["nodes"].view(NODE)["feature"]
-        inner = feature >= 0
-        feature[inner] = order[feature[inner]]
+        in_columns(arrays, order)
     return arrays
+
+
+def in_columns(arrays: dict[str, Any], order: npt.NDArray[np.int32]) -> None:
+    """Name the features of trees by their columns in X."""
+    feature = arrays["nodes"].view(NODE)["feature"]
+    inner = feature >= 0
+    feature[inner] = order[feature[inner]]

@@ -644,6 +644,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
 
     def _pruned_tree(self, data: TrainingData) -> Trees:
         trees = super()._pruned_tree(data)
+        if self.criterion != "absolute_error":
+            return trees
         leaf = trees.leaf_numbers(trees.apply(data.X, data.n_threads))[:, 0]
         rows = LeafRows.of(leaf, len(trees.leaf_values))
         return self._with_medians(trees, rows, data, data.weights)

@@ -10,8 +10,9 @@ namespace dics {
 // double precision and coarse enough that `n` of them can't overflow 64 bits. Such sums
 // don't depend on the order of the additions, nor on who makes them.
 struct FixedPoint {
-    double scale;
+    double scale;  // a power of two
 
+    explicit FixedPoint(double known_scale) : scale(known_scale) {}
     FixedPoint(double largest, std::int64_t n) {
         const int size = largest > 0 ? std::ilogb(largest) + 1 : 0;
         const int n_bits =

@@ -11,10 +11,13 @@ import numpy as np
 from distributed import Client, get_client
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils._param_validation import StrOptions
 
 from dics._boosting_rows import GivenRows
 from dics._categories import ReadX
+from dics._grow_forest import plan_forest
 from dics._other_names import answers_other_names
+from dics._progress import Progress
 from dics._rounds import Callback
 from dics._validation import Array
 from dics.boosting import FastCGBMClassifier
@@ -26,6 +29,10 @@ from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 
 EstimatorT = TypeVar("EstimatorT", bound=type)
+OWN_CONSTRAINTS: dict[str, Any] = {
+    "client": "no_validation",
+    "layout": [StrOptions({"auto", "whole", "rows"})],
+}
 
 
 def client_of(estimator: Any) -> Client:
@@ -50,24 +57,30 @@ def client_of(estimator: Any) -> Client:
     return client
 
 
-def takes_client(cls: EstimatorT) -> EstimatorT:
-    """Add the parameter `client` to those of the ordinary estimator."""
+def takes_own_parameters(cls: EstimatorT) -> EstimatorT:
+    """Add the parameters of a cluster to those of the ordinary estimator."""
     local = cls._local_class  # type: ignore[attr-defined]
+    defaults: dict[str, Any] = cls._own_parameters  # type: ignore[attr-defined]
 
-    def __init__(self: Any, *args: Any, client: Any = None, **kwargs: Any) -> None:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        own = {name: kwargs.pop(name, value) for name, value in defaults.items()}
         local.__init__(self, *args, **kwargs)
-        self.client = client
+        for name, value in own.items():
+            setattr(self, name, value)
 
     signature = inspect.signature(local.__init__)
-    own = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    own = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+        for name, value in defaults.items()
+    ]
     __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), own]
+        parameters=[*signature.parameters.values(), *own]
     )
     __init__.__doc__ = local.__init__.__doc__
     cls.__init__ = __init__  # type: ignore[misc]
     cls._parameter_constraints = {  # type: ignore[attr-defined]
         **local._parameter_constraints,
-        "client": "no_validation",
+        **{name: OWN_CONSTRAINTS[name] for name in defaults},
     }
     return cls
 
@@ -76,6 +89,8 @@ class DaskEstimator:
     """What the estimators on Dask collections have in common."""
 
     _local_class: ClassVar[type]
+    # Parameters beside those of the ordinary estimator, and their defaults.
+    _own_parameters: ClassVar[dict[str, Any]] = {"client": None}
     client: Client | None
 
     def to_local(self) -> Any:
@@ -87,7 +102,8 @@ class DaskEstimator:
             Of the class without "Dask" in its name.
         """
         local: Any = object.__new__(self._local_class)
-        vars(local).update({k: v for k, v in vars(self).items() if k != "client"})
+        own = self._own_parameters
+        vars(local).update({k: v for k, v in vars(self).items() if k not in own})
         return local
 
     def _read_categories(self, X: Any, **_: bool) -> ReadX:
@@ -291,6 +307,9 @@ def on_cluster(watch: Watch, given: GivenRows) -> GivenRows:
 class DaskImpurityTrees(DaskEstimator):
     """The fit of trees and forests."""
 
+    _own_parameters: ClassVar[dict[str, Any]] = {"layout": "auto", "client": None}
+    layout: str
+
     @answers_other_names
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow on the cluster.
@@ -298,8 +317,7 @@ class DaskImpurityTrees(DaskEstimator):
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
-            In any partitions. For a forest, codes of all rows, a byte a value, go to
-            each worker; for a tree, all rows are brought to the disk of one worker.
+            In any partitions; `layout` says where its rows go.
         y : dask array, dataframe or series, or array-like, of shape (n_samples,)
             Class labels or numbers; they are brought to the client.
         sample_weight : the same, default=None
@@ -319,32 +337,84 @@ class DaskImpurityTrees(DaskEstimator):
             )
         check_collection(X, "X")
         check_lengths(X=X, y=y, sample_weight=sample_weight)
+        if self.layout == "rows" and self._not_by_rows():
+            raise ValueError(
+                f"layout='rows' can't grow trees with {self._not_by_rows()}; leave "
+                "layout='auto', or leave that out."
+            )
         watch = begin_fit(self)
         given = on_cluster(watch, GivenRows("training", X, y, sample_weight, "X"))
         super()._fit(given.X, given.y, given.weights)  # type: ignore[misc]
 
+    def _not_by_rows(self) -> str:
+        """Return the parameter for which all rows must be in one place, if any."""
+        own = vars(self)
+        if own.get("max_leaf_nodes") is not None:
+            return f"max_leaf_nodes={own['max_leaf_nodes']}"
+        if own.get("criterion") == "absolute_error":
+            return "criterion='absolute_error'"
+        if not own.get("reuse_splits", True):
+            return "reuse_splits=False"
+        if "reuse_splits" in own and own["max_candidates"] is not None:
+            return f"max_candidates={own['max_candidates']}"
+        return ""
+
+    def _is_by_rows(self, data: Any, n_bytes: int) -> bool:
+        """Tell whether each worker keeps its own rows; one place takes `n_bytes`."""
+        if self.layout != "auto":
+            return self.layout == "rows"
+        return not self._not_by_rows() and not data.X.fits_worker(n_bytes)
+
 
 class DaskForest(DaskImpurityTrees):
-    """Forests: the codes go to all workers, and each grows some trees."""
+    """Forests: all codes go to all workers, and each grows some trees; or by rows."""
 
     def _grow_arrays(
         self, data: Any, n_draws: int, trees: range, progress: Any
     ) -> dict[str, Any]:
+        n_rows, n_features = data.X.shape
+        if self._is_by_rows(data, n_rows * (2 * n_features + 16)):
+            model: Any = self
+            dictionary = model.candidates_._dictionary
+            plan = plan_forest(
+                data,
+                dictionary,
+                model._tree_settings(data),
+                **model._forest_fields(data, n_draws, trees),
+            )
+            arrays: dict[str, Any] = data.X.grow_by_rows(
+                plan, dictionary, data, progress, is_forest=True
+            )
+            return arrays
         local = self.to_local()
         vars(local).pop("trees_", None)
-        arrays: dict[str, Any] = data.X.grow_arrays(
-            local, data, n_draws, trees, progress
-        )
-        return arrays
+        arrays = data.X.grow_arrays(local, data, n_draws, trees, progress)
+        return dict(arrays)
 
 
 class DaskTree(DaskImpurityTrees):
-    """Single trees, on the worker to which all rows are brought."""
+    """Single trees: by rows, or on the worker to which all rows are brought."""
 
     def _grow(self, data: Any, dictionary: Any) -> Any:
+        n_rows, n_features = data.X.shape
+        if self._is_by_rows(data, n_rows * n_features * (data.X.dtype.itemsize + 1)):
+            return super()._grow(data, dictionary)  # type: ignore[misc]
         return data.X.call_with_rows(self.to_local(), "_grow", data, dictionary)
 
+    def _grow_by_rows(self, data: Any, dictionary: Any, settings: Any) -> Any:
+        n_drawn = vars(self)["max_features_"]
+        draws = n_drawn < data.X.shape[1]
+        if draws:
+            settings.renew_thresholds = False
+        plan = plan_forest(data, dictionary, settings, max_features=n_drawn, n_trees=1)
+        silent = Progress("", 1, "trees", enabled=False)
+        return data.X.grow_by_rows(plan, dictionary, data, silent, is_forest=draws)
+
+    _grow_classes = _grow_numbers = _grow_drawn = _grow_by_rows
+
     def _pruned_tree(self, data: Any) -> Any:
+        if vars(self)["criterion"] != "absolute_error":  # no need of the rows
+            return super()._pruned_tree(data)  # type: ignore[misc]
         return data.X.call_with_rows(self.to_local(), "_pruned_tree", data)
 
 
@@ -352,7 +422,7 @@ class DaskTree(DaskImpurityTrees):
 
 
 @predicts_lazily
-@takes_client
+@takes_own_parameters
 class DaskFastCGBMClassifier(DaskBoosting, FastCGBMClassifier):
     """`dics.FastCGBMClassifier` on Dask collections.
 
@@ -366,7 +436,7 @@ class DaskFastCGBMClassifier(DaskBoosting, FastCGBMClassifier):
 
 
 @predicts_lazily
-@takes_client
+@takes_own_parameters
 class DaskFastCGBMRegressor(DaskBoosting, FastCGBMRegressor):
     """`dics.FastCGBMRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
 
@@ -374,7 +444,7 @@ class DaskFastCGBMRegressor(DaskBoosting, FastCGBMRegressor):
 
 
 @predicts_lazily
-@takes_client
+@takes_own_parameters
 class DaskCGForestClassifier(DaskForest, CGForestClassifier):
     """`dics.CGForestClassifier` on Dask collections; see `DaskFastCGBMClassifier`."""
 
@@ -382,7 +452,7 @@ class DaskCGForestClassifier(DaskForest, CGForestClassifier):
 
 
 @predicts_lazily
-@takes_client
+@takes_own_parameters
 class DaskCGForestRegressor(DaskForest, CGForestRegressor):
     """`dics.CGForestRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
 
@@ -390,7 +460,7 @@ class DaskCGForestRegressor(DaskForest, CGForestRegressor):
 
 
 @predicts_lazily
-@takes_client
+@takes_own_parameters
 class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
     """`dics.CGTreeClassifier` on Dask collections; see `DaskFastCGBMClassifier`."""
 
@@ -398,7 +468,7 @@ class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
 
 
 @predicts_lazily
-@takes_client
+@takes_own_parameters
 class DaskCGTreeRegressor(DaskTree, CGTreeRegressor):
     """`dics.CGTreeRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
 

@@ -13,13 +13,16 @@ import numpy.typing as npt
 from distributed import Future
 from sklearn.utils.validation import validate_data
 
+from dics._base import rows_for_core
 from dics._boosting_call import BoostCall
 from dics._boosting_rows import total_weight, weight_unit
 from dics._candidates_base import TrainingData
 from dics._column_check import check_kind
+from dics._grow_forest import ForestPlan
 from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
+from dics._tree_tops import GrowCall, Targets, one_behind_the_other
 from dics._validation import IN_PLACE, Array, FloatArray
 from dics.dask._parts import (
     PartShape,
@@ -32,8 +35,9 @@ from dics.dask._parts import (
 )
 from dics.dask._reports import new_topic, reports_of
 from dics.dask._session import BoostSession
+from dics.dask._tops import TopSession
 from dics.dask._watch import LOST, Watch, WorkersLost
-from dics.dask._whole import call_with_rows, grow_arrays, joined_arrays
+from dics.dask._whole import call_with_rows, grow_arrays
 from dics.dictionary import Dictionary
 from dics.trees import Trees
 
@@ -241,7 +245,37 @@ class ClusterRows(RowsElsewhere):
                 self.client.compute(task, allow_other_workers=True, **place)
                 for task, place in zip(tasks, places, strict=False)
             ]
-            return joined_arrays(self.watch.results(grown))
+            return one_behind_the_other(self.watch.results(grown))
+
+    def grow_by_rows(
+        self,
+        plan: ForestPlan,
+        dictionary: Dictionary,
+        data: TrainingData,
+        progress: Progress,
+        *,
+        is_forest: bool,
+    ) -> dict[str, Any]:
+        """Grow trees while each worker keeps the codes of its own rows.
+
+        `dictionary` is that of all columns of X, in their order.
+        """
+        self._check_room(self.shape[0] * (2 * self.shape[1] + 64), "all workers")
+        rows = rows_for_core(data, plan.dictionary, are_drawn=plan.settings.n_draws > 0)
+        call = GrowCall.of(plan, rows, self.shape[0], is_forest=is_forest)
+        starts = self.whole.starts
+        filled = np.flatnonzero(np.diff(starts))
+        codes = self.codes(dictionary, 1)
+        session = TopSession(
+            self.watch,
+            [codes[part] for part in filled],
+            [self.parts[part] for part in filled] if call.renews else None,
+            np.append(starts[filled], starts[-1]),
+            Targets.of(rows),
+        )
+        first = plan.settings.first_tree
+        trees = range(first, first + plan.settings.n_trees)
+        return session.grow(call, trees, progress)
 
     def call_with_rows(
         self, tree: Any, method: str, data: TrainingData, *arguments: Any
@@ -271,6 +305,11 @@ class ClusterRows(RowsElsewhere):
             return None
         found: Trees = trees
         return found
+
+    def fits_worker(self, n_bytes: int) -> bool:
+        """Tell whether so many bytes are at most half of what a worker may use."""
+        limits = list(self.watch.memory().values())
+        return not limits or min(limits) <= 0 or n_bytes <= min(limits) // 2
 
     def _check_room(self, n_bytes: int, where: str) -> None:
         """Refuse what the workers have no memory for, before any work.

@@ -10,8 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,16 +19,15 @@ from distributed import Future, Queue
 from dics._boosting_call import BoostCall, kept_splits
 from dics._rounds import Rounds
 from dics.dask._links import TOKEN_BYTES
+from dics.dask._ranks import MOST_RESTARTS, Placement, Ranks
 from dics.dask._reports import new_topic, reports_of
-from dics.dask._watch import LOOK_SECONDS, LOST, WorkersLost, check_version, pause
+from dics.dask._watch import LOOK_SECONDS, LOST, WorkersLost, pause
 from dics.dask._worker import (
     Port,
     RankResult,
     RankRows,
     RankTask,
     boost_rank,
-    end_fit,
-    open_port,
 )
 from dics.trees import Trees
 
@@ -37,17 +35,9 @@ if TYPE_CHECKING:
     from dics.dask._rows import ClusterCodes
 
 LOG = logging.getLogger("dics.dask")
-MOST_RESTARTS = 100
 
 
-class Placement(NamedTuple):
-    """Which worker has which partitions of each set."""
-
-    workers: list[str]
-    parts: list[list[list[int]]]  # [set][rank] -> partitions
-
-
-class BoostSession:
+class BoostSession(Ranks):
     """Runs the rounds of one call of boosting.
 
     Parameters
@@ -61,11 +51,9 @@ class BoostSession:
     def __init__(
         self, training: ClusterCodes, validation: list[ClusterCodes], rounds: Rounds
     ) -> None:
-        self.watch = training.watch
-        self.client = self.watch.client
         self.sets = [training, *validation]
+        super().__init__(training.watch, [rows.codes for rows in self.sets])
         self.rounds = rounds
-        self.fit = new_topic()
         self.history: list[tuple[float, list[float]]] = []
         self._told = 0  # rounds that `rounds` knows of
         self._ends = False  # it has said so
@@ -148,19 +136,11 @@ class BoostSession:
             if ports is None:
                 return self._nothing(call)
             task = self._task(call, ports)
-            futures = [
-                self.client.submit(
-                    boost_rank,
-                    rank,
-                    task,
-                    *self._rank_rows(rank, placement),
-                    workers=[worker],
-                    allow_other_workers=False,
-                    pure=False,
-                    key=f"{self.fit}-rank-{rank}",
-                )
-                for rank, worker in enumerate(placement.workers)
-            ]
+            n_ranks = len(placement.workers)
+            rows = [self._rank_rows(rank, placement) for rank in range(n_ranks)]
+            futures = self._start(
+                boost_rank, placement, [task] * n_ranks, *zip(*rows, strict=True)
+            )
             with reports_of(
                 self.client, self.fit if self._reports else None, self._show
             ):
@@ -171,71 +151,6 @@ class BoostSession:
 
     def _nothing(self, call: BoostCall) -> RankResult:
         return RankResult({}, call.used_splits, True, self.history, 0, 0)
-
-    def _place(self) -> Placement:
-        """Wait until the codes are there, and see where."""
-        codes = [future for rows in self.sets for future in rows.codes]
-        while True:
-            self.watch.wait(codes)
-            for future in codes:
-                if future.status == "error":
-                    future.result()  # raises
-                if future.status == "cancelled":
-                    raise WorkersLost(
-                        "rows were lost with a worker, and can't be made again; pass "
-                        "collections that know how their partitions are made."
-                    )
-            holders = self.client.who_has(codes)
-            if all(holders.get(future.key) for future in codes):
-                return self._placement(holders)
-            time.sleep(0.01)  # a worker was lost this moment
-
-    def _placement(self, holders: dict[Any, Any]) -> Placement:
-        # A partition that several workers have goes to the one that has fewest.
-        load: dict[str, int] = defaultdict(int)
-        owners = []
-        for rows in self.sets:
-            of_set = []
-            for future in rows.codes:
-                worker = min(sorted(holders[future.key]), key=lambda w: load[w])
-                load[worker] += 1
-                of_set.append(worker)
-            owners.append(of_set)
-        workers = sorted(load)
-        parts = [
-            [[i for i, w in enumerate(of_set) if w == worker] for worker in workers]
-            for of_set in owners
-        ]
-        return Placement(workers, parts)
-
-    def _open_ports(self, workers: list[str]) -> list[Port] | None:
-        futures = [
-            self.client.submit(
-                open_port,
-                self.fit,
-                workers=[worker],
-                allow_other_workers=False,
-                pure=False,
-                key=f"{self.fit}-port-{rank}",
-                priority=100,
-            )
-            for rank, worker in enumerate(workers)
-        ]
-        while not all(future.done() for future in futures):
-            gone = set(workers) - self.watch.alive()
-            if gone:
-                self.watch.remove(gone)
-                self.client.cancel(futures, force=True)
-                return None
-            pause(futures)
-        try:
-            ports: list[Port] = [future.result() for future in futures]
-        except LOST:
-            self.watch.check_connection()
-            return None
-        for worker, port in zip(workers, ports, strict=True):
-            check_version(worker, port.version)
-        return ports
 
     def _task(self, call: BoostCall, ports: list[Port]) -> RankTask:
         watched = [i for i, rows in enumerate(self.sets) if rows.is_watched]
@@ -323,14 +238,7 @@ class BoostSession:
             if time.monotonic() - looked < LOOK_SECONDS:
                 continue
             looked = time.monotonic()
-            gone = set(workers) - self.watch.alive()
-            if gone:
-                lost = True
-                self.watch.remove(gone)
-                self._stop(set(workers) - gone)
-                for future, worker in zip(futures, workers, strict=True):
-                    if worker in gone:
-                        self.client.cancel([future], force=True)
+            lost = self._drop_lost(futures, workers) or lost
         self.watch.check_connection()
         return self._best(futures)
 
@@ -364,20 +272,6 @@ class BoostSession:
             # Every rank has the same model; one is enough.
             return results[0]
         return best._replace(is_lost=True)
-
-    def _stop(self, workers: set[str]) -> None:
-        """Let ranks give up, who would wait for one that is lost."""
-        if workers:
-            self.client.run(
-                end_fit, self.fit, workers=sorted(workers), on_error="ignore"
-            )
-
-    def _end(self, workers: list[str], futures: list[Future]) -> None:
-        if self.client.status != "running":
-            return
-        if not all(future.done() for future in futures):
-            self._stop(set(workers) & self.watch.alive())
-            self.client.cancel(futures, force=True)
 
     def _tell(self) -> None:
         """Tell `rounds` of what it doesn't know yet; it was shown before."""

@@ -40,19 +40,6 @@ def grow_arrays(
     return arrays
 
 
-def joined_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Put trees of several workers one behind the other."""
-    joined = {}
-    for name in parts[0]:
-        arrays = [part[name] for part in parts]
-        if name in ("node_starts", "leaf_starts"):
-            ends = np.cumsum([0, *(array[-1] for array in arrays[:-1])])
-            shifted = [array[1:] + end for array, end in zip(arrays, ends, strict=True)]
-            arrays = [arrays[0][:1], *shifted]
-        joined[name] = np.concatenate(arrays)
-    return joined
-
-
 def call_with_rows(pickled: bytes) -> Trees:
     """Call a method of a tree with all rows, which are brought to this worker."""
     tree, method, data, arguments, shape, dtype, parts = cloudpickle.loads(pickled)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -248,29 +250,37 @@ def boost_rank(
     The first of the sets are the training rows.
     """
     n_threads = task.n_threads or threads_of_worker()
-    key = _own_key(task.fit)
-    listener = _ports.pop(key, None)
-    links = None
-    # The other ranks wait for this one, and other fits may need the worker.
-    secede()
-    if listener is not None:
-        links = Links(
-            rank,
-            task.addresses,
-            listener,
-            task.token,
-            sets[0].runs,
-            task.run_starts,
-            _security(),
-        )
-        _links[key] = links
-    try:
-        if links is None or not links.open():
+    with linked(
+        rank, task.fit, task.token, task.addresses, sets[0].runs, task.run_starts
+    ) as links:
+        if links is None:
             return _nothing(task)
         return _boost(task, links, sets, codes, n_threads)
+
+
+@contextlib.contextmanager
+def linked(
+    rank: int,
+    fit: str,
+    token: bytes,
+    addresses: list[Address],
+    runs: npt.NDArray[np.int64],
+    run_starts: npt.NDArray[np.int64],
+) -> Iterator[Links | None]:
+    """Connect this worker to the other ranks of a fit; None if that fails."""
+    key = _own_key(fit)
+    listener = _ports.pop(key, None)
+    # The other ranks wait for this one, and other fits may need the worker.
+    secede()
+    if listener is None:
+        yield None
+        return
+    links = Links(rank, addresses, listener, token, runs, run_starts, _security())
+    _links[key] = links
+    try:
+        yield links if links.open() else None
     finally:
-        if links is not None:
-            links.close()
+        links.close()
         _links.pop(key, None)
 
 

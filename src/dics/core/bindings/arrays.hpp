@@ -182,6 +182,18 @@ inline Codes as_codes(const nb::object& object, std::int64_t n_rows,
     return {codes.data(), n_rows, n_features, width};
 }
 
+inline TargetColumns as_targets(const Table<double>& y,
+                                const Optional<std::uint32_t>& counts,
+                                const Optional<std::uint64_t>& wide_counts,
+                                const Optional<double>& weights) {
+    return {y.data(),
+            static_cast<std::int64_t>(y.shape(0)),
+            static_cast<int>(y.shape(1)),
+            data_or_null(counts),
+            data_or_null(wide_counts),
+            data_or_null(weights)};
+}
+
 // A vector of nodes as an array of four 32-bit words each.
 inline nb::object node_array(std::vector<Node>&& nodes) {
     auto* owned = new std::vector<Node>(std::move(nodes));
@@ -216,6 +228,10 @@ inline nb::dict forest_dict(ForestArrays&& forest, int width) {
         const std::size_t n_sets = trees.sets.size();
         result["set_numbers"] = to_array(std::move(trees.set_numbers));
         result["sets"] = to_array(std::move(words), {n_sets, CodeSet::kWords});
+    }
+    if (!trees.exact_weight.empty()) {
+        result["exact_weight"] = to_array(std::move(trees.exact_weight));
+        result["root_spread"] = to_array(std::move(trees.root_spread));
     }
     result["node_starts"] = to_array(std::move(forest.node_starts));
     result["leaf_starts"] = to_array(std::move(forest.leaf_starts));

@@ -98,17 +98,6 @@ nb::dict grow_forest_array(
     return forest_dict(std::move(forest), settings.tree.n_classes);
 }
 
-TargetColumns as_targets(const Table<double>& y, const Optional<std::uint32_t>& counts,
-                         const Optional<std::uint64_t>& wide_counts,
-                         const Optional<double>& weights) {
-    return {y.data(),
-            static_cast<std::int64_t>(y.shape(0)),
-            static_cast<int>(y.shape(1)),
-            data_or_null(counts),
-            data_or_null(wide_counts),
-            data_or_null(weights)};
-}
-
 nb::dict grow_regression_tree(const nb::object& X, const nb::object& codes,
                               int code_width, const Array<float>& values,
                               const Array<std::int64_t>& offsets,
@@ -136,7 +125,7 @@ nb::dict grow_regression_forest(
     const Array<std::int64_t>& offsets, const Table<double>& y,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,
-    const nb::object& progress, int n_threads) {
+    const nb::object& progress, int n_threads, const Optional<std::uint32_t>& drawn) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const TargetColumns columns = as_targets(y, counts, wide_counts, weights);
     const Codes coded =
@@ -145,7 +134,8 @@ nb::dict grow_regression_forest(
     ForestArrays forest = with_team(
         n_threads,
         [&](Team& team) {
-            return grow_forest(coded, dictionary, columns, settings, team, done);
+            return grow_forest(coded, dictionary, columns, data_or_null(drawn),
+                               settings, team, done);
         },
         report_trees(progress, done));
     return forest_dict(std::move(forest), columns.n_outputs);
@@ -183,7 +173,7 @@ void bind_grow(nb::module_& m) {
     m.def("grow_regression_forest", &grow_regression_forest, "codes"_a, "code_width"_a,
           "values"_a, "offsets"_a, "y"_a.noconvert(), "counts"_a.none(),
           "wide_counts"_a.none(), "weights"_a.none(), "settings"_a, "progress"_a.none(),
-          "n_threads"_a,
+          "n_threads"_a, "drawn"_a.none() = nb::none(),
           "Grow trees of a continuous target; returns their flat arrays.");
     m.def("bootstrap", &bootstrap_array, "seed"_a, "tree"_a, "n_draws"_a,
           "cumulative"_a.none(), "counts"_a.noconvert(),

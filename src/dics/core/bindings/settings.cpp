@@ -39,6 +39,19 @@ void bind_settings(nb::module_& m) {
         .def_rw("min_samples_leaf", &NodeLimits::min_samples_leaf)
         .def_rw("max_leaf_nodes", &NodeLimits::max_leaf_nodes)
         .def_rw("reuse_splits", &NodeLimits::reuse_splits);
+    nb::class_<MomentScale>(m, "MomentScale")
+        .def(nb::init<>())
+        .def_rw("weight_unit", &MomentScale::weight_unit)
+        .def_rw("centres", &MomentScale::centres)
+        .def_rw("scales", &MomentScale::scales);
+    nb::class_<ApartNode>(m, "ApartNode")
+        .def(nb::init<>())
+        .def_rw("depth", &ApartNode::depth)
+        .def_rw("key", &ApartNode::key)
+        .def_rw("lower", &ApartNode::lower)
+        .def_rw("upper", &ApartNode::upper)
+        .def_rw("tree_weight", &ApartNode::tree_weight)
+        .def_rw("tree_rows", &ApartNode::tree_rows);
     nb::class_<GrowSettings>(m, "GrowSettings")
         .def(nb::init<>())
         .def_rw("criterion", &GrowSettings::criterion)
@@ -51,7 +64,9 @@ void bind_settings(nb::module_& m) {
         .def_rw("renew_rows", &GrowSettings::renew_rows)
         .def_rw("keeps_leaf_rows", &GrowSettings::keeps_leaf_rows)
         .def_rw("monotonic", &GrowSettings::monotonic)
-        .def_rw("seed", &GrowSettings::seed);
+        .def_rw("scale", &GrowSettings::scale, nb::arg().none())
+        .def_rw("seed", &GrowSettings::seed)
+        .def_rw("apart", &GrowSettings::apart, nb::arg().none());
     nb::class_<ForestSettings>(m, "ForestSettings")
         .def(nb::init<>())
         .def_rw("tree", &ForestSettings::tree)

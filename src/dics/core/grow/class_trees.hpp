@@ -22,7 +22,8 @@ struct ClassTrees {
     static Rows make_rows(const Sample& sample) { return {sample, RowOrder::by_label}; }
     static Target make_target(const Sample&, const Rows& rows,
                               const GrowSettings& settings) {
-        return {settings.n_classes, rows.total_count(),
+        return {settings.n_classes,
+                settings.apart ? settings.apart->tree_weight : rows.total_count(),
                 settings.min_weight_fraction_leaf, settings.min_impurity_decrease};
     }
 
@@ -54,7 +55,7 @@ struct ClassTrees {
                               const Sample& sample, const GrowSettings& settings,
                               std::int64_t n_rows) {
         return ClassFlattener<Count>(rows, sample.weights, settings.n_classes)
-            .flatten(nodes, static_cast<double>(n_rows));
+            .flatten(nodes, static_cast<double>(n_rows), settings.apart.has_value());
     }
 };
 

@@ -53,7 +53,9 @@ class ClassFlattener {
         : r_(rows), weights_(weights), sums_(static_cast<std::size_t>(n_classes)) {}
 
     // Node weights are given in units of the mean weight of `n_rows` rows.
-    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
+    // Exact ones are kept, too, if they are wanted.
+    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows,
+                       bool wants_exact) {
         std::vector<double> weight;
         flatten_nodes(
             grown, tree_.nodes, tree_.missing_left,
@@ -66,6 +68,8 @@ class ClassFlattener {
         const double unit = total_weight() / n_rows;
         for (const double w : weight)
             tree_.weight.push_back(static_cast<float>(w / unit));
+        if (wants_exact)
+            tree_.exact_weight = std::move(weight);
         // A forest's trees wait for the last of them: nothing to spare meanwhile.
         tree_.nodes.shrink_to_fit();
         tree_.missing_left.shrink_to_fit();

@@ -9,10 +9,6 @@
 namespace dics {
 namespace {
 
-std::uint64_t tree_key(std::uint64_t seed, std::int64_t tree) {
-    return combine(mix(seed), 0x7472656500000000ull + static_cast<std::uint64_t>(tree));
-}
-
 // Balanced classes: a row drawn n times weighs n * n_draws / (classes * rows drawn of
 // its class), in fixed point.
 std::vector<std::uint64_t> balanced_counts(const std::vector<std::uint32_t>& counts,
@@ -68,6 +64,8 @@ void append(TreeArrays&& tree, int width, ForestArrays& forest) {
     add(forest.trees.leaf_means, tree.leaf_means);
     add(forest.trees.leaf_rows, tree.leaf_rows);
     add(forest.trees.leaf_row_counts, tree.leaf_row_counts);
+    add(forest.trees.exact_weight, tree.exact_weight);
+    add(forest.trees.root_spread, tree.root_spread);
     forest.end_tree(width);
     tree = TreeArrays{};  // a forest is large: no second copy of it at the end
 }
@@ -111,6 +109,10 @@ void repeat(std::int64_t n, Team& alone, Draw draw) {
 }
 
 }  // namespace
+
+std::uint64_t tree_key(std::uint64_t seed, std::int64_t tree) {
+    return combine(mix(seed), 0x7472656500000000ull + static_cast<std::uint64_t>(tree));
+}
 
 std::vector<std::int32_t> forest_order(const Dictionary& dictionary,
                                        std::uint64_t seed) {
@@ -209,23 +211,24 @@ ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
 }
 
 ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
-                         const TargetColumns& columns, const ForestSettings& settings,
-                         Team& team, std::atomic<std::int64_t>& done) {
-    const std::vector<double> cumulative =
-        running_sums(settings.n_draws > 0 ? columns.weights : nullptr, columns.n_rows);
+                         const TargetColumns& columns, const std::uint32_t* drawn,
+                         const ForestSettings& settings, Team& team,
+                         std::atomic<std::int64_t>& done) {
+    const std::vector<double> cumulative = running_sums(
+        settings.n_draws > 0 && !drawn ? columns.weights : nullptr, columns.n_rows);
     const MomentSample sample(
         columns, settings.n_draws,
         counts_rows(settings.tree, settings.n_draws > 0 || columns.weights),
-        is_centred(settings.tree.criterion));
+        is_centred(settings.tree.criterion), settings.tree.scale);
     auto grow_tree = [&](std::int64_t number, Team& alone) {
         std::vector<std::uint32_t> counts;
-        if (settings.n_draws > 0) {
+        if (settings.n_draws > 0 && !drawn) {
             counts.resize(static_cast<std::size_t>(columns.n_rows));
             bootstrap(settings.tree.seed, number, settings.n_draws,
                       cumulative.empty() ? nullptr : cumulative.data(), columns.n_rows,
                       alone, counts.data());
         }
-        MomentRows rows(sample, counts.empty() ? nullptr : counts.data());
+        MomentRows rows(sample, counts.empty() ? drawn : counts.data());
         return choose_moment_trees(settings.tree.criterion, [&]<class Kind>(Kind) {
             return TreeGrower<Kind>(codes, dictionary, settings, alone)
                 .grow(sample, std::move(rows), tree_key(settings.tree.seed, number));

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "grow/grow.hpp"
+#include "random.hpp"
 
 namespace dics {
 
@@ -21,6 +24,27 @@ struct ForestSettings {
     std::int64_t n_draws = 0;  // rows drawn with replacement; 0: every tree gets all
     bool balance_each_tree = false;  // classes of each bootstrap sample weigh the same
 };
+
+// Of the random draws of a tree.
+std::uint64_t tree_key(std::uint64_t seed, std::int64_t tree);
+
+// Those that a tree draws once, rising.
+inline std::vector<std::int64_t> features_of_tree(std::uint64_t key,
+                                                  std::int64_t n_features,
+                                                  std::int64_t max_features) {
+    return sample_without_replacement(combine(key, 5), n_features, max_features);
+}
+// What is to be known of them alone.
+inline GrowSettings restricted(GrowSettings settings,
+                               const std::vector<std::int64_t>& features) {
+    if (features.empty() || settings.monotonic.empty())
+        return settings;
+    std::vector<std::int8_t> own;
+    for (const std::int64_t f : features)
+        own.push_back(settings.monotonic[static_cast<std::size_t>(f)]);
+    settings.monotonic = std::move(own);
+    return settings;
+}
 
 // How often tree number `tree` drew each row: with replacement, by chances that are
 // equal or (`cumulative`, a running sum) proportional to the weights of the rows.
@@ -45,9 +69,11 @@ template <class Count>
 ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
                          const Sample<Count>& sample, const ForestSettings& settings,
                          Team& team, std::atomic<std::int64_t>& done);
-// The same of a continuous target.
+// The same of a continuous target. How often rows were drawn may be known: `drawn`, or
+// null.
 ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
-                         const TargetColumns& columns, const ForestSettings& settings,
-                         Team& team, std::atomic<std::int64_t>& done);
+                         const TargetColumns& columns, const std::uint32_t* drawn,
+                         const ForestSettings& settings, Team& team,
+                         std::atomic<std::int64_t>& done);
 
 }  // namespace dics

@@ -10,6 +10,7 @@
 
 #include "data/matrix.hpp"
 #include "grow/frontier.hpp"
+#include "grow/grow.hpp"
 #include "grow/node.hpp"
 #include "sum.hpp"
 #include "team.hpp"
@@ -33,6 +34,63 @@ class Renewal {
                                         std::int64_t max_leaf_nodes,
                                         Team& team) const = 0;
 };
+
+// Line 2 of Algorithm 2, and the limits users of scikit-learn know.
+template <class Target>
+bool may_split(const OpenNode<typename Target::Totals>& node, const NodeLimits& limits,
+               const Target& target) {
+    const std::int64_t n = node.totals.n_rows;
+    return node.depth < limits.max_depth && n >= limits.min_samples_split &&
+           n / 2 >= limits.min_samples_leaf && !target.is_done(node.totals);
+}
+
+// The children of a node, number `child` and the one after it, whose rows were divided
+// in the middle.
+template <class Open>
+void place_children(const Open& node, std::int64_t middle, std::int32_t child,
+                    Open& left, Open& right) {
+    for (Open* side : {&left, &right}) {
+        const bool is_right = side == &right;
+        side->index = child + (is_right ? 1 : 0);
+        side->begin = is_right ? middle : node.begin;
+        side->end = is_right ? node.end : middle;
+        side->depth = node.depth + 1;
+        side->key = child_key(node.key, is_right);
+    }
+}
+
+// Once the totals of both children are known.
+template <class Target, class Open>
+void finish_split(const Target& target, const Dictionary& dictionary, Split& split,
+                  Open& left, Open& right, GrownNode& grown) {
+    if constexpr (requires { target.set_bounds(split, left.totals, right.totals); })
+        target.set_bounds(split, left.totals, right.totals);
+    // No NaN seen here: later ones go with the larger child.
+    if (!split.saw_missing)
+        split.missing_left = target.left_is_larger(left.totals, right.totals);
+    grown.feature = split.feature;
+    grown.index = split.index;
+    grown.threshold = split.index < 0
+                          ? -std::numeric_limits<float>::infinity()
+                          : dictionary.thresholds(split.feature)[split.index];
+    if (split.is_set) {
+        grown.is_set = true;
+        grown.left_codes = split.left;
+        grown.threshold = 0;
+    }
+    grown.missing_left = split.missing_left;
+    grown.left = left.index;
+}
+
+// Where a node stands, and how pure it is.
+template <class Target, class Open>
+void place(const Target& target, const Open& open, GrownNode& grown) {
+    grown.begin = open.begin;
+    grown.end = open.end;
+    grown.depth = static_cast<std::int32_t>(open.depth);
+    if (!target.is_done(open.totals))
+        grown.impurity = target.impurity(open.totals);
+}
 
 template <class Search, template <class> class FrontierOf = DepthFirst>
 class Grower {
@@ -146,11 +204,8 @@ class Grower {
         grow_from(std::move(local), growth);
     }
 
-    // Line 2 of Algorithm 2, and the limits users of scikit-learn know.
     bool may_split(const Open& node) const {
-        const std::int64_t n = node.totals.n_rows;
-        return node.depth < limits_.max_depth && n >= limits_.min_samples_split &&
-               n / 2 >= limits_.min_samples_leaf && !target_.is_done(node.totals);
+        return dics::may_split(node, limits_, target_);
     }
 
     bool is_renewed(const Open& node) const {
@@ -340,14 +395,7 @@ class Grower {
         const std::int64_t middle = partition(node, split);
         const auto child = static_cast<std::int32_t>(nodes.size());
         nodes.resize(nodes.size() + 2);
-        for (Open* side : {&left, &right}) {
-            const bool is_right = side == &right;
-            side->index = child + (is_right ? 1 : 0);
-            side->begin = is_right ? middle : node.begin;
-            side->end = is_right ? node.end : middle;
-            side->depth = node.depth + 1;
-            side->key = child_key(node.key, is_right);
-        }
+        place_children(node, middle, child, left, right);
         if (!growth.spare.empty()) {
             left.totals = std::move(growth.spare.back());
             growth.spare.pop_back();
@@ -359,29 +407,11 @@ class Grower {
             target_.move(r_, left.begin, left.end, right.end, sum_, node.totals,
                          left.totals);
         right.totals = std::move(node.totals);
-        if constexpr (requires {
-                          target_.set_bounds(split, left.totals, right.totals);
-                      })
-            target_.set_bounds(split, left.totals, right.totals);
         if constexpr (requires { search_.interactions_below(node); })
             left.interactions = right.interactions = search_.interactions_below(node);
-        // No NaN seen here: later ones go with the larger child.
-        if (!split.saw_missing)
-            split.missing_left = target_.left_is_larger(left.totals, right.totals);
         GrownNode& grown = nodes[static_cast<std::size_t>(node.index)];
-        grown.feature = split.feature;
-        grown.index = split.index;
-        grown.threshold = split.index < 0
-                              ? -std::numeric_limits<float>::infinity()
-                              : dictionary_.thresholds(split.feature)[split.index];
-        if (split.is_set) {
-            grown.is_set = true;
-            grown.left_codes = split.left;
-            grown.threshold = 0;
-        }
-        grown.missing_left = split.missing_left;
+        finish_split(target_, dictionary_, split, left, right, grown);
         grown.gain = node.gain;
-        grown.left = child;
         place(left, nodes[static_cast<std::size_t>(child)]);
         place(right, nodes[static_cast<std::size_t>(child) + 1]);
     }
@@ -394,13 +424,8 @@ class Grower {
         return r_.partition(node.begin, node.end, search_.side(split));
     }
 
-    // Where a node stands, and how pure it is.
     void place(const Open& open, GrownNode& grown) const {
-        grown.begin = open.begin;
-        grown.end = open.end;
-        grown.depth = static_cast<std::int32_t>(open.depth);
-        if (!target_.is_done(open.totals))
-            grown.impurity = target_.impurity(open.totals);
+        dics::place(target_, open, grown);
     }
 
     const Target& target_;
@@ -413,16 +438,39 @@ class Grower {
     Team& team_;
 };
 
+// The root of a tree, or of what is grown apart of one.
+template <class Target>
+OpenNode<typename Target::Totals> root_node(const Target& target,
+                                            const typename Target::Rows& rows,
+                                            const std::optional<ApartNode>& apart,
+                                            std::uint64_t key) {
+    OpenNode<typename Target::Totals> root;
+    root.end = rows.size();
+    root.key = key;
+    target.measure(rows, 0, root.end, {}, root.totals);
+    if (apart) {
+        root.key = apart->key;
+        root.depth = apart->depth;
+        if constexpr (requires { root.totals.lower; }) {
+            root.totals.lower = apart->lower;
+            root.totals.upper = apart->upper;
+        }
+    }
+    return root;
+}
+
 // Grows a tree: with a limit of leaves, the best gain first; otherwise depth first,
-// where subtrees can be handed out to threads. `root` is a key or an open node, see
-// Grower.
-template <class Search, class Root>
+// where subtrees can be handed out to threads.
+template <class Search>
 std::vector<GrownNode> grow_nodes(const typename Search::Target& target, Search& search,
                                   typename Search::Target::Rows& rows,
                                   const Dictionary& dictionary,
                                   const NodeLimits& limits,
                                   const Renewal<typename Search::Target>* renewal,
-                                  Team& team, Root root) {
+                                  Team& team,
+                                  OpenNode<typename Search::Target::Totals> root) {
+    if (renewal && renewal->is_due(root.totals.n_rows))
+        return renewal->grow(root, rows, limits.max_leaf_nodes, team);
     if (limits.limits_leaves())
         return Grower<Search, BestFirst>(target, search, rows, dictionary, limits,
                                          renewal, team)

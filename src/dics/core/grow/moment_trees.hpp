@@ -16,66 +16,40 @@
 
 namespace dics {
 
-// Lays out a tree of a continuous target: leaves keep the mean of their rows, or the
-// median.
-class MomentFlattener {
+// Of the rows of a node: weight, and the sum of squares about the means of the outputs,
+// or of what the criterion has instead, over all outputs.
+struct Spread {
+    double weight = 0, sum = 0;
+};
+
+// How far targets are from a mean, and what two nodes spread together.
+class SpreadRule {
   public:
-    MomentFlattener(const MomentSample& sample, const MomentRows& rows,
-                    Criterion criterion, bool keeps_rows)
-        : sample_(sample),
-          r_(rows),
-          is_binomial_(criterion == Criterion::binomial),
+    SpreadRule(Criterion criterion, std::size_t n_outputs)
+        : is_binomial_(criterion == Criterion::binomial),
           is_poisson_(criterion == Criterion::poisson),
           is_absolute_(criterion == Criterion::absolute_error),
-          keeps_rows_(keeps_rows),
-          n_outputs_(static_cast<std::size_t>(rows.n_outputs)) {}
+          n_outputs_(n_outputs) {}
 
-    // Node weights are given in units of the mean weight of `n_rows` rows.
-    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
-        tree_.nodes.reserve(grown.size());
-        spreads_.resize(grown.size());
-        means_.resize(grown.size() * n_outputs_);
-        std::size_t n_nodes = 0;
-        flatten_nodes(
-            grown, tree_.nodes, tree_.missing_left,
-            [&](const GrownNode& leaf) { return add_leaf(leaf); },
-            [&](const GrownNode& node) {
-                if (is_absolute_ || node.feature < 0)
-                    measure(node, n_nodes);
-                if (node.feature < 0)
-                    tree_.leaf_means.insert(tree_.leaf_means.end(), means_of(n_nodes),
-                                            means_of(n_nodes + 1));
-                ++n_nodes;
-            });
-        for (std::size_t i = n_nodes; i-- > 0;) {
-            if (tree_.nodes[i].feature >= 0 && !is_absolute_)
-                join(static_cast<std::size_t>(tree_.nodes[i].left), i);
-        }
-        const double unit = spreads_[0].weight / n_rows;
-        for (const Spread& spread : spreads_) {
-            tree_.weight.push_back(static_cast<float>(spread.weight / unit));
-            tree_.impurity.push_back(static_cast<float>(
-                std::max(0.0, spread.sum) / spread.weight / sample_.n_outputs));
-        }
-        tree_.nodes.shrink_to_fit();
-        tree_.leaf_means.shrink_to_fit();
-        return std::move(tree_);
+    bool is_absolute() const { return is_absolute_; }
+    std::size_t n_outputs() const { return n_outputs_; }
+
+    double deviation(double y, double mean) const {
+        if (is_absolute_)
+            return std::fabs(y - mean);
+        if (is_binomial_)
+            return (information(y, mean) + information(1 - y, 1 - mean)) /
+                   std::numbers::ln2;
+        if (!is_poisson_)
+            return (y - mean) * (y - mean);
+        const double far = y > 0 && mean > 0 ? y * std::log1p((y - mean) / mean) : 0.0;
+        return far - (y - mean);
     }
 
-  private:
-    // Of the rows of a node: weight, and the sum of squares about the means of the
-    // outputs, or (Poisson) of half the deviance from them, over all outputs.
-    struct Spread {
-        double weight = 0, sum = 0;
-    };
-
-    double* means_of(std::size_t node) { return means_.data() + node * n_outputs_; }
-
     // What lies between the two children is added to what lies within each of them:
-    // nothing cancels, however far from 0 the targets are.
-    void join(std::size_t left, std::size_t node) {
-        const Spread &a = spreads_[left], &b = spreads_[left + 1];
-        const double *a_means = means_of(left), *b_means = means_of(left + 1);
+    // nothing cancels, however far from 0 the targets are. Writes the means of both.
+    Spread join(const Spread& a, const double* a_means, const Spread& b,
+                const double* b_means, double* means) const {
         Spread both{a.weight + b.weight, a.sum + b.sum};
         const double share = b.weight / both.weight;
         for (std::size_t c = 0; c < n_outputs_; ++c) {
@@ -87,9 +61,78 @@ class MomentFlattener {
             } else {
                 both.sum += step * step * a.weight * share;
             }
-            means_of(node)[c] = mean;
+            means[c] = mean;
         }
-        spreads_[node] = both;
+        return both;
+    }
+
+  private:
+    static double information(double share, double mean) {
+        return share > 0 && mean > 0 ? share * std::log(share / mean) : 0.0;
+    }
+
+    bool is_binomial_, is_poisson_, is_absolute_;
+    std::size_t n_outputs_;
+};
+
+// Lays out a tree of a continuous target: leaves keep the mean of their rows, or the
+// median.
+class MomentFlattener {
+  public:
+    MomentFlattener(const MomentSample& sample, const MomentRows& rows,
+                    Criterion criterion, bool keeps_rows)
+        : sample_(sample),
+          r_(rows),
+          rule_(criterion, static_cast<std::size_t>(rows.n_outputs)),
+          keeps_rows_(keeps_rows),
+          n_outputs_(rule_.n_outputs()) {}
+
+    // Node weights are given in units of the mean weight of `n_rows` rows. Exact ones,
+    // and the spread of the root, are kept, too, if they are wanted.
+    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows,
+                       bool wants_exact) {
+        tree_.nodes.reserve(grown.size());
+        spreads_.resize(grown.size());
+        means_.resize(grown.size() * n_outputs_);
+        std::size_t n_nodes = 0;
+        flatten_nodes(
+            grown, tree_.nodes, tree_.missing_left,
+            [&](const GrownNode& leaf) { return add_leaf(leaf); },
+            [&](const GrownNode& node) {
+                if (rule_.is_absolute() || node.feature < 0)
+                    measure(node, n_nodes);
+                if (node.feature < 0)
+                    tree_.leaf_means.insert(tree_.leaf_means.end(), means_of(n_nodes),
+                                            means_of(n_nodes + 1));
+                ++n_nodes;
+            });
+        for (std::size_t i = n_nodes; i-- > 0;) {
+            if (tree_.nodes[i].feature >= 0 && !rule_.is_absolute())
+                join(static_cast<std::size_t>(tree_.nodes[i].left), i);
+        }
+        const double unit = spreads_[0].weight / n_rows;
+        for (const Spread& spread : spreads_) {
+            tree_.weight.push_back(static_cast<float>(spread.weight / unit));
+            tree_.impurity.push_back(static_cast<float>(
+                std::max(0.0, spread.sum) / spread.weight / sample_.n_outputs));
+        }
+        if (wants_exact) {
+            for (const Spread& spread : spreads_)
+                tree_.exact_weight.push_back(spread.weight);
+            tree_.root_spread.assign(1, spreads_[0].sum);
+            tree_.root_spread.insert(tree_.root_spread.end(), means_of(0), means_of(1));
+        }
+        tree_.nodes.shrink_to_fit();
+        tree_.leaf_means.shrink_to_fit();
+        return std::move(tree_);
+    }
+
+  private:
+    double* means_of(std::size_t node) { return means_.data() + node * n_outputs_; }
+
+    void join(std::size_t left, std::size_t node) {
+        spreads_[node] = rule_.join(spreads_[left], means_of(left), spreads_[left + 1],
+                                    means_of(left + 1), means_of(node));
     }
 
     std::int32_t add_leaf(const GrownNode& node) {
@@ -108,14 +151,15 @@ class MomentFlattener {
         Spread& spread = spreads_[at];
         spread.weight = static_cast<double>(cells_[0]) * sample_.weight_unit;
         for (std::size_t c = 0; c < n_outputs_; ++c) {
-            const double mean = is_absolute_ ? median(node, c, cells_[0])
-                                             : sample_.centres[c] +
-                                                   static_cast<double>(cells_[c + 1]) *
-                                                       sample_.units[c] / spread.weight;
+            const double mean =
+                rule_.is_absolute()
+                    ? median(node, c, cells_[0])
+                    : sample_.centres[c] + static_cast<double>(cells_[c + 1]) *
+                                               sample_.units[c] / spread.weight;
             means_of(at)[c] = mean;
             for (std::int64_t i = node.begin; i < node.end; ++i)
                 spread.sum += static_cast<double>(r_.of(i)[0]) * sample_.weight_unit *
-                              deviation(r_.target(i)[c], mean);
+                              rule_.deviation(r_.target(i)[c], mean);
         }
     }
 
@@ -147,25 +191,10 @@ class MomentFlattener {
             static_cast<std::uint32_t>(tree_.leaf_rows.size() - n_before));
     }
 
-    double deviation(double y, double mean) const {
-        if (is_absolute_)
-            return std::fabs(y - mean);
-        if (is_binomial_)
-            return (information(y, mean) + information(1 - y, 1 - mean)) /
-                   std::numbers::ln2;
-        if (!is_poisson_)
-            return (y - mean) * (y - mean);
-        const double far = y > 0 && mean > 0 ? y * std::log1p((y - mean) / mean) : 0.0;
-        return far - (y - mean);
-    }
-
-    static double information(double share, double mean) {
-        return share > 0 && mean > 0 ? share * std::log(share / mean) : 0.0;
-    }
-
     const MomentSample& sample_;
     const MomentRows& r_;
-    bool is_binomial_, is_poisson_, is_absolute_, keeps_rows_;
+    SpreadRule rule_;
+    bool keeps_rows_;
     std::size_t n_outputs_;
     std::vector<Spread> spreads_;  // of each node
     std::vector<double> means_;    // [node][output]
@@ -185,7 +214,10 @@ struct MomentTrees {
 
     static Target make_target(const Sample& sample, const Rows& rows,
                               const GrowSettings& settings) {
-        return {sample, rows, settings.min_weight_fraction_leaf,
+        const std::int64_t total =
+            settings.apart ? static_cast<std::int64_t>(settings.apart->tree_weight)
+                           : rows.total();
+        return {sample, total, settings.min_weight_fraction_leaf,
                 settings.min_impurity_decrease, settings.monotonic};
     }
 
@@ -202,7 +234,7 @@ struct MomentTrees {
                               std::int64_t n_rows) {
         return MomentFlattener(sample, rows, settings.criterion,
                                settings.keeps_leaf_rows)
-            .flatten(nodes, static_cast<double>(n_rows));
+            .flatten(nodes, static_cast<double>(n_rows), settings.apart.has_value());
     }
 };
 

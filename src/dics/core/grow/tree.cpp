@@ -8,6 +8,11 @@
 namespace dics {
 namespace {
 
+// Rows of the whole tree.
+std::int64_t tree_rows(std::int64_t n_rows, const GrowSettings& settings) {
+    return settings.apart ? settings.apart->tree_rows : n_rows;
+}
+
 // From codes that are lists; thresholds are not renewed.
 template <class Kind>
 TreeArrays grow_listed(const typename Kind::Target& target, const Codes& codes,
@@ -18,8 +23,9 @@ TreeArrays grow_listed(const typename Kind::Target& target, const Codes& codes,
     Search search(target, *codes.lists, dictionary, rows,
                   settings.limits.min_samples_leaf, settings.max_candidates, nullptr,
                   0);
-    const auto nodes = grow_nodes(target, search, rows, dictionary, settings.limits,
-                                  nullptr, team, mix(settings.seed));
+    const auto nodes =
+        grow_nodes(target, search, rows, dictionary, settings.limits, nullptr, team,
+                   root_node(target, rows, settings.apart, mix(settings.seed)));
     return Kind::flatten(nodes, rows, sample, settings, rows.size());
 }
 
@@ -39,12 +45,13 @@ TreeArrays grow_coded(const AnyRows& any, const Codes& codes,
     return std::visit(
         [&](const auto& X) {
             using T = typename std::decay_t<decltype(X)>::value_type;
-            const RenewalStep<T, Kind> renewal(target, X, sample.weights, rows.size(),
-                                               codes, dictionary, nullptr, settings);
+            const RenewalStep<T, Kind> renewal(target, X, sample.weights,
+                                               tree_rows(rows.size(), settings), codes,
+                                               dictionary, nullptr, settings);
             const auto nodes =
                 grow_nodes(target, search, rows, dictionary, settings.limits,
                            settings.renew_thresholds ? &renewal : nullptr, team,
-                           mix(settings.seed));
+                           root_node(target, rows, settings.apart, mix(settings.seed)));
             return Kind::flatten(nodes, rows, sample, settings, rows.size());
         },
         any);
@@ -60,8 +67,9 @@ TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
     const auto target = Kind::make_target(sample, rows, settings);
     Search search(target, X, dictionary, rows, settings.limits, settings.max_candidates,
                   team);
-    const auto nodes = grow_nodes(target, search, rows, dictionary, settings.limits,
-                                  nullptr, team, mix(settings.seed));
+    const auto nodes =
+        grow_nodes(target, search, rows, dictionary, settings.limits, nullptr, team,
+                   root_node(target, rows, settings.apart, mix(settings.seed)));
     return Kind::flatten(nodes, rows, sample, settings, rows.size());
 }
 
@@ -81,12 +89,13 @@ TreeArrays grow_moments(const AnyRows& any, const Codes& codes,
     return std::visit(
         [&](const auto& X) {
             using T = typename std::decay_t<decltype(X)>::value_type;
-            const RenewalStep<T, Kind> renewal(target, X, weights, rows.size(), codes,
+            const RenewalStep<T, Kind> renewal(target, X, weights,
+                                               tree_rows(rows.size(), settings), codes,
                                                dictionary, nullptr, settings);
             const auto nodes =
                 grow_nodes(target, search, rows, dictionary, settings.limits,
                            settings.renew_thresholds ? &renewal : nullptr, team,
-                           mix(settings.seed));
+                           root_node(target, rows, settings.apart, mix(settings.seed)));
             return Kind::flatten(nodes, rows, sample, settings, rows.size());
         },
         any);
@@ -98,7 +107,7 @@ TreeArrays grow_regression(const AnyRows& X, const Codes& codes,
                            const Dictionary& dictionary, const TargetColumns& columns,
                            const GrowSettings& settings, Team& team) {
     const MomentSample sample(columns, 0, counts_rows(settings, columns.weights),
-                              is_centred(settings.criterion));
+                              is_centred(settings.criterion), settings.scale);
     return choose_moment_trees(settings.criterion, [&]<class Kind>(Kind) {
         return grow_moments<Kind>(X, codes, dictionary, sample, columns.weights,
                                   settings, team);

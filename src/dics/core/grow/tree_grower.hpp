@@ -46,8 +46,9 @@ class TreeGrower {
     template <class Search>
     TreeArrays grow_with(const Target& target, Search& search, Rows& rows,
                          const Dictionary& dictionary, const Sample& sample) {
-        const auto nodes = grow_nodes(target, search, rows, dictionary,
-                                      settings_.tree.limits, nullptr, team_, key_);
+        const auto nodes =
+            grow_nodes(target, search, rows, dictionary, settings_.tree.limits, nullptr,
+                       team_, root_node(target, rows, settings_.tree.apart, key_));
         // A bootstrap sample weighs as many rows as were drawn.
         const std::int64_t n_rows =
             settings_.n_draws > 0 ? settings_.n_draws : rows.size();
@@ -85,8 +86,8 @@ class TreeGrower {
     // The restricted dictionary of the paper: the tree is grown on the columns drawn,
     // copied together so that they stay in the cache.
     TreeArrays grow_restricted(Sample sample, Rows& rows) {
-        const std::vector<std::int64_t> features = sample_without_replacement(
-            combine(key_, 5), dictionary_.n_features, settings_.max_features);
+        const std::vector<std::int64_t> features =
+            features_of_tree(key_, dictionary_.n_features, settings_.max_features);
         std::vector<float> values;
         std::vector<std::int64_t> offsets{0};
         for (const std::int64_t f : features) {
@@ -100,15 +101,8 @@ class TreeGrower {
         const std::vector<std::uint32_t> numbers =
             Kind::renumber(rows, sample, weights);
         const Codes codes = copy_columns(features, numbers);
-        GrowSettings settings = settings_.tree;
-        settings.monotonic.clear();
-        for (const std::int64_t f : features) {
-            if (!settings_.tree.monotonic.empty())
-                settings.monotonic.push_back(
-                    settings_.tree.monotonic[static_cast<std::size_t>(f)]);
-        }
-        TreeArrays tree =
-            grow_from_histograms(codes, dictionary, rows, sample, settings);
+        TreeArrays tree = grow_from_histograms(codes, dictionary, rows, sample,
+                                               restricted(settings_.tree, features));
         for (Node& node : tree.nodes) {
             if (node.feature >= 0)
                 node.feature = static_cast<std::int32_t>(features[node.feature]);

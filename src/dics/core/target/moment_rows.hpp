@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "fixed_point.hpp"
@@ -24,6 +25,12 @@ struct TargetColumns {
     const double* weights;             // the caller's own; null for ones
 };
 
+// What the whole numbers of a MomentSample stand for.
+struct MomentScale {
+    double weight_unit = 1;               // what a one of a weight is worth
+    std::vector<double> centres, scales;  // of the outputs
+};
+
 // Weights and weighted targets of all rows as whole numbers, so that sums don't depend
 // on the order of the additions. Targets are centred, and scaled by a power of two
 // such that no sum of them overflows: 50 bits for up to 2000 rows, 41 for a million.
@@ -34,8 +41,9 @@ class MomentSample {
   public:
     // Sums are of `n_draws` rows, 0 for those that there are. Cells that count rows are
     // only kept if weights don't. Targets that must not be negative are not centred.
+    // `known` is the scale, where rows elsewhere have a say in it.
     MomentSample(const TargetColumns& columns, std::int64_t n_draws, bool counts_rows,
-                 bool is_centred)
+                 bool is_centred, const std::optional<MomentScale>& known = {})
         : y(columns.y),
           n_rows(columns.n_rows),
           n_outputs(columns.n_outputs),
@@ -54,10 +62,24 @@ class MomentSample {
                 cells[at(i) + static_cast<std::size_t>(n_cells) - 1] = 1;
         }
         const double* weights = is_fractional ? columns.weights : nullptr;
-        if (weights)
+        if (known)
+            weight_unit = known->weight_unit;
+        else if (weights)
             weight_unit = total_weight(columns) / static_cast<double>(total_cells());
-        for (int c = 0; c < n_outputs; ++c)
-            add_output(c, weights, n_added, is_centred);
+        for (int c = 0; c < n_outputs; ++c) {
+            const auto at = static_cast<std::size_t>(c);
+            if (known)
+                add_output(c, weights, known->centres[at], known->scales[at]);
+            else
+                measure_output(c, weights, n_added, is_centred);
+        }
+    }
+
+    MomentScale scale() const {
+        MomentScale scale{weight_unit, centres, {}};
+        for (const double unit : units)
+            scale.scales.push_back(1 / unit);
+        return scale;
     }
 
     const std::int64_t* of(std::int64_t row) const { return cells.data() + at(row); }
@@ -93,8 +115,8 @@ class MomentSample {
         return total;
     }
 
-    void add_output(int c, const double* weights, std::int64_t n_added,
-                    bool is_centred) {
+    void measure_output(int c, const double* weights, std::int64_t n_added,
+                        bool is_centred) {
         double low = INFINITY, high = -INFINITY, heaviest = 0;
         for (std::int64_t i = 0; i < n_rows; ++i) {
             if (cells[at(i)] == 0)
@@ -106,7 +128,11 @@ class MomentSample {
         // The middle: no sum decides about it.
         const double centre = is_centred ? low + (high - low) / 2 : 0.0;
         const double largest = std::max(high - centre, centre - low) * heaviest;
-        const FixedPoint fixed(largest, n_added);
+        add_output(c, weights, centre, FixedPoint(largest, n_added).scale);
+    }
+
+    void add_output(int c, const double* weights, double centre, double scale) {
+        const FixedPoint fixed(scale);
         for (std::int64_t i = 0; i < n_rows; ++i) {
             std::int64_t* row = cells.data() + at(i);
             if (row[0] == 0)
@@ -174,6 +200,14 @@ struct MomentRows {
     }
     const double* target(std::int64_t i) const {
         return y + std::int64_t{rows[static_cast<std::size_t>(i)]} * n_outputs;
+    }
+
+    // Weight of all rows.
+    std::int64_t total() const {
+        std::int64_t total = 0;
+        for (std::int64_t i = 0; i < size(); ++i)
+            total += of(i)[0];
+        return total;
     }
 
     // Those of a node, in the order of its rows.

@@ -39,7 +39,8 @@ class Moments {
 
     // `monotonic` is 1 or -1 for features with which the mean must rise or fall, and
     // may be empty.
-    Moments(const MomentSample& sample, const MomentRows& rows,
+    // `total` is the weight of the whole tree's rows.
+    Moments(const MomentSample& sample, std::int64_t total,
             double min_weight_fraction_leaf, double min_impurity_decrease,
             std::vector<std::int8_t> monotonic)
         : n_outputs_(sample.n_outputs),
@@ -48,9 +49,6 @@ class Moments {
           units_(sample.units),
           monotonic_(std::move(monotonic)),
           min_impurity_decrease_(min_impurity_decrease) {
-        std::int64_t total = 0;
-        for (std::int64_t i = 0; i < rows.size(); ++i)
-            total += rows.of(i)[0];
         min_weight_ = static_cast<std::int64_t>(
             std::ceil(static_cast<double>(total) * min_weight_fraction_leaf));
         total_weight_ = static_cast<double>(total) * weight_unit_;
@@ -65,6 +63,15 @@ class Moments {
 
     void measure(const Rows& r, std::int64_t begin, std::int64_t end,
                  const Sum& contributors, Totals& totals) const {
+        count(r, begin, end, totals);
+        contributors.everywhere(totals.cells.data(), r.n_cells);
+        contributors.everywhere(&totals.n_rows, 1);
+        totals.is_constant = is_constant(r, begin, end);
+    }
+
+    // What is added up over contributors, ...
+    void count(const Rows& r, std::int64_t begin, std::int64_t end,
+               Totals& totals) const {
         totals.cells.assign(static_cast<std::size_t>(r.n_cells), 0);
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int64_t* cells = r.of(i);
@@ -72,10 +79,10 @@ class Moments {
                 totals.cells[c] += cells[c];
         }
         totals.n_rows = end - begin;
-        contributors.everywhere(totals.cells.data(), r.n_cells);
-        contributors.everywhere(&totals.n_rows, 1);
-        totals.is_constant = is_constant(r, begin, end);
     }
+    // ... as numbers.
+    std::vector<std::int64_t>& counted(Totals& totals) const { return totals.cells; }
+    void complete(Totals&) const {}
 
     // Moves rows begin..middle-1 from a node's totals to those of its left child;
     // middle..end-1 stay.
