@@ -224,10 +224,10 @@ class TopSession(Ranks):
 
     def _group(self, call: GrowCall) -> list[dict[str, Any]]:
         for _ in range(MOST_RESTARTS):
+            self.fit = new_topic()  # or Dask would take what the last group has given
             grown = self._attempt(call)
             if grown is not None:
                 return grown
-            self.fit = new_topic()
         raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
 
     def _memory(self) -> int | None:
