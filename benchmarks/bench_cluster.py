@@ -141,17 +141,24 @@ def compare_trees(client: Client, n_rows: int) -> list[dict[str, Any]]:
             lambda _: 0.0,
             None,
         )
-        there, cluster = measured(
-            lambda mine=mine, options=options: mine(
-                random_state=0, n_jobs=2, **options
-            ).fit(dX, dy),
-            lambda _: 0.0,
-            client,
-        )
-        same = pickle.dumps(here) == pickle.dumps(there.to_local())
-        rows.append(
-            {"model": name, "here": ours, "cluster": cluster, "same bytes": same}
-        )
+        for layout in ("whole", "rows"):
+            there, cluster = measured(
+                lambda mine=mine, options=options, layout=layout: mine(
+                    random_state=0, n_jobs=2, layout=layout, **options
+                ).fit(dX, dy),
+                lambda _: 0.0,
+                client,
+            )
+            same = pickle.dumps(here) == pickle.dumps(there.to_local())
+            rows.append(
+                {
+                    "model": name,
+                    "layout": layout,
+                    "here": ours,
+                    "cluster": cluster,
+                    "same bytes": same,
+                }
+            )
     return rows
 
 
@@ -203,10 +210,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     print()
     print(
         markdown_table(
-            ["model", "here", "cluster", "CPU here", "CPU cluster", "same bytes"],
+            [
+                "model",
+                "layout",
+                "here",
+                "cluster",
+                "CPU here",
+                "CPU cluster",
+                "same bytes",
+            ],
             [
                 [
                     row["model"],
+                    row["layout"],
                     show_seconds(row["here"].wall),
                     show_seconds(row["cluster"].wall),
                     show_seconds(row["here"].cpu),

@@ -13,5 +13,6 @@ CASES = 42  # for each number of workers: more than 200 in all
 def test_pickles_are_those_of_one_machine(n_workers, monkeypatch):
     # Few rows have upper nodes that are split together, too.
     monkeypatch.setattr("dics.dask._tops.LEAST_APART", 5)
+    monkeypatch.setattr("dics.dask._tops.GROUP_SHARE", 1e-6)
     with cluster_of(n_workers):
         assert differing(1000 * n_workers, CASES) == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from distributed import Future
@@ -99,17 +100,12 @@ class Ranks:
             )
             for rank, worker in enumerate(workers)
         ]
-        while not all(future.done() for future in futures):
-            gone = set(workers) - self.watch.alive()
-            if gone:
-                self.watch.remove(gone)
-                self.client.cancel(futures, force=True)
-                return None
-            pause(futures)
         try:
-            ports: list[Port] = [future.result() for future in futures]
+            ports: list[Port] | None = self._results(futures, workers)
         except LOST:
             self.watch.check_connection()
+            return None
+        if ports is None:
             return None
         for worker, port in zip(workers, ports, strict=True):
             check_version(worker, port.version)
@@ -152,14 +148,33 @@ class Ranks:
             if time.monotonic() - looked < LOOK_SECONDS:
                 continue
             looked = time.monotonic()
-            gone = set(workers) - self.watch.alive()
-            if gone:
-                self.watch.remove(gone)
-                self._stop(set(workers) - gone)
-                self.client.cancel(futures, force=True)
+            if self._is_lost(futures, workers):
                 return False
         self.watch.check_connection()
         return True
+
+    def _is_lost(self, futures: list[Future], workers: list[str]) -> bool:
+        """Tell whether a worker is lost; then tasks are, that need what it had."""
+        gone = set(workers) - self.watch.alive()
+        if gone:
+            self.watch.remove(gone)
+            self._stop(set(workers) - gone)
+            self.client.cancel(futures, force=True)
+        return len(gone) > 0
+
+    def _results(self, futures: list[Future], workers: list[str]) -> list[Any] | None:
+        """Wait for tasks and fetch what they give; None if a worker is lost."""
+        if not self._wait(futures, workers):
+            return None
+        # A worker may be lost even now, and Dask would wait for it for ever.
+        with ThreadPoolExecutor(1) as thread:
+            results = thread.submit(self.client.gather, futures)
+            while True:
+                try:
+                    return list(results.result(timeout=LOOK_SECONDS))
+                except TimeoutError:
+                    if self._is_lost(futures, workers):
+                        return None
 
     def _stop(self, workers: set[str]) -> None:
         """Let ranks give up, who would wait for one that is lost."""

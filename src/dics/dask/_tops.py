@@ -266,12 +266,10 @@ class TopSession(Ranks):
             if not self._wait(futures, placement.workers):
                 return None
             head = self.client.submit(trees_of, futures[0], pure=False)
-            if not self._wait([head], placement.workers):
+            found = self._results([head], placement.workers)
+            if found is None or found[0] is None:
                 return None
-            found = head.result()
-            if found is None:
-                return None
-            trees, n_sums, n_bytes = found
+            trees, n_sums, n_bytes = found[0]
             LOG.info("%d trees: %d sums, %d bytes sent", len(trees), n_sums, n_bytes)
             return self._finish(call, placement, futures, trees)
         except LOST:
@@ -334,11 +332,11 @@ class TopSession(Ranks):
             )
             for wanted in shares
         ]
-        grown = self.client.compute(tasks)
-        if not self._wait(grown, placement.workers):
+        grown = self._results(self.client.compute(tasks), placement.workers)
+        if grown is None:
             return None
         apart: list[dict[int, dict[str, Any]]] = [{} for _ in trees]
-        for wanted, result in zip(shares, self.client.gather(grown), strict=True):
+        for wanted, result in zip(shares, grown, strict=True):
             for nodes, arrays in zip(wanted, result, strict=True):
                 apart[nodes.tree].update(arrays)
         return [
