@@ -16,3 +16,10 @@ def test_pickles_are_those_of_one_machine(n_workers, monkeypatch):
     monkeypatch.setattr("dics.dask._tops.GROUP_SHARE", 1e-6)
     with cluster_of(n_workers):
         assert differing(1000 * n_workers, CASES) == []
+
+
+def test_sums_of_many_workers_go_by_a_tree(monkeypatch):
+    """As with more workers than have a slice each of what is searched."""
+    monkeypatch.setattr("dics.dask._links.MOST_SLICES", 1)
+    with cluster_of(6):
+        assert differing(9000, 10) == []

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from dics.dask._links import (
     TOKEN_BYTES,
     Address,
-    Disagreement,
     Links,
     children_of,
     listen,
     parent_of,
+    partners_of,
 )
 
 TOKEN = bytes(range(TOKEN_BYTES))
@@ -54,10 +55,18 @@ def reduced(links, name, own):
     return in_threads(links, lambda link: getattr(link, name)(own[link.rank]))
 
 
-@pytest.fixture
-def opened():
+def slices_added(links, own, starts):
+    return in_threads(links, lambda link: link.peers.add_slices(own[link.rank], starts))
+
+
+@pytest.fixture(params=["all", "tree", "all by Python", "tree by Python"])
+def opened(request, monkeypatch):
     """Makes links that are open, and closes them in the end."""
     made = []
+    if "tree" in request.param:
+        monkeypatch.setattr("dics.dask._links.MOST_SLICES", 1)
+    if "Python" in request.param:
+        monkeypatch.setattr("dics._core.HAS_SOCKETS", False)
 
     def make(n_ranks):
         made.extend(links := make_links(n_ranks))
@@ -84,13 +93,78 @@ def test_sums_and_largest(opened, n_ranks):
     rng = np.random.default_rng(n_ranks)
     for n, dtype in [(1, "i4"), (100, "i8"), (50_000, "i4"), (0, "i8")]:
         values = rng.integers(-(10**6), 10**6, (n_ranks, n)).astype(dtype)
-        highest = values.max(axis=0)
-        for name, expected in (("add", values.sum(axis=0)), ("largest", highest)):
-            own = values.copy()
-            assert all(reduced(links, name, own))
-            np.testing.assert_array_equal(own, np.tile(expected, (n_ranks, 1)))
+        own = values.copy()
+        assert all(reduced(links, "add", own))
+        np.testing.assert_array_equal(own, np.tile(values.sum(axis=0), (n_ranks, 1)))
+        own = values.astype(np.float64)
+        assert all(reduced(links, "largest", own))
+        np.testing.assert_array_equal(own, np.tile(values.max(axis=0), (n_ranks, 1)))
     assert {link.n_sums for link in links} == {8}
     assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
+
+
+def test_sums_wrap_around(opened):
+    links = opened(2)
+    own = np.full((2, 1), 2**63 - 1)
+    assert all(reduced(links, "add", own))
+    np.testing.assert_array_equal(own, -2)
+
+
+@pytest.mark.parametrize("n_ranks", [*range(1, 10), 12])
+def test_slices(opened, n_ranks):
+    links = opened(n_ranks)
+    rng = np.random.default_rng(n_ranks)
+    n_slices = links[0].peers.n_slices
+    assert n_slices in (1, n_ranks)
+    for dtype, longest in [("i4", 9), ("i8", 9), ("i4", 40_000)]:
+        # Some are empty.
+        sizes = np.maximum(0, rng.integers(-longest // 3, longest, n_slices))
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        values = rng.integers(-(10**6), 10**6, (n_ranks, starts[-1])).astype(dtype)
+        own = values.copy()
+        assert all(slices_added(links, own, starts))
+        for rank in range(n_ranks):
+            i = rank if n_slices > 1 else 0
+            mine = slice(starts[i], starts[i + 1])
+            np.testing.assert_array_equal(own[rank, mine], values[:, mine].sum(axis=0))
+    assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
+
+
+@pytest.mark.parametrize("n_ranks", [2, 3, 8, 9])
+def test_gather(opened, n_ranks):
+    links = opened(n_ranks)
+    n_slices = links[0].peers.n_slices
+    whole = np.arange(5 * n_slices)
+    own = np.zeros((n_ranks, 5 * n_slices), dtype=np.int64)
+    for rank in range(n_ranks):
+        i = rank if n_slices > 1 else 0
+        own[rank, 5 * i : 5 * i + 5] = whole[5 * i : 5 * i + 5]
+    assert all(in_threads(links, lambda link: link.peers.gather(own[link.rank])))
+    np.testing.assert_array_equal(own, np.tile(whole, (n_ranks, 1)))
+    assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
+
+
+@pytest.mark.parametrize("n_ranks", range(1, 12))
+def test_partners_meet_at_once(n_ranks):
+    order = [partners_of(rank, n_ranks) for rank in range(n_ranks)]
+    for rank, partners in enumerate(order):
+        assert sorted([*partners, rank]) == list(range(n_ranks))
+    waiting = [list(partners) for partners in order]
+    while any(waiting):  # nobody waits for somebody who waits for another
+        pairs = [
+            (rank, partners[0])
+            for rank, partners in enumerate(waiting)
+            if partners and waiting[partners[0]][0] == rank
+        ]
+        assert pairs
+        for rank, _ in pairs:
+            waiting[rank].pop(0)
+
+
+def test_starts_of_other_slices_are_refused(opened):
+    (link,) = opened(1)
+    with pytest.raises(ValueError, match="starts are not those of the slices"):
+        link.peers.add_slices(np.zeros(3, dtype=np.int32), np.array([0, 1, 3]))
 
 
 def test_largest_of_floats(opened):
@@ -138,6 +212,24 @@ def test_lost_process_is_noticed_by_all(opened, lost):
     )
 
 
+@pytest.mark.parametrize("lost", range(3))
+def test_loss_among_slices_is_noticed_by_all(opened, lost):
+    links = opened(3)
+    starts = np.linspace(0, 600_000, links[0].peers.n_slices + 1).astype(np.int64)
+    own = np.ones((3, 600_000), dtype=np.int64)
+
+    def work(link):
+        if link.rank == lost:
+            link.close()
+            return False
+        found = link.peers.add_slices(own[link.rank], starts)
+        if not found:
+            link.close()
+        return found and link.add(own[link.rank])
+
+    assert not any(in_threads(links, work))
+
+
 def test_close_ends_a_wait(opened):
     links = opened(2)
     threading.Timer(0.2, links[0].close).start()
@@ -149,18 +241,37 @@ def test_disagreement(opened):
 
     def work(link):
         values = np.ones(1 + link.rank, dtype=np.int64)
-        return link.add(values)
+        try:
+            return link.add(values)
+        finally:
+            link.close()
 
     found = in_threads(links, work)
-    assert isinstance(found[0], Disagreement)
-    assert "process 0 is at" in str(found[0])
+    assert isinstance(found[0], RuntimeError)
+    assert "sum 0 of kind 1 and 8 bytes, another at sum 0 of kind 1 and 16" in str(
+        found[0]
+    )
     assert found[1] is False
 
 
 def test_different_kinds_disagree(opened):
     links = opened(2)
-    found = in_threads(
-        links,
-        lambda link: (link.largest if link.rank else link.add)(np.ones(1, dtype="i8")),
-    )
-    assert isinstance(found[0], Disagreement)
+
+    def work(link):
+        try:
+            return (link.largest if link.rank else link.add)(
+                np.ones(1, dtype="f8" if link.rank else "i8")
+            )
+        finally:
+            link.close()
+
+    assert isinstance(in_threads(links, work)[0], RuntimeError)
+
+
+def test_links_are_no_cycle():
+    (link,) = make_links(1)
+    assert link.open()
+    link.close()
+    found = weakref.ref(link)
+    del link
+    assert found() is None

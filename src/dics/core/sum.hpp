@@ -37,6 +37,22 @@ class Peers {
     virtual void add(std::int64_t* values, std::int64_t n) const = 0;
     // The largest of what they have, number by number.
     virtual void largest(double* values, std::int64_t n) const = 0;
+    // What is searched may be divided among them: into how many slices, and which of
+    // them is looked at here. A single slice is everybody's.
+    virtual int n_slices() const { return 1; }
+    virtual int own_slice() const { return 0; }
+    // Adds up numbers of which slice i lies from starts[i] on. Only those of the own
+    // slice are what all have together, the others are of no use afterwards.
+    virtual void add_slices(std::int32_t* values,
+                            const std::vector<std::int64_t>& starts) const {
+        add(values, starts.back());
+    }
+    virtual void add_slices(std::int64_t* values,
+                            const std::vector<std::int64_t>& starts) const {
+        add(values, starts.back());
+    }
+    // Numbers [slice][n], of which each process has those of its own slice: all.
+    virtual void gather(std::int64_t*, std::int64_t) const {}
     // Runs of the rows of this one, in the order of its rows, and the numbers of the
     // first rows of all runs there are, rising.
     virtual const std::vector<RowRun>& runs() const = 0;
@@ -63,11 +79,22 @@ class Sum {
     // What all contributors have together, in place of what this one has.
     template <class T>
     void everywhere(T* values, std::int64_t size) const {
-        static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
-        using Signed = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
         if (peers_)
-            peers_->add(reinterpret_cast<Signed*>(values), size);
+            peers_->add(as_signed(values), size);
     }
+
+    // Numbers of which only those of the own slice are wanted, see Peers::add_slices.
+    template <class T>
+    void slices(T* values, const std::vector<std::int64_t>& starts) const {
+        if (peers_)
+            peers_->add_slices(as_signed(values), starts);
+    }
+    void gather(std::int64_t* values, std::int64_t n) const {
+        if (peers_)
+            peers_->gather(values, n);
+    }
+    int n_slices() const { return peers_ ? peers_->n_slices() : 1; }
+    int own_slice() const { return peers_ ? peers_->own_slice() : 0; }
 
     // Is there no other process?
     bool is_alone() const { return !peers_; }
@@ -127,6 +154,14 @@ class Sum {
     }
 
   private:
+    // Sums of whole numbers wrap around, whatever their sign.
+    template <class T>
+    static auto* as_signed(T* values) {
+        static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
+        using Signed = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+        return reinterpret_cast<Signed*>(values);
+    }
+
     const Peers* peers_ = nullptr;
 };
 

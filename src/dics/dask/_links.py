@@ -1,8 +1,7 @@
-"""Sums over processes, by connections between them.
+"""Connections between processes that add up sums.
 
-The processes form a tree: each adds what its children send to what it has, sends that
-to its parent, and hands the sum back to its children. What is added are whole numbers,
-so that the shape of the tree doesn't matter. Nothing here knows Dask.
+What travels over them is up to the core, see `links.hpp`: who is connected with whom,
+and how, is decided here. Nothing here knows Dask.
 """
 
 from __future__ import annotations
@@ -14,26 +13,28 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dics import _core
+
 # Children of a process. Two levels of them reach twenty others.
 FAN_OUT = 4
+# So many processes at most are connected with all others, and have a slice each of what
+# is searched: with two, half of the bytes and half of the search of each (1,000,000 x
+# 50, 2026-11). More of them need more messages for one sum.
+MOST_SLICES = 8
 TOKEN_BYTES = 32
-# Kind of the sum, its number and its bytes: all processes must be at the same one.
-_HEADER = struct.Struct("<BQQ")
 _RANK = struct.Struct("<I")
-_ADD, _LARGEST = 1, 2
 # To connect, and to hear from a peer that computes: who watches over the fit notices
 # lost ones much earlier.
 CONNECT_SECONDS = 120.0
 # For one that has connected to say who it is.
 GREETING_SECONDS = 10.0
 SILENCE_SECONDS = 3600.0
-SMALL_BYTES = 1 << 14
 
 
 class Address(NamedTuple):
@@ -53,10 +54,6 @@ class Security(NamedTuple):
 NOT_ENCRYPTED = Security()
 
 
-class Disagreement(RuntimeError):
-    """Processes that are not at the same step: a bug, never the network."""
-
-
 def parent_of(rank: int) -> int | None:
     """Return the parent of a process, if it has one."""
     return None if rank == 0 else (rank - 1) // FAN_OUT
@@ -68,14 +65,37 @@ def children_of(rank: int, n_ranks: int) -> range:
     return range(min(first, n_ranks), min(first + FAN_OUT, n_ranks))
 
 
+def partners_of(rank: int, n_ranks: int) -> list[int]:
+    """Return all other processes, in an order in which both of a pair meet at once.
+
+    As in a tournament; of an odd number one pauses in each round.
+
+    >>> [partners_of(rank, 4) for rank in range(4)]
+    [[3, 1, 2], [2, 0, 3], [1, 3, 0], [0, 2, 1]]
+    """
+    n_rounds = n_ranks - 1 + n_ranks % 2
+    found = []
+    for number in range(n_rounds):
+        if rank == n_rounds:
+            other = number * (n_rounds + 1) // 2 % n_rounds
+        else:
+            other = (number - rank) % n_rounds
+            other = n_rounds if other == rank else other
+        if other < n_ranks:
+            found.append(other)
+    return found
+
+
 def listen(host: str) -> socket.socket:
     """Open a port that the system chooses."""
     family = socket.getaddrinfo(host, None)[0][0]
-    return socket.create_server((host, 0), family=family, backlog=2 * FAN_OUT)
+    return socket.create_server((host, 0), family=family, backlog=2 * MOST_SLICES)
 
 
 class Links:
-    """The connections of one process to its parent and its children.
+    """The connections of one process to others.
+
+    To all of them if they are few; otherwise to its parent and its children.
 
     Parameters
     ----------
@@ -108,59 +128,68 @@ class Links:
         self.n_ranks = len(addresses)
         self.runs = np.ascontiguousarray(runs, dtype=np.int64).reshape(-1, 3)
         self.run_starts = np.ascontiguousarray(run_starts, dtype=np.int64)
-        self.n_sums = self.bytes_sent = 0
+        self.has_slices = self.n_ranks <= MOST_SLICES
         self._addresses = addresses
         self._listener = listener
         self._token = token
         self._security = security
         self._opened: list[socket.socket] = []
-        self._parent: socket.socket | None = None
-        self._children: list[socket.socket] = []
+        self._peers: dict[int, socket.socket] = {}  # by their ranks
         self._is_closed = False
         self._lock = threading.Lock()
-        self._buffer = np.empty(0, dtype=np.uint8)
+        self.peers = self._make_peers()  # talks to nobody yet
 
     # --- connections --------------------------------------------------------
 
     def open(self) -> bool:
         """Connect; return False if that fails."""
         try:
-            self._connect_parent()
-            self._accept_children()
+            for rank in self._called():
+                self._connect(rank)
+            self._accept()
+            self.peers = self._make_peers()
         except OSError:
             self.close()
             return False
         return True
 
-    def _connect_parent(self) -> None:
+    def _called(self) -> list[int]:
+        """Return the processes that this one calls; the others call it."""
+        if self.has_slices:
+            return list(range(self.rank))
         parent = parent_of(self.rank)
-        if parent is None:
-            return
-        address = self._addresses[parent]
+        return [] if parent is None else [parent]
+
+    def _callers(self) -> set[int]:
+        if self.has_slices:
+            return set(range(self.rank + 1, self.n_ranks))
+        return set(children_of(self.rank, self.n_ranks))
+
+    def _connect(self, rank: int) -> None:
+        address = self._addresses[rank]
         link = socket.create_connection(address, timeout=CONNECT_SECONDS)
         if self._security.connecting is not None:
             link = self._security.connecting.wrap_socket(
                 link, server_hostname=address.host
             )
-        self._parent = self._keep(link)
+        self._peers[rank] = self._keep(link)
         link.sendall(self._token + _RANK.pack(self.rank))
 
-    def _accept_children(self) -> None:
-        expected = set(children_of(self.rank, self.n_ranks))
-        found: dict[int, socket.socket] = {}
+    def _accept(self) -> None:
+        expected = self._callers()
         deadline = time.monotonic() + CONNECT_SECONDS
-        while expected - set(found):
+        while expected:
             self._listener.settimeout(max(0.01, deadline - time.monotonic()))
             link, _ = self._listener.accept()
             greeted = self._greeted(link)
             if greeted is not None and greeted[0] in expected:
-                found[greeted[0]] = self._keep(greeted[1])
+                self._peers[greeted[0]] = self._keep(greeted[1])
+                expected.remove(greeted[0])
             else:
                 link.close()
-        self._children = [found[rank] for rank in sorted(found)]
 
     def _greeted(self, link: socket.socket) -> tuple[int, socket.socket] | None:
-        """Return which child this is and its link; None if it isn't one of ours."""
+        """Return which process this is and its link; None if it isn't one of ours."""
         try:
             link.settimeout(GREETING_SECONDS)
             if self._security.listening is not None:
@@ -193,71 +222,78 @@ class Links:
                     link.shutdown(socket.SHUT_RDWR)
                 link.close()
 
+    # --- sums ---------------------------------------------------------------
+
+    def _make_peers(self) -> _core.Peers:
+        """Hand the connections to the core."""
+        parent = parent_of(self.rank)
+        # The core reads sockets of the system itself, which takes a tenth of the time.
+        is_plain = _core.HAS_SOCKETS and self._security == NOT_ENCRYPTED
+        sockets = self._peers
+        return _core.Peers(
+            rank=self.rank,
+            n_ranks=self.n_ranks,
+            parent=-1 if parent is None else parent,
+            children=list(children_of(self.rank, self.n_ranks)),
+            partners=partners_of(self.rank, self.n_ranks) if self.has_slices else [],
+            runs=self.runs,
+            run_starts=self.run_starts,
+            descriptors={rank: link.fileno() for rank, link in sockets.items()}
+            if is_plain
+            else None,
+            # They must not know `self`: the core's objects are not garbage-collected.
+            send=partial(_send, sockets),
+            receive=partial(_receive_from, sockets),
+        )
+
+    @property
+    def n_sums(self) -> int:
+        """Sums so far."""
+        return self.peers.n_sums
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes that this process has sent."""
+        return self.peers.bytes_sent
+
     @property
     def bytes_of_all(self) -> int:
-        """Bytes that all processes have sent, as process 0 knows it.
-
-        Every sum passes each link twice, and has the same size on all of them.
-        """
-        if not self._children:
-            return 0
-        return self.bytes_sent // len(self._children) * 2 * (self.n_ranks - 1)
-
-    # --- sums ---------------------------------------------------------------
+        """Bytes that all processes have sent."""
+        return self.peers.bytes_of_all
 
     def add(self, values: npt.NDArray[Any]) -> bool:
         """Replace numbers by the sums of all processes; False if one is lost."""
-        return self._reduce(values, _ADD, np.add)
+        return self._checked(self.peers.add(values))
 
-    def largest(self, values: npt.NDArray[Any]) -> bool:
+    def largest(self, values: npt.NDArray[np.float64]) -> bool:
         """Replace numbers by the largest of all processes; False if one is lost."""
-        return self._reduce(values, _LARGEST, np.maximum)
+        return self._checked(self.peers.largest(values))
 
-    def _reduce(
-        self, values: npt.NDArray[Any], kind: int, join: Callable[..., Any]
-    ) -> bool:
-        header = _HEADER.pack(kind, self.n_sums, values.nbytes)
-        self.n_sums += 1
-        own = values.view(np.uint8)
-        if len(self._buffer) < len(own):
-            self._buffer = np.empty(len(own), dtype=np.uint8)
-        received = self._buffer[: len(own)]
-        try:
-            for child in self._children:
-                self._check_header(child, header)
-                _receive(child, received)
-                join(values, received.view(values.dtype), out=values)
-            if self._parent is not None:
-                self._send(self._parent, header, own)
-                self._check_header(self._parent, header)
-                _receive(self._parent, own)
-            for child in self._children:
-                self._send(child, header, own)
-        except OSError:
+    def _checked(self, is_whole: bool) -> bool:
+        """Let the others notice that a process is lost."""
+        if not is_whole:
             self.close()
-            return False
-        return True
+        return is_whole
 
-    def _check_header(self, link: socket.socket, expected: bytes) -> None:
-        header = np.empty(_HEADER.size, dtype=np.uint8)
-        _receive(link, header)
-        if header.tobytes() != expected:
-            self.close()
-            raise Disagreement(
-                f"process {self.rank} is at {_HEADER.unpack(expected)}, another at "
-                f"{_HEADER.unpack(header.tobytes())}"
-            )
 
-    def _send(
-        self, link: socket.socket, header: bytes, values: npt.NDArray[np.uint8]
-    ) -> None:
-        # Small ones in one packet.
-        if len(values) < SMALL_BYTES:
-            link.sendall(header + values.tobytes())
-        else:
-            link.sendall(header)
-            link.sendall(values.data)
-        self.bytes_sent += len(header) + len(values)
+def _send(
+    sockets: dict[int, socket.socket], rank: int, values: npt.NDArray[np.uint8]
+) -> bool:
+    try:
+        sockets[rank].sendall(values.data)
+    except OSError:
+        return False
+    return True
+
+
+def _receive_from(
+    sockets: dict[int, socket.socket], rank: int, to: npt.NDArray[np.uint8]
+) -> bool:
+    try:
+        _receive(sockets[rank], to)
+    except OSError:
+        return False
+    return True
 
 
 def _receive(link: socket.socket, to: npt.NDArray[np.uint8]) -> None:

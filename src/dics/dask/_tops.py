@@ -114,7 +114,9 @@ def top_rank(
     ) as links:
         if links is None:
             return None
-        tops = grow_tops(task.call, own, targets, numbers, links, threads_of_worker())
+        tops = grow_tops(
+            task.call, own, targets, numbers, links.peers, threads_of_worker()
+        )
         if tops is None:
             return None
         parts = [

@@ -300,7 +300,7 @@ def _boost(
         watched = Watched(every[task.watched][-1], sets[task.watched].runs)
     listening = Listening(task, links, watched)
     arrays, used, is_lost = task.call.run(
-        every[0], every[1:], listening.note, links, n_threads
+        every[0], every[1:], listening.note, links.peers, n_threads
     )
     return RankResult(
         arrays,

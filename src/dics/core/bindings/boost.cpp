@@ -74,9 +74,7 @@ nb::tuple boost_arrays(const Objective& objective, const Array<float>& values,
             held.append(of_set);
         return nb::cast<bool>(call(after_round, nb::make_tuple(loss, held)));
     };
-    std::unique_ptr<PythonPeers> peers;
-    if (!links.is_none())
-        peers = std::make_unique<PythonPeers>(links);
+    const GivenPeers peers(links);
     Boosted boosted = with_team(n_threads, [&](Team& team) {
         return boost(dictionary, rows, validation_rows, objective, settings, used,
                      report, Sum(peers.get()), team);

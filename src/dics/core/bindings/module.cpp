@@ -30,6 +30,7 @@ NB_MODULE(_core, m) {
     dics::bind_candidates(m);
     dics::bind_grow(m);
     dics::bind_tops(m);
+    dics::bind_peers(m);
     dics::bind_boost(m);
     dics::bind_predict(m);
     m.def("stop_calls", &stop_calls,

@@ -1,9 +1,11 @@
 // Other processes of a fit, as Python knows them.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "links.hpp"
 #include "sum.hpp"
 
 namespace dics {
@@ -55,6 +57,26 @@ class PythonPeers : public Peers {
     nb::object add_, largest_;
     std::vector<RowRun> runs_;
     std::vector<std::int64_t> run_starts_;
+};
+
+// Peers that a call is given: the core's own, an object that talks to them, or None.
+class GivenPeers {
+  public:
+    explicit GivenPeers(const nb::object& given) {
+        if (given.is_none())
+            return;
+        if (nb::isinstance<LinkedPeers>(given)) {
+            peers_ = nb::cast<const LinkedPeers*>(given);
+        } else {
+            python_ = std::make_unique<PythonPeers>(given);
+            peers_ = python_.get();
+        }
+    }
+    const Peers* get() const { return peers_; }
+
+  private:
+    std::unique_ptr<PythonPeers> python_;
+    const Peers* peers_ = nullptr;
 };
 
 }  // namespace dics

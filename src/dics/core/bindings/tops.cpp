@@ -82,12 +82,12 @@ class ArrayList {
 // Calls grow(team, sum) for tops; None if a peer is lost.
 template <class Grow>
 nb::object with_peers(const nb::object& links, int n_threads, Grow grow) {
-    const PythonPeers peers(links);
+    const GivenPeers peers(links);
     std::vector<TopTree> tops;
     bool is_lost = false;
     with_team(n_threads, [&](Team& team) {
         try {
-            tops = grow(team, Sum(&peers));
+            tops = grow(team, Sum(peers.get()));
         } catch (const PeersLost&) {
             is_lost = true;
         }

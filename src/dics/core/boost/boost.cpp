@@ -85,7 +85,7 @@ class Booster {
           histograms_(target_, training.codes, dictionary, rows_, sparse_,
                       settings.limits.min_samples_leaf,
                       Interactions(settings.interactions, dictionary.n_features),
-                      settings.categorical, team.size()),
+                      settings.categorical, team.size(), sum.n_slices()),
           search_(histograms_, team, sum),
           grower_(target_, search_, rows_, dictionary, settings.limits, nullptr, team,
                   sum),

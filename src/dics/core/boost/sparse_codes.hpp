@@ -40,7 +40,7 @@ class SparseCodes {
         }
         // Histograms are alike everywhere, whatever threads there are.
         make_parts(find_commonest(codes, dictionary, sum),
-                   sum.is_alone() ? team.size() : 1);
+                   sum.is_alone() ? team.size() : sum.n_slices());
         team.run(static_cast<std::int64_t>(parts_.size()), true,
                  [&](std::int64_t p, int) {
                      list(codes, parts_[static_cast<std::size_t>(p)]);

@@ -40,6 +40,7 @@ struct NodePlace {
     int subtract_from = -1;  // the parent's, which becomes the sibling's
     bool has_minus = false;  // with peers there may be none here
     std::int64_t minus_begin = 0, minus_end = 0;  // rows to take out of `hist` first
+    bool knows_left = false;  // `left_totals` was read when the split was found
 
     std::int64_t size() const { return end - begin; }
 };
@@ -49,6 +50,7 @@ template <class Totals>
 struct OpenNode : NodePlace {
     Totals totals;
     Totals minus_totals;  // of the rows to take out of `hist`
+    Totals left_totals;   // of the split's left side, whose histogram may be elsewhere
     Split split;          // the best, once it is searched for
     double gain = 0;
 };

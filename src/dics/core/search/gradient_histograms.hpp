@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <vector>
@@ -62,7 +63,7 @@ class GradientHistograms {
                        const Dictionary& dictionary, const GradientRows& rows,
                        const SparseCodes& sparse, std::int64_t min_samples_leaf,
                        Interactions interactions, std::vector<std::int8_t> categorical,
-                       int n_threads)
+                       int n_threads, int n_slices)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
@@ -71,39 +72,14 @@ class GradientHistograms {
           min_samples_leaf_(min_samples_leaf),
           interactions_(std::move(interactions)),
           categorical_(std::move(categorical)),
-          n_threads_(n_threads) {}
+          n_threads_(n_threads),
+          n_slices_(n_slices) {}
 
     void start_round(const RoundSplits& splits, const RoundCodes& codes) {
         splits_ = &splits;
         round_codes_ = codes;
-        layout_ = splits.dense;
-        first_features_.clear();
-        // Sums are exact, so the blocks may depend on the number of threads: two for
-        // each, in groups of four features, which is what the kernel likes.
-        const auto n_tasks = static_cast<std::size_t>(2 * n_threads_);
-        const std::size_t even = (splits.dense.size() + n_tasks - 1) / n_tasks;
-        const auto block_features =
-            std::clamp<std::size_t>((even + 3) / 4 * 4, 4, kFillFeatures);
-        for (std::size_t j = 0; j < splits.dense.size(); j += block_features)
-            first_features_.push_back(j);
-        n_dense_blocks_ = static_cast<std::int64_t>(first_features_.size());
-        offsets_.resize(sparse_.parts().size());
-        for (const auto& part : sparse_.parts()) {
-            first_features_.push_back(layout_.size());
-            std::set_intersection(part.features.begin(), part.features.end(),
-                                  splits.features.begin(), splits.features.end(),
-                                  std::back_inserter(layout_));
-        }
-        first_features_.push_back(layout_.size());
-        starts_.clear();
-        places_.assign(static_cast<std::size_t>(dictionary_.n_features), 0);
-        std::int64_t size = 0;
-        for (std::size_t j = 0; j < layout_.size(); ++j) {
-            places_[static_cast<std::size_t>(layout_[j])] = j;
-            starts_.push_back(size);
-            size += std::int64_t{dictionary_.count(layout_[j]) + 2} * cells();
-        }
-        starts_.push_back(size);
+        place_features();
+        make_blocks();
         for (std::size_t p = 0; p < offsets_.size(); ++p)
             place_sparse(p);
     }
@@ -113,6 +89,10 @@ class GradientHistograms {
     }
     std::int64_t block_start(std::int64_t block) const {
         return starts_[first_feature(block)];
+    }
+    // Of the blocks that peers search, each process its slice of them.
+    std::int64_t first_block(int slice) const {
+        return first_blocks_[static_cast<std::size_t>(slice)];
     }
     std::int64_t size() const { return starts_.back() + kLanes; }
     // What doesn't fit is counted anew instead of being subtracted.
@@ -233,6 +213,17 @@ class GradientHistograms {
         target_.finish(totals);
     }
 
+    // Totals as numbers that peers send one another.
+    std::size_t totals_size() const { return static_cast<std::size_t>(cells()); }
+    void write_totals(const GradientTotals& totals, std::int64_t* to) const {
+        std::copy_n(totals.cells.begin(), totals_size(), to);
+    }
+    void read_totals(const std::int64_t* from, GradientTotals& totals) const {
+        target_.clear(totals);
+        target_.add(from, totals);
+        target_.finish(totals);
+    }
+
     CodeSide side(const Split& split) {
         if (!codes_.lists)
             return {codes_, dictionary_, split};
@@ -254,6 +245,76 @@ class GradientHistograms {
     static constexpr std::int64_t kPoolBytes = std::int64_t{128} << 20;
     // Additions below which no thread is woken.
     static constexpr std::int64_t kParallelCells = 1 << 14;
+
+    // Dense features, then the sparse ones, part by part.
+    void place_features() {
+        layout_ = splits_->dense;
+        part_starts_.clear();
+        for (const auto& part : sparse_.parts()) {
+            part_starts_.push_back(layout_.size());
+            std::set_intersection(part.features.begin(), part.features.end(),
+                                  splits_->features.begin(), splits_->features.end(),
+                                  std::back_inserter(layout_));
+        }
+        part_starts_.push_back(layout_.size());
+        starts_.clear();
+        places_.assign(static_cast<std::size_t>(dictionary_.n_features), 0);
+        std::int64_t size = 0;
+        for (std::size_t j = 0; j < layout_.size(); ++j) {
+            places_[static_cast<std::size_t>(layout_[j])] = j;
+            starts_.push_back(size);
+            size += std::int64_t{dictionary_.count(layout_[j]) + 2} * cells();
+        }
+        starts_.push_back(size);
+    }
+
+    // Sums are exact, so the blocks may depend on the number of threads: two for each,
+    // in groups of four features, which is what the kernel likes. Slices of peers,
+    // which must not depend on it, are made of whole blocks.
+    void make_blocks() {
+        const std::size_t n_dense = splits_->dense.size();
+        const auto n_tasks = static_cast<std::size_t>(2 * n_threads_);
+        const std::size_t even = (n_dense + n_tasks - 1) / n_tasks;
+        const auto most = std::clamp<std::size_t>((even + 3) / 4 * 4, 4, kFillFeatures);
+        const std::vector<std::size_t> slices = slice_starts();
+        first_features_.clear();
+        first_blocks_.clear();
+        std::size_t j = 0;
+        for (const std::size_t start : slices) {
+            for (; j < std::min(start, n_dense);
+                 j = std::min({j + most, start, n_dense}))
+                first_features_.push_back(j);
+        }
+        n_dense_blocks_ = static_cast<std::int64_t>(first_features_.size());
+        offsets_.resize(sparse_.parts().size());
+        first_features_.insert(first_features_.end(), part_starts_.begin(),
+                               part_starts_.end());
+        for (const std::size_t start : slices)
+            first_blocks_.push_back(std::lower_bound(first_features_.begin(),
+                                                     first_features_.end(), start) -
+                                    first_features_.begin());
+    }
+
+    // Where the slices of peers begin in the layout, about as large as one another.
+    std::vector<std::size_t> slice_starts() const {
+        std::vector<std::size_t> cuts;
+        for (std::size_t j = 0; j < splits_->dense.size(); j += 4)
+            cuts.push_back(j);
+        cuts.insert(cuts.end(), part_starts_.begin(), part_starts_.end());
+        std::vector<std::size_t> found{0};
+        std::size_t cut = 0;
+        for (int slice = 1; slice < n_slices_; ++slice) {
+            const std::int64_t share = starts_.back() * slice / n_slices_;
+            auto distance = [&](std::size_t i) {
+                return std::abs(starts_[cuts[i]] - share);
+            };
+            while (cut + 1 < cuts.size() && distance(cut + 1) <= distance(cut))
+                ++cut;
+            found.push_back(cuts[cut]);
+        }
+        found.push_back(layout_.size());
+        return found;
+    }
 
     bool is_categorical(std::int32_t f) const {
         return !categorical_.empty() && categorical_[static_cast<std::size_t>(f)] != 0;
@@ -374,12 +435,13 @@ class GradientHistograms {
     std::int64_t min_samples_leaf_;
     Interactions interactions_;
     std::vector<std::int8_t> categorical_;  // 1 for categories; may be empty
-    int n_threads_;
+    int n_threads_, n_slices_;
     const RoundSplits* splits_ = nullptr;
     RoundCodes round_codes_{};
     // Dense features, then the sparse ones of each part; where blocks of them begin.
     std::vector<std::int32_t> layout_;
-    std::vector<std::size_t> first_features_;
+    std::vector<std::size_t> first_features_, part_starts_;
+    std::vector<std::int64_t> first_blocks_;  // of the slices of peers, and the end
     std::int64_t n_dense_blocks_ = 0;
     std::vector<std::int64_t> starts_;                // of each feature's histogram
     std::vector<std::size_t> places_;                 // of each feature in the layout

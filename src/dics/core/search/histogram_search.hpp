@@ -6,6 +6,9 @@
 // parent's less that; and where histograms wait meanwhile.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "grow/node.hpp"
@@ -132,22 +135,35 @@ class HistogramSearch {
                 countings[i] = {node.minus_begin, node.minus_end, n_counted++};
         }
         count_together(countings, prepared, n_counted);
-        const std::int64_t n_blocks = histograms_.n_blocks();
+        const int slice = n_slices() > 1 ? sum_.own_slice() : 0;
+        const std::int64_t first = first_block(slice);
+        const std::int64_t n_blocks = first_block(slice + 1) - first;
         const auto n_nodes = static_cast<std::int64_t>(nodes.size());
         best_of_block_.resize(static_cast<std::size_t>(n_blocks * n_nodes));
-        team_.run(n_blocks, true, [&](std::int64_t block, int thread) {
+        team_.run(n_blocks, true, [&](std::int64_t task, int thread) {
+            const std::int64_t block = first + task;
             for (std::size_t i = 0; i < nodes.size(); ++i) {
                 const Value* hists = shared_histograms(block, *nodes[i], countings[i],
                                                        context, prepared[i]);
-                best_of_block_[static_cast<std::size_t>(block * n_nodes) + i] =
+                best_of_block_[static_cast<std::size_t>(task * n_nodes) + i] =
                     histograms_.best_split(
                         block, hists, *nodes[i], prepared[i],
                         scratch_[static_cast<std::size_t>(thread)].own);
             }
         });
-        for (std::int64_t i = 0; i < n_blocks * n_nodes; ++i)
-            keep_better(best_of_block_[static_cast<std::size_t>(i)],
-                        nodes[static_cast<std::size_t>(i % n_nodes)]->split);
+        for (std::int64_t i = 0; i < n_blocks * n_nodes; ++i) {
+            const auto at = static_cast<std::size_t>(i % n_nodes);
+            const Split& found = best_of_block_[static_cast<std::size_t>(i)];
+            if (!found.beats(nodes[at]->split))
+                continue;
+            nodes[at]->split = found;
+            countings[at].best_block = first + i / n_nodes;
+        }
+        if constexpr (kHasSlices) {
+            read_left_sides(nodes, countings, context);
+            if (n_slices() > 1)
+                gather_splits(nodes);
+        }
         for (Open* node : nodes) {
             node->hist_ready = node->hist >= 0;
             node->subtract_from = -1;
@@ -175,6 +191,10 @@ class HistogramSearch {
                           histograms_.read_left_totals(
                               node.split, static_cast<const Value*>(nullptr), totals);
                       }) {
+            if (node.knows_left) {
+                totals = node.left_totals;
+                return true;
+            }
             if (node.hist < 0)
                 return false;
             histograms_.read_left_totals(node.split, context.pool.at(node.hist),
@@ -217,21 +237,34 @@ class HistogramSearch {
     }
 
   private:
+    // May peers search a slice of the blocks each?
+    static constexpr bool kHasSlices =
+        requires(const Histograms& h) { h.first_block(0); };
+
     // Rows that are counted for a node, and the place of their histograms in `shared_`.
     struct Counting {
         std::int64_t begin = 0, end = 0, place = -1;
+        std::int64_t best_block = -1;  // where the best split was found
     };
 
-    std::int64_t counted_size() const {
-        return histograms_.block_start(histograms_.n_blocks());
+    int n_slices() const { return kHasSlices ? sum_.n_slices() : 1; }
+    std::int64_t first_block(int slice) const {
+        if constexpr (kHasSlices)
+            return histograms_.first_block(slice);
+        else
+            return slice == 0 ? 0 : histograms_.n_blocks();
     }
 
+    // Counts all blocks of some nodes and adds them up with peers. They lie slice by
+    // slice, and within one node by node, so that a slice can be sent as it is.
     void count_together(const std::vector<Counting>& countings,
                         const std::vector<typename Histograms::Prepared>& prepared,
                         std::int64_t n_counted) {
-        const std::int64_t size = counted_size(), n_blocks = histograms_.n_blocks();
-        shared_.resize(
-            static_cast<std::size_t>(n_counted * size + histograms_.size() - size));
+        const std::int64_t n_blocks = histograms_.n_blocks();
+        place_blocks(n_counted);
+        shared_.resize(static_cast<std::size_t>(slice_starts_.back() +
+                                                histograms_.size() -
+                                                histograms_.block_start(n_blocks)));
         const auto n = static_cast<std::int64_t>(countings.size());
         team_.run(n * n_blocks, true, [&](std::int64_t task, int) {
             const Counting& counting =
@@ -241,10 +274,37 @@ class HistogramSearch {
                 histograms_.fill(
                     block, counting.begin, counting.end,
                     prepared[static_cast<std::size_t>(task / n_blocks)].counted(),
-                    shared_.data() + counting.place * size +
-                        histograms_.block_start(block));
+                    counted(block, counting));
         });
-        sum_.everywhere(shared_.data(), n_counted * size);
+        if (n_slices() > 1)
+            sum_.slices(shared_.data(), slice_starts_);
+        else
+            sum_.everywhere(shared_.data(), slice_starts_.back());
+    }
+
+    // Where the cells of each block begin in `shared_`, for the first node.
+    void place_blocks(std::int64_t n_counted) {
+        slice_starts_.assign(1, 0);
+        block_places_.clear();
+        for (int slice = 0; slice < n_slices(); ++slice) {
+            const bool is_last = slice + 1 == n_slices();
+            const std::int64_t first = first_block(slice);
+            const std::int64_t last =
+                is_last ? histograms_.n_blocks() : first_block(slice + 1);
+            const std::int64_t start = histograms_.block_start(first);
+            const std::int64_t size = histograms_.block_start(last) - start;
+            for (std::int64_t block = first; block < last; ++block)
+                block_places_.push_back(
+                    {slice_starts_.back() + histograms_.block_start(block) - start,
+                     size});
+            slice_starts_.push_back(slice_starts_.back() + n_counted * size);
+        }
+    }
+
+    // The cells of a block that were counted for a node.
+    Value* counted(std::int64_t block, const Counting& counting) {
+        const BlockPlace& place = block_places_[static_cast<std::size_t>(block)];
+        return shared_.data() + place.start + counting.place * place.stride;
     }
 
     // The histograms of a block's features for this node, once all have been added up.
@@ -256,7 +316,7 @@ class HistogramSearch {
         Value* own = node.hist >= 0 ? context.pool.at(node.hist) + start : nullptr;
         if (counting.place < 0)
             return own;
-        Value* counted = shared_.data() + counting.place * counted_size() + start;
+        Value* counted = this->counted(block, counting);
         if (node.hist_ready) {
             histograms_.subtract(block, prepared.minus(), own, counted);
             return own;
@@ -268,6 +328,53 @@ class HistogramSearch {
             histograms_.subtract(block, prepared.counted(),
                                  context.pool.at(node.subtract_from) + start, own);
         return own;
+    }
+
+    // What goes left by the splits that were found here, while their histograms are at
+    // hand.
+    void read_left_sides(const std::vector<Open*>& nodes,
+                         const std::vector<Counting>& countings, Context& context) {
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            Open& node = *nodes[i];
+            const std::int64_t block = countings[i].best_block;
+            node.knows_left = true;
+            if (block < 0)
+                continue;
+            const Value* hists = node.hist >= 0 ? context.pool.at(node.hist)
+                                                : counted(block, countings[i]) -
+                                                      histograms_.block_start(block);
+            histograms_.read_left_totals(node.split, hists, node.left_totals);
+        }
+    }
+
+    // The best of what was found in all slices, and what goes left by it.
+    void gather_splits(const std::vector<Open*>& nodes) {
+        static_assert(std::is_trivially_copyable_v<Split> &&
+                      sizeof(Split) % sizeof(std::int64_t) == 0);
+        constexpr std::size_t split_size = sizeof(Split) / sizeof(std::int64_t);
+        const std::size_t size = split_size + histograms_.totals_size();
+        const std::size_t slice_size = nodes.size() * size;
+        const auto n_slices = static_cast<std::size_t>(this->n_slices());
+        found_.assign(n_slices * slice_size, 0);
+        std::int64_t* own =
+            found_.data() + static_cast<std::size_t>(sum_.own_slice()) * slice_size;
+        for (const Open* node : nodes) {
+            std::memcpy(own, &node->split, sizeof(Split));
+            if (node->split.found())
+                histograms_.write_totals(node->left_totals, own + split_size);
+            own += size;
+        }
+        sum_.gather(found_.data(), static_cast<std::int64_t>(slice_size));
+        for (std::size_t i = 0; i < n_slices * nodes.size(); ++i) {
+            const std::int64_t* from = found_.data() + i * size;
+            Open& node = *nodes[i % nodes.size()];
+            Split found;
+            std::memcpy(&found, from, sizeof(Split));
+            if (!found.beats(node.split))
+                continue;
+            node.split = found;
+            histograms_.read_totals(from + split_size, node.left_totals);
+        }
     }
 
     // Scratch of one thread.
@@ -327,7 +434,15 @@ class HistogramSearch {
     Sum sum_;
     std::vector<Scratch> scratch_;
     std::vector<Split> best_of_block_;
-    std::vector<Value> shared_;  // what is added up with peers
+    // What is added up with peers, and where its slices and blocks begin; the cells of
+    // a block for the next node follow after a stride.
+    struct BlockPlace {
+        std::int64_t start, stride;
+    };
+    std::vector<Value> shared_;
+    std::vector<std::int64_t> slice_starts_;
+    std::vector<BlockPlace> block_places_;
+    std::vector<std::int64_t> found_;  // splits of all slices, and their left totals
 };
 
 }  // namespace dics
