@@ -238,7 +238,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         machine = Machine(
             row_seconds=row["here"].cpu / N_ROUNDS / args.rows,
             sums=row["sums a round"],
-            sum_bytes=row["bytes a round"] / max(1.0, row["sums a round"]),
+            bytes=2 * row["bytes a round"],  # of which the first worker sends half
             links=links,
         )
         show_scaling(machine, row["classes"], N_FEATURES)

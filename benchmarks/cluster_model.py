@@ -1,7 +1,9 @@
 """A model of larger clusters: what a round of boosting takes with many workers.
 
-A worker computes its share of the rows, and every sum goes up and down a tree of
-connections with four children each. What a row and a message take is measured.
+A worker computes its share of the rows. Of a few workers, each sends the others their
+slices of the histograms, and then the best cuts of its own; of more, every sum goes up
+and down a tree of connections with four children each. What a row and a message take is
+measured.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dics.dask._links import FAN_OUT, TOKEN_BYTES, Address, Links, listen
+from dics.dask._links import (
+    FAN_OUT,
+    MOST_SLICES,
+    TOKEN_BYTES,
+    Address,
+    Links,
+    listen,
+)
 from dics_paper.text import markdown_table
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000)
@@ -35,8 +44,8 @@ class Machine(NamedTuple):
     """What a round takes here."""
 
     row_seconds: float  # of one core
-    sums: float
-    sum_bytes: float
+    sums: float  # of two workers: half are of histograms, half of the best cuts
+    bytes: float  # of all histograms
     links: LinkCost
 
 
@@ -81,12 +90,20 @@ def round_seconds(machine: Machine, n_rows: int, n_workers: int) -> tuple[float,
     compute = machine.row_seconds * n_rows / (n_workers * CORES)
     if n_workers == 1:
         return compute, 0.0
-    levels = math.ceil(math.log(n_workers * (FAN_OUT - 1) + 1, FAN_OUT)) - 1
-    # Up and down; a node hears its children one after the other.
-    children = min(FAN_OUT, n_workers - 1)
     per_byte = machine.links.byte + 1 / WIRE
-    message = machine.links.message + machine.sum_bytes * per_byte
-    return compute, machine.sums * 2 * levels * children * message
+    if n_workers <= MOST_SLICES:
+        # A worker meets all others, one after the other; one of two sends first.
+        others = n_workers - 1
+        sent = machine.bytes * others / n_workers
+        return compute, (
+            machine.sums * 2 * others * machine.links.message + 2 * sent * per_byte
+        )
+    # Up and down; a node hears its children one after the other.
+    levels = math.ceil(math.log(n_workers * (FAN_OUT - 1) + 1, FAN_OUT)) - 1
+    hops = 2 * levels * min(FAN_OUT, n_workers - 1)
+    return compute, hops * (
+        machine.sums / 2 * machine.links.message + machine.bytes * per_byte
+    )
 
 
 def show_scaling(machine: Machine, n_classes: int, n_features: int) -> None:
@@ -95,7 +112,7 @@ def show_scaling(machine: Machine, n_classes: int, n_features: int) -> None:
         f"\nModel of a round, {n_classes} classes, {n_features} features, workers of "
         f"{CORES} cores, 10 Gbit/s; a row {machine.row_seconds * 1e9:.0f} ns of a "
         f"core, a message {machine.links.message * 1e6:.0f} us, "
-        f"{machine.sums:.0f} sums of {machine.sum_bytes / 1e3:.0f} kB:\n"
+        f"{machine.sums:.0f} sums of {machine.bytes / 1e3:.0f} kB in all:\n"
     )
     table = []
     for n_workers in WORKERS:
