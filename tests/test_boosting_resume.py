@@ -1,14 +1,17 @@
 """Rounds that go on after a peer was lost are those that nobody interrupted."""
 
+import threading
+
 import numpy as np
 import pytest
-from checks import digest
+from checks import ARRAYS, digest
 
 from dics import FastCGBMClassifier, FastCGBMRegressor
 from dics._boosting_call import kept_splits
 from dics._boosting_rows import CodedRows
 
 pytestmark = pytest.mark.core
+_links = pytest.importorskip("dics.dask._links")
 
 
 class LostPeers:
@@ -105,3 +108,90 @@ def test_the_same_trees(name, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(CodedRows, "boost", boost)
             assert digest(model.fit(X, Y)) == expected, n_sums
+
+
+class Messages:
+    """Sends so many of two ranks together, and no more."""
+
+    def __init__(self, monkeypatch, n_left):
+        self.n_left = n_left
+        monkeypatch.setattr("dics._core.HAS_SOCKETS", False)
+        send = _links._send
+
+        def counted(*message):
+            self.n_left -= 1
+            return self.n_left >= 0 and send(*message)
+
+        monkeypatch.setattr("dics.dask._links._send", counted)
+
+
+def half(arrays, rows):
+    """Some of the rows of a call."""
+    codes, *others = arrays
+    codes = np.asarray(codes).reshape(-1, len(others[-1]))[:, rows]
+    return (codes.ravel(), *(a if a is None else a[rows].copy() for a in others))
+
+
+def boost_together(call, arrays):
+    """Boost on two ranks; for each, its arrays, finished rounds and whether it lost."""
+    n = len(arrays[-1])
+    cuts = [0, n // 3, n]
+    listeners = [_links.listen("127.0.0.1") for _ in range(2)]
+    addresses = [_links.Address(*listener.getsockname()) for listener in listeners]
+    found = [None, None]
+
+    def run(rank):
+        begin, end = cuts[rank : rank + 2]
+        runs = np.array([[0, begin, end - begin]])
+        token = bytes(_links.TOKEN_BYTES)
+        links = _links.Links(
+            rank, addresses, listeners[rank], token, runs, np.array(cuts[:2])
+        )
+        assert links.open()
+        rounds = []
+        trees, _, is_lost = call.run(
+            half(arrays, slice(begin, end)),
+            [],
+            lambda *losses: bool(rounds.append(losses)),
+            links.peers,
+            1,
+        )
+        links.close()
+        found[rank] = call.as_trees(trees), max(0, len(rounds) - 1), is_lost
+
+    threads = [threading.Thread(target=run, args=[rank]) for rank in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return found
+
+
+def bytes_of(trees):
+    return [getattr(trees, name).tobytes() for name in ARRAYS]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loss_at_any_message_is_noticed_by_both(name, monkeypatch):
+    def boost(rows, call, _, rounds, n_threads):
+        arrays = [a if a is None else np.copy(a) for a in rows.for_core()]
+        trees, used, _ = call.run(rows.for_core(), [], rounds.note, None, n_threads)
+        expected = call.as_trees(trees)
+        with monkeypatch.context() as patch:
+            messages = Messages(patch, 10**6)
+            whole = boost_together(call, arrays)
+            n_sent = 10**6 - messages.n_left
+        assert all(bytes_of(trees) == bytes_of(expected) for trees, _, _ in whole)
+        assert not any(is_lost for _, _, is_lost in whole)
+        for n in {1, n_sent // 3, n_sent // 2, n_sent - 40, n_sent - 9, n_sent - 2}:
+            with monkeypatch.context() as patch:
+                Messages(patch, n)
+                for trees, n_rounds, is_lost in boost_together(call, arrays):
+                    assert is_lost
+                    assert bytes_of(trees.first(n_rounds)) == bytes_of(
+                        expected.first(n_rounds)
+                    )
+        return expected, used
+
+    monkeypatch.setattr(CodedRows, "boost", boost)
+    MODELS[name].fit(X, Y)
