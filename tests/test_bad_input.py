@@ -123,6 +123,9 @@ BAD_BOOSTING_PARAMETERS = {
         )
     },
     "cat_l2": [-1.0, "much", None],
+    "min_cat_samples": [0, 2.5, "many", None],
+    "max_cat_levels": [0, -1, 2.5, "many"],
+    "cat_pairs": ["yes", 2, None],
     "interaction_cst": ["all", 3],
     "n_estimators": [0, -1, 2.5, "many", None, 2**31],
     "learning_rate": [0, -0.1, NAN, "slow", None],

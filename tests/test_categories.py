@@ -37,7 +37,7 @@ def small(cls, **parameters):
     return cls(random_state=0, **parameters)
 
 
-def make_rows(n=600, seed=0):
+def make_rows(n=1200, seed=0):
     """Make a frame with a category that matters, and numbers y."""
     rng = np.random.default_rng(seed)
     color = rng.choice(LEVELS, n)
@@ -164,7 +164,7 @@ def test_many_levels_have_the_means_of_other_folds():
     data = model._check_training_data(X, y, None)
     known = model._categories.of(0)
     values, places = np.unique(level, return_inverse=True)
-    whole = smoothed_means(places, y, len(values), 30.0)
+    whole = smoothed_means(places, y, len(values), 10.0)
     np.testing.assert_allclose(known.values, whole)
     np.testing.assert_allclose(model._check_matrix(X)[:, 0], whole[places])
     # A training row is told by the rows of other folds: a fifth of all knows neither
@@ -378,7 +378,7 @@ def test_levels_that_changed_are_refused():
         CGTreeRegressor().fit(frame.to_numpy(dtype=object), y).predict(
             frame.to_numpy(dtype=object)[:, :2]
         )
-    mixed = frame.assign(color=["a", 1] * 300)
+    mixed = frame.assign(color=["a", 1] * 600)
     with pytest.raises(ValueError, match=r"'color'.*types int, str.*astype"):
         model.predict(mixed)
     with pytest.raises(ValueError, match=r"'color'.*types int, str.*astype"):

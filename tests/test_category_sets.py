@@ -13,6 +13,12 @@ from dics.trees import Trees
 TOLERANCE = 0.02  # gradients are whole numbers of 16 bits
 
 
+@pytest.fixture(autouse=True)
+def few_rows_of_each_level(monkeypatch):
+    """Let levels be ranked though they have few rows; trying all sets takes long."""
+    monkeypatch.setattr("dics._categories.LEAST_ROWS", 20)
+
+
 def make_levels(n, n_levels, seed, missing=0.0):
     """Make levels whose means have no order, and a number that changes their order."""
     rng = np.random.default_rng(seed)
@@ -102,6 +108,7 @@ PLAIN = {
     "max_features": None,
     "sampling": None,
     "cat_smooth": 0.0,
+    "min_cat_samples": 1,
     "cat_l2": 0.0,
     "categorical_features": [0],
     "random_state": 0,
@@ -143,6 +150,45 @@ def test_many_outputs_part_levels_along_a_direction():
     assert len(np.unique(level[~left] % 2)) == 1
 
 
+def set_cuts(order, rows, min_rows, max_levels):
+    """Return the prefixes of an order of levels that may be sets."""
+    found, pooled = [], 0
+    for i in range(1, len(order)):
+        pooled += rows[order[i - 1]]
+        smaller = min(i, len(order) - i)
+        fewest = min(pooled, rows[order[i:]].sum())
+        if fewest >= min_rows and smaller <= max_levels:
+            found.append(order[:i])
+            pooled = 0
+    return found
+
+
+@pytest.mark.parametrize(("min_rows", "max_levels"), [(60, 99), (1, 2), (100, 3)])
+@pytest.mark.parametrize("seed", range(3))
+def test_limits_leave_out_sets(seed, min_rows, max_levels):
+    X, y = make_levels(600, 12, seed)
+    X = X[:, :1]
+    options = {**PLAIN, "max_leaf_nodes": 2}
+    options |= {"min_cat_samples": min_rows, "max_cat_levels": max_levels}
+    model = FastCGBMRegressor(**options).fit(X, y)
+    ranks = model._check_matrix(X)[:, 0].astype(int)
+    g = y.mean() - y
+    rows = np.bincount(ranks)
+    order = np.argsort(np.bincount(ranks, g) / rows)
+    ones = np.ones_like(g)
+
+    def gain(left):
+        return score(g[left], ones[left], 0.0) + score(g[~left], ones[~left], 0.0)
+
+    expected = [
+        gain(np.isin(ranks, chosen))
+        for chosen in set_cuts(order, rows, min_rows, max_levels)
+    ]
+    expected += [gain(ranks < cut) for cut in range(1, len(rows))]
+    found = gain(goes_left(model.trees_[0], 0, ranks.astype(float)))
+    assert found == pytest.approx(max(expected), rel=1e-3)
+
+
 def test_levels_without_rows_go_with_the_larger_side():
     X, y = make_levels(300, 6, 1)
     model = FastCGBMRegressor(**{**PLAIN, "max_leaf_nodes": 12}).fit(X, y)
@@ -168,7 +214,7 @@ def test_all_ways_down_agree(n_classes):
     X = np.column_stack([X, X[::-1, 1]])
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     options = {"categorical_features": [0], "random_state": 0, "n_estimators": 20}
-    options["cat_l2"] = 1.0
+    options |= {"cat_l2": 1.0, "min_cat_samples": 1}
     models = [
         FastCGBMClassifier(n_jobs=n, max_leaf_nodes=leaves, **options).fit(X, labels)
         for n in (1, 3)

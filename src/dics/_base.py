@@ -127,7 +127,9 @@ class TreesEstimator(BaseEstimator, ABC):
         seed = self._seed if is_warm_start else draw_seed(self.random_state)
         if read.columns:
             outcomes = Outcomes.of(targets, weights, self.cat_smooth, seed)
-            known = self._categories if is_warm_start else outcomes.learn_all(read)
+            known = self._categories
+            if not is_warm_start:
+                known = outcomes.learn_all(read, pairs=self._takes_pairs())
             assert known is not None
             X = known.training_numbers(read, X, outcomes)
             self._categories = known
@@ -135,6 +137,22 @@ class TreesEstimator(BaseEstimator, ABC):
         data = TrainingData.of(X, targets, weights, seed, self._n_threads())
         self._directions(data)
         return data
+
+    def _takes_pairs(self) -> bool:
+        """Tell whether pairs of categories may be columns of their own."""
+        return False
+
+    @property
+    def _n_pairs(self) -> int:
+        """Number of columns of pairs, which trees know behind the features."""
+        return 0 if self._categories is None else len(self._categories.pairs)
+
+    def _by_feature(self, by_column: FloatArray, axis: int = 0) -> FloatArray:
+        """Return what columns of the trees have for the features of X."""
+        if self._n_pairs == 0:
+            return by_column
+        assert self._categories is not None
+        return self._categories.by_feature(by_column, axis)
 
     def _read_categories(self, X: Any, *, is_warm_start: bool) -> ReadX:
         """Read the columns of categories of the X of a fit."""
@@ -238,7 +256,8 @@ class TreesEstimator(BaseEstimator, ABC):
         add, and what is said without any (the last entry), sum up to the prediction: of
         boosting to `decision_function`, of other classifiers to `predict_proba`, of
         regressors to `predict` (with the losses "poisson" and "gamma" to its logarithm,
-        and of several quantiles before they are put in order).
+        and of several quantiles before they are put in order). What a pair of
+        categories adds (`cat_pairs`) goes to both of them, in halves.
 
         Parameters
         ----------
@@ -264,6 +283,10 @@ class TreesEstimator(BaseEstimator, ABC):
         """
         X = self._check_rows(X)
         added = self._contributions(X)
+        if self._n_pairs > 0:
+            whole = added[:, -1:]
+            added = self._by_feature(added[:, :-1], axis=1)
+            added = np.concatenate([added, whole], axis=1)
         return added[:, :, 0] if added.shape[2] == 1 else added
 
     def _contributions(self, X: Array | SparseRows) -> FloatArray:
@@ -323,9 +346,11 @@ class TreesEstimator(BaseEstimator, ABC):
             return
         n_features: Any = vars(self).get("n_features_in_")
         require(isinstance(self.trees_, Trees), "trees_ are no trees")
+        if self._categories is not None:
+            require(isinstance(self._categories, Categories), "categories are odd")
         require(
             isinstance(n_features, int | np.integer)
-            and n_features == self.trees_.n_features,
+            and n_features + self._n_pairs == self.trees_.n_features,
             f"n_features_in_ is {n_features}, the trees have {self.trees_.n_features}",
         )
         names = vars(self).get("feature_names_in_")
@@ -335,11 +360,10 @@ class TreesEstimator(BaseEstimator, ABC):
             "feature_names_in_ has another length",
         )
         if self._categories is not None:
-            require(isinstance(self._categories, Categories), "categories are odd")
             self._categories.check(int(n_features))
         source: Any = vars(self).get("candidates_")
         require(isinstance(source, BaseCandidates), "candidates_ are no candidates")
-        source._check_dictionary(n_features)
+        source._check_dictionary(self.trees_.n_features)
         self._check_outputs()
 
     @abstractmethod

@@ -33,6 +33,7 @@ from dics._boosting_rows import (
     part_rows,
 )
 from dics._candidates_base import TrainingData
+from dics._categories import MAX_RANKS
 from dics._constraints import interaction_groups, monotonic_directions
 from dics._fit_context import checks_parameters
 from dics._model_check import check_array, check_length, require
@@ -92,6 +93,9 @@ class Boosting(TreesEstimator, CallbackSupport):
         "min_sum_hessian": [Interval(Real, 0.0, None, closed="left")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "cat_l2": [Interval(Real, 0.0, None, closed="left")],
+        "min_cat_samples": [Interval(Integral, 1, None, closed="left")],
+        "max_cat_levels": [Interval(Integral, 1, None, closed="left"), None],
+        "cat_pairs": ["boolean"],
         "reuse_splits": ["boolean"],
         "early_stopping": [StrOptions({"auto"}), "boolean"],
         "validation_fraction": [
@@ -585,7 +589,7 @@ class Boosting(TreesEstimator, CallbackSupport):
             "limits": limits,
             "max_features": self.plan_.max_features,
             "prefers_gains": self.plan_.prefers_gains,
-            "feature_gains": self.trees_.feature_gains(self.n_features_in_).tolist(),
+            "feature_gains": self.trees_.feature_gains(data.X.shape[1]).tolist(),
             "gain_worth": self._loss_unit / unit,
             "max_candidates": min(self.max_candidates or 0, NO_LIMIT),
             "sketch_outputs": self.plan_.sketch_outputs or 0,
@@ -600,6 +604,10 @@ class Boosting(TreesEstimator, CallbackSupport):
             "categorical": self._ranked_features(),
             "cat_smooth": self.cat_smooth * unit,
             "cat_l2": self.cat_l2 * unit,
+            "set_limits": {
+                "min_rows": min(self.min_cat_samples, NO_LIMIT),
+                "max_codes": min(self.max_cat_levels or MAX_RANKS, MAX_RANKS),
+            },
             "interactions": interaction_groups(self),
             "seed": data.seed,
             "first_round": n_done,
@@ -609,7 +617,12 @@ class Boosting(TreesEstimator, CallbackSupport):
     def _ranked_features(self) -> list[int]:
         """Tell which features are split by sets of levels; empty if none are."""
         ranked = {} if self._categories is None else self._categories.rank_counts()
-        return [int(f in ranked) for f in range(self.n_features_in_)] if ranked else []
+        n_columns = self.n_features_in_ + self._n_pairs
+        return [int(f in ranked) for f in range(n_columns)] if ranked else []
+
+    def _takes_pairs(self) -> bool:
+        # Constraints and thresholds that users give are of columns of X.
+        return self.cat_pairs and self.candidates is None and not self.interaction_cst
 
     def _encode(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""
@@ -768,17 +781,19 @@ class Boosting(TreesEstimator, CallbackSupport):
     def feature_importances_(self) -> FloatArray:
         """Total gain of the splits of each feature, normalised to sum to one."""
         check_is_fitted(self, "trees_")
-        return self.trees_.feature_importances(self.n_features_in_)
+        n_columns = self.n_features_in_ + self._n_pairs
+        return self._by_feature(self.trees_.feature_importances(n_columns))
 
     @property
     def split_counts_(self) -> npt.NDArray[np.intp]:
-        """Number of splits of each feature."""
+        """Number of splits of each feature; those of a pair count for both."""
         check_is_fitted(self, "trees_")
         features = self.trees_.feature[self.trees_.inner]
-        counts: npt.NDArray[np.intp] = np.bincount(
-            features, minlength=self.n_features_in_
-        )
-        return counts
+        n_columns = self.n_features_in_ + self._n_pairs
+        counts = np.bincount(features, minlength=n_columns)
+        doubled = self._by_feature(2 * counts.astype(np.float64))
+        own = counts[: self.n_features_in_]
+        return (doubled - own).astype(np.intp)
 
 
 def no_loss() -> _core.Objective:

@@ -27,7 +27,8 @@ class BoostCall(NamedTuple):
         Makes the objective of the core.
     dictionary : Dictionary
     settings : dict
-        Of `_core.BoostSettings`; "limits" and "rows" are dicts as well.
+        Of `_core.BoostSettings`; "limits", "rows" and "set_limits" are dicts
+        as well.
     used_splits : ndarray of int64
         Splits that are gone.
     trees : Trees
@@ -79,6 +80,7 @@ class BoostCall(NamedTuple):
         rows["sampling"] = getattr(_core.RowSampling, rows["sampling"])
         fields["rows"] = make_settings(_core.RowDraw, **rows)
         fields["limits"] = make_settings(_core.NodeLimits, **fields["limits"])
+        fields["set_limits"] = make_settings(_core.SetLimits, **fields["set_limits"])
         return make_settings(_core.BoostSettings, **fields)
 
     def as_trees(self, arrays: dict[str, Any]) -> Trees:

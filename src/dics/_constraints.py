@@ -48,7 +48,9 @@ def monotonic_directions(
                 "order; constrain columns of numbers only, or leave it out of "
                 "categorical_features."
             )
-    return [int(direction) for direction in directions] if any(directions) else []
+    if not any(directions):
+        return []
+    return [int(direction) for direction in directions] + [0] * estimator._n_pairs
 
 
 def as_numbers(data: TrainingData) -> TrainingData:

@@ -23,6 +23,7 @@ import numpy as np
 
 from dics._boosting_plan import BoostingPlan
 from dics._categories import Categories, CategoryColumn
+from dics._category_pairs import CategoryPair
 from dics._leaf_rows import LeafRows
 from dics._model_check import BadModel
 from dics._node_sets import NodeSets
@@ -102,6 +103,7 @@ KINDS = {
     "WideColumns": Kind(WideColumns, lambda wide: dict(vars(wide)), WideColumns),
     "Categories": Kind(Categories, lambda found: dict(vars(found)), Categories),
     "CategoryColumn": Kind(CategoryColumn, lambda c: dict(vars(c)), CategoryColumn),
+    "CategoryPair": Kind(CategoryPair, lambda pair: dict(vars(pair)), CategoryPair),
     "NodeSets": Kind(NodeSets, lambda sets: dict(vars(sets)), NodeSets),
     "LeafRows": Kind(
         LeafRows, lambda leaf: {"rows": leaf.rows, "counts": leaf.counts}, LeafRows

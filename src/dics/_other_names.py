@@ -52,7 +52,10 @@ EVERYWHERE = {
     "feature_types",
     "cat_smooth": "smooth",
     "only boosting puts levels in order in each node; cat_smooth draws rare levels to "
-    "the mean": "cat_l2",
+    "the mean": "cat_l2 min_cat_samples max_cat_levels cat_pairs",
+    "min_cat_samples": "min_data_per_group",
+    "max_cat_levels": "max_cat_threshold",
+    "cat_pairs": "max_ctr_complexity combinations_ctr",
     "sets of levels need no such limit; cat_smooth draws rare levels to the mean": (
         "max_cat_to_onehot max_cat_threshold one_hot_max_size min_data_per_group "
         "counter_calc_method ctr_leaf_count_limit store_all_simple_ctr "

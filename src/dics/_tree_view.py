@@ -101,6 +101,10 @@ def read_tree(
     classes = getattr(estimator, "classes_", None)
     if classes is None or not len(classes):
         labels, classes = None, ()  # numbers have no names
+    names = features or [generic_name.format(i) for i in range(n_features)]
+    categories = getattr(estimator, "_categories", None)
+    for pair in [] if categories is None else categories.pairs:
+        names = [*names, f"mean of {names[pair.first]} & {names[pair.second]}"]
     trees = estimator.trees_
     return Tree(
         feature=trees.feature,
@@ -112,12 +116,12 @@ def read_tree(
         values=np.nan_to_num(trees.node_values()),
         impurities=np.asarray(trees.gain if adds else trees.impurity, dtype=np.float64),
         criterion="gain" if adds else trees.criterion,
-        feature_names=features or [generic_name.format(i) for i in range(n_features)],
+        feature_names=names,
         class_names=read_names("class_names", labels, len(classes), classes),
         is_named=bool(features),
         adds=adds,
         is_drawn=bool(getattr(estimator, "_is_drawn", False)),
-        categories=getattr(estimator, "_categories", None),
+        categories=categories,
         sets=trees.sets,
     )
 

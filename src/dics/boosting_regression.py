@@ -126,14 +126,24 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         Categorical, Enum and String; dictionaries and strings of Arrow), or names or
         numbers of columns, or a mask. None for none. Levels are matched by what they
         are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=30.0
+    cat_smooth : float, default=10.0
         Rows of the mean target that are added to the rows of each level of a category
         when levels are put in order by their mean targets; in a node, what is added to
         the hessians of each level when they are put in order by their gradients.
-    cat_l2 : float, default=100.0
-        Added to `l2_regularization` where a split by a set of levels that the node has
-        put in order itself is rated. Splits by the order of all rows are tried as well,
-        without it.
+    cat_l2 : float, default=30.0
+        Added to `l2_regularization` for each level of a node where a split by a set of
+        levels that the node has put in order itself is rated: the more levels there
+        are, the more such an order says of the node's own rows alone. Splits by the
+        order of all rows are tried as well, without it.
+    min_cat_samples : int, default=100
+        Rows that neighbours in the order of a node need to have together to be told
+        apart, and each of the two sets: rarer levels are pooled.
+    max_cat_levels : int or None, default=None
+        Most levels of the smaller of the two sets; None for any number.
+    cat_pairs : bool, default=True
+        Whether mean targets of pairs of levels of two columns may be columns of their
+        own, where one of the two has many levels. Pairs are taken that tell more of the
+        target than their columns; none with `candidates` or `interaction_cst`.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         With which features predictions must rise (1) or fall (-1), all else being
         equal; 0 for no constraint. A dict has names of features as its keys. For a
@@ -282,8 +292,11 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         scoring: str | Callable[..., float] | None = "loss",
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 30.0,
-        cat_l2: float = 100.0,
+        cat_smooth: float = 10.0,
+        cat_l2: float = 30.0,
+        min_cat_samples: int = 100,
+        max_cat_levels: int | None = None,
+        cat_pairs: bool = True,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         warm_start: bool = False,
@@ -318,6 +331,9 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
         self.cat_l2 = cat_l2
+        self.min_cat_samples = min_cat_samples
+        self.max_cat_levels = max_cat_levels
+        self.cat_pairs = cat_pairs
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.warm_start = warm_start

@@ -101,7 +101,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         Categorical, Enum and String; dictionaries and strings of Arrow), or names or
         numbers of columns, or a mask. None for none. Levels are matched by what they
         are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=30.0
+    cat_smooth : float, default=10.0
         Rows of the mean target that are added to the rows of each level of a category
         when levels are put in order by their mean targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
@@ -198,7 +198,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 30.0,
+        cat_smooth: float = 10.0,
         monotonic_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -349,7 +349,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         Categorical, Enum and String; dictionaries and strings of Arrow), or names or
         numbers of columns, or a mask. None for none. Levels are matched by what they
         are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=30.0
+    cat_smooth : float, default=10.0
         Rows of the mean target that are added to the rows of each level of a category
         when levels are put in order by their mean targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
@@ -432,7 +432,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         ccp_alpha: float = 0.0,
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 30.0,
+        cat_smooth: float = 10.0,
         monotonic_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,

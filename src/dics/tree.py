@@ -289,7 +289,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         Categorical, Enum and String; dictionaries and strings of Arrow), or names or
         numbers of columns, or a mask. None for none. Levels are matched by what they
         are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=30.0
+    cat_smooth : float, default=10.0
         Rows of the mean target that are added to the rows of each level of a category
         when levels are put in order by their mean targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
@@ -358,7 +358,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         renew_thresholds: bool | str = "auto",
         reuse_splits: bool = True,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 30.0,
+        cat_smooth: float = 10.0,
         monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -559,7 +559,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         Categorical, Enum and String; dictionaries and strings of Arrow), or names or
         numbers of columns, or a mask. None for none. Levels are matched by what they
         are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=30.0
+    cat_smooth : float, default=10.0
         Rows of the mean target that are added to the rows of each level of a category
         when levels are put in order by their mean targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
@@ -619,7 +619,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         candidates: BaseCandidates | None = None,
         renew_thresholds: bool | str = "auto",
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 30.0,
+        cat_smooth: float = 10.0,
         monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,

@@ -81,6 +81,10 @@ void bind_settings(nb::module_& m) {
         .def_rw("sampling", &RowDraw::sampling)
         .def_rw("top_rate", &RowDraw::top_rate)
         .def_rw("other_rate", &RowDraw::other_rate);
+    nb::class_<SetLimits>(m, "SetLimits")
+        .def(nb::init<>())
+        .def_rw("min_rows", &SetLimits::min_rows)
+        .def_rw("max_codes", &SetLimits::max_codes);
     nb::class_<BoostSettings>(m, "BoostSettings")
         .def(nb::init<>())
         .def_rw("learning_rate", &BoostSettings::learning_rate)
@@ -102,6 +106,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("categorical", &BoostSettings::categorical)
         .def_rw("cat_smooth", &BoostSettings::cat_smooth)
         .def_rw("cat_l2", &BoostSettings::cat_l2)
+        .def_rw("set_limits", &BoostSettings::set_limits)
         .def_rw("interactions", &BoostSettings::interactions)
         .def_rw("narrow_rows", &BoostSettings::narrow_rows)
         .def_rw("seed", &BoostSettings::seed)

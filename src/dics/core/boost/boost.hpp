@@ -9,6 +9,7 @@
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
 #include "objective/objective.hpp"
+#include "search/set_limits.hpp"
 #include "sum.hpp"
 #include "team.hpp"
 
@@ -38,7 +39,8 @@ struct BoostSettings {
     // the order of gradients over hessians plus `cat_smooth`. Empty: none.
     std::vector<std::int8_t> categorical;
     double cat_smooth = 0;
-    double cat_l2 = 0;  // added to l2 where such a set is rated
+    double cat_l2 = 0;  // added to l2 for each level, where such a set is rated
+    SetLimits set_limits;
     std::vector<std::vector<std::int32_t>> interactions;  // see Interactions
     // Rows drawn for a round, beyond which sums have 64 bits: with 32, the gradients of
     // so many can't have more than about ten.

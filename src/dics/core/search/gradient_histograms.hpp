@@ -14,6 +14,7 @@
 #include "search/candidate_draw.hpp"
 #include "search/code_order.hpp"
 #include "search/interactions.hpp"
+#include "search/set_limits.hpp"
 #include "target/gradients.hpp"
 
 namespace dics {
@@ -54,6 +55,7 @@ class GradientHistograms {
     struct Scratch {
         std::vector<float> sums;
         std::vector<std::int32_t> bins;  // of a category, in its order
+        std::vector<std::int32_t> cuts;  // of that order
         std::vector<std::int32_t> total;
         CodeOrder order;
     };
@@ -63,7 +65,7 @@ class GradientHistograms {
                        const Dictionary& dictionary, const GradientRows& rows,
                        const SparseCodes& sparse, std::int64_t min_samples_leaf,
                        Interactions interactions, std::vector<std::int8_t> categorical,
-                       int n_threads, int n_slices)
+                       const SetLimits& set_limits, int n_threads, int n_slices)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
@@ -72,6 +74,7 @@ class GradientHistograms {
           min_samples_leaf_(min_samples_leaf),
           interactions_(std::move(interactions)),
           categorical_(std::move(categorical)),
+          set_limits_(set_limits),
           n_threads_(n_threads),
           n_slices_(n_slices) {}
 
@@ -321,15 +324,29 @@ class GradientHistograms {
     }
 
     // The best set of codes of a category: a prefix of their order in this node. That
-    // order is made by the very rows that rate it, so it must gain more than a
-    // threshold among the codes as they are, which is tried as well. Codes without a
-    // row here go with the larger side.
+    // order is made by the very rows that rate it: of k codes that tell nothing, the
+    // best set gains in proportion to k. Hence an l2 for each of them. A threshold
+    // among the codes as they are is tried as well. Codes without a row here go with
+    // the larger side.
+    //
+    // AUC of 200 levels of 125 rows each, without the column, with an l2 of 100 for all
+    // of them and of 30 for each: 0.868, 0.850, 0.864 where they tell nothing, 0.839,
+    // 0.871, 0.878 where they do; R2 0.648, 0.614, 0.636 and 0.559, 0.654, 0.669. Of 50
+    // levels 0.865, 0.861, 0.863 and 0.839, 0.870, 0.871. Five sets of bench_categories
+    // don't tell 10 from 80 (2026-11).
     Split best_set(std::int32_t f, GainArgs args, Scratch& scratch) const {
         const int n_codes = dictionary_.count(f) + 1;
         const std::vector<int>& order = scratch.order.sort(
             args.hist, n_codes, target_.outputs(), target_.cat_smooth());
         const auto n_present = static_cast<int>(order.size());
-        if (n_present < 2)
+        find_set_cuts(
+            n_present,
+            [&](int i) {
+                return args.hist[order[static_cast<std::size_t>(i)] * cells() +
+                                 target_.outputs().rows_at()];
+            },
+            set_limits_, scratch.cuts);
+        if (scratch.cuts.empty())
             return {};
         const auto size = static_cast<std::size_t>(cells());
         scratch.bins.resize((order.size() + 1) * size + kLanes);
@@ -338,8 +355,10 @@ class GradientHistograms {
             to = std::copy_n(args.hist + code * cells(), size, to);
         std::copy_n(args.hist + n_codes * cells(), size, to);  // NaN's
         args.hist = scratch.bins.data();
-        args.n_thresholds = args.n_candidates = n_present - 1;
-        args.l2 += target_.cat_l2();
+        args.n_thresholds = n_present - 1;
+        args.candidates = scratch.cuts.data();
+        args.n_candidates = static_cast<int>(scratch.cuts.size());
+        args.l2 += target_.cat_l2() * static_cast<float>(n_present);
         Split split(boost_kernels().best_cut(args), f, 0);
         if (!split.found() || split.index < 0)
             return split;
@@ -435,6 +454,7 @@ class GradientHistograms {
     std::int64_t min_samples_leaf_;
     Interactions interactions_;
     std::vector<std::int8_t> categorical_;  // 1 for categories; may be empty
+    SetLimits set_limits_;
     int n_threads_, n_slices_;
     const RoundSplits* splits_ = nullptr;
     RoundCodes round_codes_{};

@@ -104,7 +104,7 @@ class Gradients {
     float min_hessian() const { return min_hessian_; }
     // Added to the hessians of a category's code where codes are put in order.
     double cat_smooth() const { return cat_smooth_; }
-    // Added to l2 where a set of codes is rated.
+    // Added to l2 for each code of a node, where sets of them are rated.
     float cat_l2() const { return cat_l2_; }
 
     void measure(const Rows& r, std::int64_t begin, std::int64_t end,

@@ -1,0 +1,169 @@
+"""Pairs of categories: what two levels say of the target together.
+
+Trees find what two columns say together by splitting by one below the other. Where a
+number stands for each level, as in columns of many levels, they can't: it says no more
+than the mean target of that level. There the means of *pairs* of levels may be columns
+of their own, behind those of X. A pair of columns is kept if its cross-fitted means
+tell more of the target than those of both columns: what the columns leave unexplained
+must rise with what the pair adds, by several standard errors. A column of noise has no
+such pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from dics._category_columns import LevelColumn
+from dics._model_check import check_array, require
+from dics._validation import FloatArray
+
+if TYPE_CHECKING:
+    from dics._categories import CategoryColumn, Outcomes
+
+# Columns whose pairs are tried, those first whose means differ most.
+MAX_PAIRED = 11
+# Standard errors by which a pair must tell more than its columns. AUC of amazon_access
+# (five splits) is 0.852 without pairs, 0.866 with the eight that tell most, and 0.880
+# with all of some 30 that pass; those of rare levels tell little of all rows, but much
+# of theirs (2026-11).
+LEAST_ERRORS = 4.0
+# What is left of values that others explain up to rounding, at most.
+EXPLAINED = 1e-12
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CategoryPair:
+    """What a model knows of two columns of categories together.
+
+    Attributes
+    ----------
+    first, second : int
+        Numbers of the columns.
+    keys : ndarray of int64, shape (n_pairs,)
+        Pairs of levels that training rows have, rising: the number of the level of the
+        first times the number of levels of the second, plus the number of the second's.
+    values : ndarray of float64, shape (n_pairs,)
+        The mean target of each.
+    """
+
+    first: int
+    second: int
+    keys: Numbers
+    values: FloatArray
+
+    def numbers_of(self, first: Numbers, second: Numbers, n_second: int) -> FloatArray:
+        """Return what stands for rows by their levels; NaN if missing or unknown."""
+        if len(self.keys) == 0:
+            return np.full(len(first), np.nan)
+        keys = joined_keys(first, second, n_second)
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.values[places], np.nan)
+
+    def check(self, columns: dict[int, CategoryColumn]) -> None:
+        """Check what a model from elsewhere has here."""
+        require(
+            self.first in columns and self.second in columns,
+            "a pair is of no categories",
+        )
+        check_array("pairs of levels", self.keys, np.int64, (None,))
+        check_array("values of pairs", self.values, np.float64, (len(self.keys),))
+        require(np.isfinite(self.values), "a value of a pair is not finite")
+        require(self.keys[1:] > self.keys[:-1], "pairs of levels don't rise")
+
+
+def joined_keys(first: Numbers, second: Numbers, n_second: int) -> Numbers:
+    """Return one number for two levels; -1 where one of them is missing."""
+    keys: Numbers = np.where((first < 0) | (second < 0), -1, first * n_second + second)
+    return keys
+
+
+def chosen_pairs(
+    outcomes: Outcomes, columns: dict[int, LevelColumn], known: list[CategoryColumn]
+) -> list[CategoryPair]:
+    """Choose the pairs of columns that tell more than both of them."""
+    is_ranked = {column.feature: column.is_ranked for column in known}
+    if all(is_ranked.values()):
+        return []
+    chosen = []
+    for first, second in _tried(outcomes, columns):
+        if is_ranked[first] and is_ranked[second]:
+            continue  # splits of one below the other do the same
+        joined = joined_column(columns[first], columns[second])
+        if _errors(outcomes, columns, first, second, joined) >= LEAST_ERRORS:
+            values = outcomes.level_means(joined)
+            chosen.append(CategoryPair(first, second, joined.levels, values))
+    return chosen
+
+
+def joined_column(first: LevelColumn, second: LevelColumn) -> LevelColumn:
+    """Return pairs of levels as a column."""
+    keys = joined_keys(first.numbers, second.numbers, len(second.levels))
+    levels, numbers = np.unique(keys, return_inverse=True)
+    if len(levels) and levels[0] < 0:
+        levels, numbers = levels[1:], numbers - 1
+    return LevelColumn(levels, numbers.astype(np.int64))
+
+
+def _tried(
+    outcomes: Outcomes, columns: dict[int, LevelColumn]
+) -> Iterator[tuple[int, int]]:
+    features = sorted(columns)
+    if len(features) > MAX_PAIRED:
+        spread = {
+            f: np.nanvar(outcomes.cross_fitted(columns[f], (f,))) for f in features
+        }
+        features = sorted(features, key=lambda f: -np.nan_to_num(spread[f]))
+    return combinations(sorted(features[:MAX_PAIRED]), 2)
+
+
+def _errors(
+    outcomes: Outcomes,
+    columns: dict[int, LevelColumn],
+    first: int,
+    second: int,
+    joined: LevelColumn,
+) -> float:
+    """Return by how many standard errors a pair tells more than its columns."""
+    target = outcomes.target_of(joined)
+    pair = outcomes.cross_fitted(joined, (first, second), target)
+    rows = np.isfinite(pair)
+    told = [np.ones(outcomes.n_rows)]
+    for f in (first, second):
+        means = outcomes.cross_fitted(columns[f], (f,), target)
+        told.append(np.where(np.isnan(means), outcomes.mean(target), means))
+    weights = outcomes.weights[rows]
+    basis: list[FloatArray] = []
+    for values in told:
+        _add_direction(basis, values[rows], weights)
+    added = _left_over(pair[rows], basis, weights)
+    missed = _left_over(target[rows], basis, weights)
+    products = weights * added * missed
+    error = np.sqrt((products**2).sum())
+    return float(products.sum() / error) if error > 0 else 0.0
+
+
+def _add_direction(
+    basis: list[FloatArray], values: FloatArray, weights: FloatArray
+) -> None:
+    """Add what is new in some values to an orthonormal basis, if anything is."""
+    new = _left_over(values, basis, weights)
+    length = (weights * new**2).sum()
+    if length > EXPLAINED * (weights * values**2).sum():
+        basis.append(new / np.sqrt(length))
+
+
+def _left_over(
+    values: FloatArray, basis: list[FloatArray], weights: FloatArray
+) -> FloatArray:
+    """Return values without what an orthonormal basis explains."""
+    for direction in basis:
+        values = values - direction * (weights * direction * values).sum()
+    return values
