@@ -16,7 +16,9 @@ Pairs of such columns may have numbers too (`_category_pairs.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -195,9 +197,11 @@ class Categories:
             for column in self.columns
         }
         of_pairs = [
-            outcomes.cross_fitted(
-                joined_column(read.columns[pair.first], read.columns[pair.second]),
+            outcomes.taken(
                 (pair.first, pair.second),
+                partial(
+                    joined_column, read.columns[pair.first], read.columns[pair.second]
+                ),
             )
             for pair in self.pairs
         ]
@@ -338,6 +342,7 @@ class Outcomes:
         weighty = self.weights[self.weights > 0]
         self.added = smoothing * float(weighty.mean())
         self.seed = seed
+        self._kept: dict[tuple[int, ...], FloatArray] = {}
 
     @classmethod
     def of(
@@ -357,6 +362,24 @@ class Outcomes:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.weights)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the target is one number, the same for all columns."""
+        if self.values is None:
+            return self.n_classes <= 2
+        return len(self.values.T) == 1
+
+    def keep(self, key: tuple[int, ...], numbers: FloatArray) -> None:
+        """Keep cross-fitted means of training rows, until they are taken."""
+        self._kept[key] = numbers
+
+    def taken(
+        self, key: tuple[int, ...], column: Callable[[], LevelColumn]
+    ) -> FloatArray:
+        """Return cross-fitted means of training rows, which are not kept any longer."""
+        kept = self._kept.pop(key, None)
+        return self.cross_fitted(column(), key) if kept is None else kept
 
     def learn_all(self, read: ReadX, *, pairs: bool) -> Categories:
         """Choose the numbers of the levels of all columns, and perhaps of pairs."""
@@ -380,7 +403,7 @@ class Outcomes:
         """Return the numbers of the training rows."""
         if known.is_ranked:
             return known.numbers_of(column, known.feature)
-        return self.cross_fitted(column, (known.feature,))
+        return self.taken((known.feature,), lambda: column)
 
     def cross_fitted(
         self,

@@ -92,12 +92,15 @@ def chosen_pairs(
     is_ranked = {column.feature: column.is_ranked for column in known}
     if all(is_ranked.values()):
         return []
+    trials = PairTrials(outcomes, columns)
     chosen = []
-    for first, second in _tried(outcomes, columns):
+    for first, second in trials.pairs():
         if is_ranked[first] and is_ranked[second]:
             continue  # splits of one below the other do the same
         joined = joined_column(columns[first], columns[second])
-        if _errors(outcomes, columns, first, second, joined) >= LEAST_ERRORS:
+        numbers = outcomes.cross_fitted(joined, (first, second))
+        if trials.errors(first, second, joined, numbers) >= LEAST_ERRORS:
+            outcomes.keep((first, second), numbers)
             values = outcomes.level_means(joined)
             chosen.append(CategoryPair(first, second, joined.levels, values))
     return chosen
@@ -112,42 +115,62 @@ def joined_column(first: LevelColumn, second: LevelColumn) -> LevelColumn:
     return LevelColumn(levels, numbers.astype(np.int64))
 
 
-def _tried(
-    outcomes: Outcomes, columns: dict[int, LevelColumn]
-) -> Iterator[tuple[int, int]]:
-    features = sorted(columns)
-    if len(features) > MAX_PAIRED:
-        spread = {
-            f: np.nanvar(outcomes.cross_fitted(columns[f], (f,))) for f in features
-        }
-        features = sorted(features, key=lambda f: -np.nan_to_num(spread[f]))
-    return combinations(sorted(features[:MAX_PAIRED]), 2)
+class PairTrials:
+    """Tells whether pairs of columns say more than the columns.
 
+    Parameters
+    ----------
+    outcomes : Outcomes
+    columns : dict of LevelColumn
+        By the number of the feature.
+    """
 
-def _errors(
-    outcomes: Outcomes,
-    columns: dict[int, LevelColumn],
-    first: int,
-    second: int,
-    joined: LevelColumn,
-) -> float:
-    """Return by how many standard errors a pair tells more than its columns."""
-    target = outcomes.target_of(joined)
-    pair = outcomes.cross_fitted(joined, (first, second), target)
-    rows = np.isfinite(pair)
-    told = [np.ones(outcomes.n_rows)]
-    for f in (first, second):
-        means = outcomes.cross_fitted(columns[f], (f,), target)
-        told.append(np.where(np.isnan(means), outcomes.mean(target), means))
-    weights = outcomes.weights[rows]
-    basis: list[FloatArray] = []
-    for values in told:
-        _add_direction(basis, values[rows], weights)
-    added = _left_over(pair[rows], basis, weights)
-    missed = _left_over(target[rows], basis, weights)
-    products = weights * added * missed
-    error = np.sqrt((products**2).sum())
-    return float(products.sum() / error) if error > 0 else 0.0
+    def __init__(self, outcomes: Outcomes, columns: dict[int, LevelColumn]) -> None:
+        self._outcomes = outcomes
+        self._columns = columns
+        self._known: dict[int, FloatArray] = {}  # if all pairs have the same target
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Return the pairs to try."""
+        features = sorted(self._columns)
+        if len(features) > MAX_PAIRED:
+            spread = {f: self._means(f, None).var() for f in features}
+            features = sorted(features, key=lambda f: -spread[f])[:MAX_PAIRED]
+        return combinations(sorted(features), 2)
+
+    def errors(
+        self, first: int, second: int, joined: LevelColumn, numbers: FloatArray
+    ) -> float:
+        """Return by how many standard errors a pair says more than its columns."""
+        target = self._outcomes.target_of(joined)
+        rows = np.isfinite(numbers)
+        weights = self._outcomes.weights[rows]
+        basis: list[FloatArray] = []
+        for values in (
+            np.ones(len(rows)),
+            self._means(first, target),
+            self._means(second, target),
+        ):
+            _add_direction(basis, values[rows], weights)
+        added = _left_over(numbers[rows], basis, weights)
+        missed = _left_over(target[rows], basis, weights)
+        products = weights * added * missed
+        error = np.sqrt((products**2).sum())
+        return float(products.sum() / error) if error > 0 else 0.0
+
+    def _means(self, feature: int, target: FloatArray | None) -> FloatArray:
+        """Cross-fitted means of a column, that of all rows where there is none."""
+        if feature in self._known:
+            return self._known[feature]
+        column = self._columns[feature]
+        if target is None:
+            target = self._outcomes.target_of(column)
+        means = self._outcomes.cross_fitted(column, (feature,), target)
+        filled = np.where(np.isnan(means), self._outcomes.mean(target), means)
+        if self._outcomes.is_single:
+            self._known[feature] = filled
+            self._outcomes.keep((feature,), means)
+        return filled
 
 
 def _add_direction(
