@@ -270,24 +270,22 @@ def _objects(values: list[Any]) -> Array:
 def _sorted_levels(values: Array, name: Any) -> tuple[Array, Array]:
     """Return the levels in order, and the place of each value among them."""
     plain = values.tolist()
-    if all(isinstance(value, str) for value in plain):
+    kinds = set(map(type, plain))
+    if all(issubclass(kind, str) for kind in kinds):
         levels = _objects(plain)
-    elif all(isinstance(value, bool) for value in plain):
+    elif kinds == {bool}:
         levels = np.array(plain, dtype=bool)
-    elif all(
-        isinstance(value, int | float) and not isinstance(value, bool)
-        for value in plain
-    ):
-        if any(abs(value) > MOST_EXACT for value in plain):
+    elif all(issubclass(kind, int | float) and kind is not bool for kind in kinds):
+        if max(plain) > MOST_EXACT or min(plain) < -MOST_EXACT:
             raise ValueError(
                 f"X: column {name!r} has levels beyond 2**53, which float64 would "
                 "merge; make text of them, such as .astype(str)."
             )
         levels = np.array(plain, dtype=np.float64)
     else:
-        kinds = sorted({type(value).__name__ for value in plain})
+        found = sorted(kind.__name__ for kind in kinds)
         raise ValueError(
-            f"X: column {name!r} has levels of the types {', '.join(kinds)}; the "
+            f"X: column {name!r} has levels of the types {', '.join(found)}; the "
             "levels of a category are all text, all numbers or all bools. Convert "
             "the column, for example by .astype(str)."
         )

@@ -33,8 +33,6 @@ MAX_PAIRED = 11
 # with all of some 30 that pass; those of rare levels tell little of all rows, but much
 # of theirs (2026-11).
 LEAST_ERRORS = 4.0
-# What is left of values that others explain up to rounding, at most.
-EXPLAINED = 1e-12
 
 Numbers = npt.NDArray[np.int64]
 
@@ -143,17 +141,19 @@ class PairTrials:
     ) -> float:
         """Return by how many standard errors a pair says more than its columns."""
         target = self._outcomes.target_of(joined)
-        rows = np.isfinite(numbers)
-        weights = self._outcomes.weights[rows]
-        basis: list[FloatArray] = []
-        for values in (
-            np.ones(len(rows)),
-            self._means(first, target),
-            self._means(second, target),
-        ):
-            _add_direction(basis, values[rows], weights)
-        added = _left_over(numbers[rows], basis, weights)
-        missed = _left_over(target[rows], basis, weights)
+        is_known = np.isfinite(numbers)
+        weights = np.where(is_known, self._outcomes.weights, 0.0)
+        told = np.stack(
+            [
+                np.ones(len(weights)),
+                self._means(first, target),
+                self._means(second, target),
+            ]
+        )
+        both = np.stack([np.where(is_known, numbers, 0.0), target])
+        weighted = told * weights
+        shares = np.linalg.lstsq(weighted @ told.T, weighted @ both.T)[0]
+        added, missed = both - shares.T @ told
         products = weights * added * missed
         error = np.sqrt((products**2).sum())
         return float(products.sum() / error) if error > 0 else 0.0
@@ -171,22 +171,3 @@ class PairTrials:
             self._known[feature] = filled
             self._outcomes.keep((feature,), means)
         return filled
-
-
-def _add_direction(
-    basis: list[FloatArray], values: FloatArray, weights: FloatArray
-) -> None:
-    """Add what is new in some values to an orthonormal basis, if anything is."""
-    new = _left_over(values, basis, weights)
-    length = (weights * new**2).sum()
-    if length > EXPLAINED * (weights * values**2).sum():
-        basis.append(new / np.sqrt(length))
-
-
-def _left_over(
-    values: FloatArray, basis: list[FloatArray], weights: FloatArray
-) -> FloatArray:
-    """Return values without what an orthonormal basis explains."""
-    for direction in basis:
-        values = values - direction * (weights * direction * values).sum()
-    return values
