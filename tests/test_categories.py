@@ -210,6 +210,22 @@ def test_a_category_of_noise_does_no_harm(cls):
     assert scores["levels"] > least - 0.005
 
 
+def test_sets_of_levels_of_noise_do_no_harm():
+    rng = np.random.default_rng(0)
+    n = 10_000
+    frame = pd.DataFrame(rng.normal(size=(2 * n, 4)), columns=list("abcd"))
+    latent = frame.a + frame.b * frame.c + rng.normal(size=2 * n)
+    y = (latent > 0).astype(int)
+    noise = pd.Categorical(rng.integers(0, 50, 2 * n).astype(str))
+    scores = []
+    for rows in (frame, frame.assign(noise=noise)):
+        model = FastCGBMClassifier(random_state=0).fit(rows[:n], y[:n])
+        shares = model.predict_proba(rows[n:])[:, 1]
+        scores.append(roc_auc_score(y[n:], shares))
+    assert model._categories.of(4).is_ranked
+    assert scores[1] > scores[0] - 0.005
+
+
 @pytest.mark.parametrize("cls", MODELS)
 def test_models_travel(cls):
     frame, y = make_rows()
