@@ -174,6 +174,21 @@ def test_validation_rows_have_pairs():
     assert -model.best_score_ in (pytest.approx(loss), pytest.approx(2 * loss))
 
 
+def test_two_classes_take_smaller_steps_with_means(monkeypatch):
+    frame, y = make_rows()
+    rates = []
+    for least_rows in (LEAST_ROWS, 1):
+        monkeypatch.setattr("dics._categories.LEAST_ROWS", least_rows)
+        for model, target in (
+            (small(FastCGBMClassifier), y > 0),
+            (small(FastCGBMClassifier, learning_rate=0.3), y > 0),
+            (small(), y),
+        ):
+            rates.append(model.fit(frame, target).plan_.learning_rate)
+    assert rates[0] == rates[3] / 2
+    assert rates[1:3] == rates[4:]
+
+
 def test_weights_of_rows_count():
     frame, y = make_rows()
     rng = np.random.default_rng(0)

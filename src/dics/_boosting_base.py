@@ -388,6 +388,7 @@ class Boosting(TreesEstimator, CallbackSupport):
             n_outputs=self._n_outputs(data),
             early_stopping=stops_early,
             has_validation=has_validation,
+            has_level_means=self._categories is not None and self._categories.has_means,
         )
         if is_warm_start:  # it continues with the dictionary of the first fit
             plan = replace(plan, max_thresholds=self.plan_.max_thresholds)

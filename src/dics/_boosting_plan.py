@@ -31,6 +31,11 @@ FEW_ROWS = 10_000
 ROUNDS, ROUNDS_OF_TWO = 250, 100
 NOISE_SHRINKAGE = 10.0
 SHRUNK_RATES = ((0, 0.1), (10_000, 0.15), (20_000, 0.2))
+# What these are multiplied by where mean targets stand for levels of categories: means
+# of few rows are noisy columns. AUC of amazon_access (five splits) is 0.879 and 0.888
+# with it, of eight generated sets between 0.001 less and 0.003 more. Numbers, without
+# shrinkage, lose 0.02 of R2 and more in as many rounds (2026-11).
+RATE_SHARE_OF_MEANS = 0.5
 # A trial for more than two classes: this many rounds without a share of the rows (of
 # few, and of more), unless the loss of those no longer falls before. If it has been
 # least after r rounds, the learning rate makes TRIED_ROUNDS worth r, and a bit more.
@@ -208,6 +213,7 @@ def make_plan(
     n_outputs: int,
     early_stopping: bool,
     has_validation: bool = False,
+    has_level_means: bool = False,
 ) -> BoostingPlan:
     """Resolve every "auto" among the parameters of an estimator.
 
@@ -224,6 +230,8 @@ def make_plan(
         Whether the fit stops early, which decides about the training rows.
     has_validation : bool, default=False
         Whether `fit` was given validation rows.
+    has_level_means : bool, default=False
+        Whether mean targets stand for levels of categories.
     """
     rate, sampling = parameters["learning_rate"], parameters["sampling"]
     n_rounds = parameters["n_estimators"]
@@ -235,6 +243,8 @@ def make_plan(
         shrinkage = 0.0 if n_classes > 2 else NOISE_SHRINKAGE
     if rate == "auto":
         rate = auto_rate(n_rows, n_classes, shrinkage)
+        if has_level_means and n_classes == 2 and shrinkage > 0:
+            rate *= RATE_SHARE_OF_MEANS
     # Two classes are one output, and cost as much as one number.
     n_like = n_classes or n_outputs + 1
     if sampling == "auto":

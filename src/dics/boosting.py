@@ -48,8 +48,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         and 250 for more, or 100 if a trial lowers the learning rate.
     learning_rate : float or "auto", default="auto"
         Factor eta of what each tree adds. For two classes "auto" is 0.1, 0.15 from
-        10,000 and 0.2 from 20,000 training rows on; without `noise_shrinkage` 0.02, and
-        0.04 from 10,000 on. Both scores of two classes move, so the margin between them
+        10,000 and 0.2 from 20,000 training rows on, half of it where mean targets stand
+        for levels of categories; without `noise_shrinkage` 0.02, and 0.04 from 10,000
+        on. Both scores of two classes move, so the margin between them
         moves twice as fast. For more classes "auto" is 0.15. If `n_estimators` is
         "auto" too and there are 1,000 to 100,000 training rows, some of them are held
         out from a trial of 100 rounds. If their loss rises before, the trial is thrown
