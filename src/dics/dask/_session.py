@@ -90,6 +90,7 @@ class BoostSession(Ranks):
                 return found, result.used.view(np.int64)
             call = self._continued(call, new, result)
             self.fit = new_topic()
+            LOG.info("workers were lost; going on after %d rounds", self._n_before(call))
         raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
 
     def _new_trees(self, call: BoostCall, result: RankResult) -> Trees:

@@ -1,0 +1,314 @@
+"""Kill or stop workers while they fit: the model must be that of one machine.
+
+    python tools/cluster_faults.py                          # every model, one of two
+    python tools/cluster_faults.py --workers 3 --kills 2 --times 20
+    python tools/cluster_faults.py FastCGBMClassifier --signal SIGSTOP
+
+Each trial starts a cluster of real processes on this machine. The moments of the first
+faults of a model are spread over the whole of a fit that nothing happens to; further
+workers follow at random moments. Dask starts a killed worker again, so that the next
+one may meet a new worker as well. What a trial prints as rounds is where boosting went
+on after each loss.
+
+The exit status is 1 if a model differs, a fit ends with an error, or a trial takes
+longer than `--limit`: then the stacks of all threads are printed, and the run ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import faulthandler
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+from distributed.utils import get_mp_context
+
+import dics
+import dics.dask
+
+# So that a fit takes a second or two on a cluster.
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "FastCGBMClassifier": {"n_estimators": 150, "early_stopping": False},
+    "FastCGBMRegressor": {"n_estimators": 150, "early_stopping": False},
+    "CGForestClassifier": {"n_estimators": 40},
+    "CGForestRegressor": {"n_estimators": 20},
+    "CGTreeClassifier": {},
+    "CGTreeRegressor": {},
+}
+HEADER = """
+| model              | trials | same | differ | errors | restarts | at rounds | secs |
+|--------------------|-------:|-----:|-------:|-------:|---------:|----------:|-----:|
+""".strip()
+N_PARTS = 8
+SETTINGS = {
+    # Otherwise a worker is waited for a minute before it counts as lost.
+    "dics.silence": 6.0,
+    "distributed.comm.timeouts.connect": "8s",
+    "distributed.worker.daemon": True,
+    "distributed.worker.multiprocessing-method": "forkserver",
+}
+
+
+class Data(NamedTuple):
+    """Rows for a model, here and as collections."""
+
+    X: np.ndarray[Any, Any]
+    y: np.ndarray[Any, Any]
+
+    @classmethod
+    def of(cls, name: str, n_rows: int) -> Data:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n_rows, 20)).astype(np.float32)
+        score = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n_rows)
+        return cls(X, np.digitize(score, [-1, 1]) if "Classifier" in name else score)
+
+    def collections(self) -> tuple[Any, Any]:
+        n = -(-len(self.y) // N_PARTS)
+        return (
+            da.from_array(self.X, chunks=(n, self.X.shape[1])),
+            da.from_array(self.y, chunks=n),
+        )
+
+
+class Trial(NamedTuple):
+    """What came of a fit: "same", "differs" or an error."""
+
+    outcome: str
+    seconds: float
+    moments: list[float]  # of the faults, from the beginning of the fit
+    rounds: list[int]  # done when boosting went on after a loss
+
+
+class RestartNotes(logging.Handler):
+    """Keeps after how many rounds boosting has gone on."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.rounds: list[int] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.msg.startswith("workers were lost") and record.args:
+            self.rounds.append(int(record.args[0]))  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def restarts_noted() -> Iterator[list[int]]:
+    log, handler = logging.getLogger("dics.dask"), RestartNotes()
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield handler.rounds
+    finally:
+        log.removeHandler(handler)
+
+
+def start_workers_quickly() -> None:
+    """Let workers be copies of a process that has imported everything."""
+    get_mp_context()  # sets what Dask would import
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["dics.dask"])
+
+
+@contextlib.contextmanager
+def cluster_of(n_workers: int) -> Iterator[Client]:
+    with (
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(n_workers, timeout=60)
+        yield client
+
+
+class Faults:
+    """Sends a signal to some workers of a cluster, each at a moment of its own."""
+
+    def __init__(self, client: Client, number: int, moments: list[float]) -> None:
+        processes = sorted(client.run(os.getpid).values())
+        self.victims = processes[: len(moments)]
+        self.number = number
+        self._timers = [
+            threading.Timer(moment, self._send, (victim, number))
+            for moment, victim in zip(moments, self.victims, strict=True)
+        ]
+
+    def _send(self, process: int, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
+
+    def __enter__(self) -> None:
+        for timer in self._timers:
+            timer.start()
+
+    def __exit__(self, *error: object) -> None:
+        for timer in self._timers:
+            timer.cancel()
+            timer.join()
+        if self.number == signal.SIGSTOP:  # so that they can be ended
+            for process in self.victims:
+                self._send(process, signal.SIGCONT)
+
+
+class Model:
+    """A model that is fitted again and again, and what it has to be."""
+
+    def __init__(self, name: str, n_rows: int) -> None:
+        self.name = name
+        self.data = Data.of(name, n_rows)
+        self.parameters = {"random_state": 0, **PARAMETERS[name]}
+        local = getattr(dics, name)(**self.parameters)
+        self.expected = pickle.dumps(local.fit(*self.data))
+
+    def fit(self, client: Client) -> str:
+        """Fit on the cluster; say what came of it."""
+        estimator = getattr(dics.dask, f"Dask{self.name}")
+        model = estimator(client=client, **self.parameters)
+        try:
+            model.fit(*self.data.collections())
+        except Exception as error:  # any is a result
+            return f"{type(error).__name__}: {error}"[:200]
+        return "same" if pickle.dumps(model.to_local()) == self.expected else "differs"
+
+    def undisturbed(self, n_workers: int) -> Trial:
+        """Fit without a fault, to see how long it takes."""
+        with cluster_of(n_workers) as client:
+            self.fit(client)
+            start = time.monotonic()
+            outcome = self.fit(client)
+            return Trial(outcome, time.monotonic() - start, [], [])
+
+    def trial(self, n_workers: int, number: int, moments: list[float]) -> Trial:
+        """Fit with faults at the given moments."""
+        with (
+            cluster_of(n_workers) as client,
+            restarts_noted() as rounds,
+            Faults(client, number, moments),
+        ):
+            start = time.monotonic()
+            outcome = self.fit(client)
+            return Trial(outcome, time.monotonic() - start, moments, rounds)
+
+
+def moments_of(
+    trial: int, n_trials: int, n_faults: int, duration: float
+) -> list[float]:
+    """Spread the first fault of each trial over a fit; others follow."""
+    rng = np.random.default_rng([trial, n_trials])
+    first = (trial + rng.random()) / n_trials
+    later = first + (1 - first) * rng.random(n_faults - 1)
+    return [float(share * duration) for share in (first, *later)]
+
+
+class Overdue(Exception):
+    """Something took too long."""
+
+
+def within(limit: float, work: Callable[[], Trial]) -> Trial:
+    """Return what `work` gives; raise `Overdue` if that takes too long."""
+    found: list[Trial] = []
+    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
+    thread.start()
+    thread.join(limit)
+    if thread.is_alive():
+        faulthandler.dump_traceback()
+        raise Overdue
+    if not found:
+        raise RuntimeError("a trial could not be made; see above")
+    return found[0]
+
+
+def trials_of(model: Model, arguments: argparse.Namespace) -> Iterator[Trial]:
+    """Make all trials of a model; print a line for each."""
+    calm = within(arguments.limit, lambda: model.undisturbed(arguments.workers))
+    print(f"{model.name}: {calm.seconds:.1f} s without a fault, {calm.outcome}")
+    yield calm
+    for i in range(arguments.times):
+        moments = moments_of(i, arguments.times, arguments.kills, calm.seconds)
+        shown = ", ".join(f"{moment:.2f}" for moment in moments)
+        print(f"  {i + 1}: faults at {shown} s", end="", flush=True)
+        trial = within(
+            arguments.limit,
+            lambda moments=moments: model.trial(  # type: ignore[misc]
+                arguments.workers, arguments.signal, moments
+            ),
+        )
+        rounds = f", rounds {trial.rounds}" if trial.rounds else ""
+        print(f"; {trial.outcome} after {trial.seconds:.1f} s{rounds}", flush=True)
+        yield trial
+
+
+def summary(name: str, trials: list[Trial]) -> str:
+    """Return a row of the table."""
+    n_same = sum(trial.outcome == "same" for trial in trials)
+    n_differ = sum(trial.outcome == "differs" for trial in trials)
+    n_errors = len(trials) - n_same - n_differ
+    rounds = sorted(done for trial in trials for done in trial.rounds)
+    shown = f"{rounds[0]} to {rounds[-1]}" if rounds else "-"
+    longest = max((trial.seconds for trial in trials), default=0.0)
+    return (
+        f"| {name:<18} | {len(trials):6} | {n_same:4} | {n_differ:6} | {n_errors:6} | "
+        f"{len(rounds):8} | {shown:>9} | {longest:4.0f} |"
+    )
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", default=list(PARAMETERS))
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--kills", type=int, default=1)
+    parser.add_argument("--times", type=int, default=20, help="trials of each model")
+    parser.add_argument("--signal", choices=["SIGKILL", "SIGSTOP"], default="SIGKILL")
+    parser.add_argument("--rows", type=int, default=40_000)
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds of a trial")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.models) - set(PARAMETERS):
+        parser.error(f"no such model: {', '.join(sorted(unknown))}")
+    if not 1 <= arguments.kills <= arguments.workers:
+        parser.error("--kills must be between 1 and --workers")
+    if min(arguments.times, arguments.rows) < 1:
+        parser.error("--times and --rows must be at least 1")
+    arguments.signal = getattr(signal, arguments.signal)
+    return arguments
+
+
+def main() -> int:
+    arguments = parsed()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    dask.config.set(SETTINGS)
+    start_workers_quickly()
+    found: dict[str, list[Trial]] = {name: [] for name in arguments.models}
+    is_overdue = False
+    try:
+        for name, trials in found.items():
+            for trial in trials_of(Model(name, arguments.rows), arguments):
+                trials.append(trial)
+    except Overdue:
+        print(f"; not done after {arguments.limit:.0f} s")
+        is_overdue = True
+    print(HEADER)
+    for name, trials in found.items():
+        print(summary(name, trials))
+    is_same = all(t.outcome == "same" for trials in found.values() for t in trials)
+    if is_overdue:
+        sys.stdout.flush()
+        os._exit(1)  # whatever it is that hangs
+    return 0 if is_same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
