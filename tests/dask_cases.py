@@ -1,16 +1,19 @@
 """Random fits for a cluster, and clusters to fit them on."""
 
+import asyncio
 import contextlib
 import io
 import itertools
 import logging
 import pickle
 import warnings
+from typing import NamedTuple
 
 import dask
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Scheduler, Worker
+from distributed.utils import get_mp_context
 
 import dics
 import dics.dask
@@ -19,11 +22,21 @@ LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "ga
 
 
 @contextlib.contextmanager
+def quick_processes():
+    """Let workers be copies of a process that has imported everything."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    settings = {"daemon": True, "multiprocessing-method": "forkserver"}
+    with dask.config.set({f"distributed.worker.{k}": v for k, v in settings.items()}):
+        context = get_mp_context()  # sets what Dask would import
+        context.set_forkserver_preload(["dics.dask"])
+        yield context
+
+
+@contextlib.contextmanager
 def cluster_of(n_workers, *, processes=False, **options):
     """A cluster on this machine, gone at the end; nothing is told on the way."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with (
-        dask.config.set({"distributed.worker.daemon": True}),
+        quick_processes(),
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
@@ -34,6 +47,50 @@ def cluster_of(n_workers, *, processes=False, **options):
         Client(cluster) as client,
     ):
         yield client
+
+
+class Process(NamedTuple):
+    """A process of a cluster, and where it listens."""
+
+    pid: int
+    address: str
+
+
+@contextlib.contextmanager
+def separate_processes(n_workers):
+    """A client, a scheduler and workers in processes that nobody starts again."""
+    with quick_processes() as context, contextlib.ExitStack() as started:
+
+        def start(make, *args):
+            here, there = context.Pipe()
+            process = context.Process(target=_serve, args=(there, make, *args))
+            process.start()
+            started.callback(process.join)
+            started.callback(process.kill)
+            return Process(process.pid, here.recv())
+
+        scheduler = start(_scheduler)
+        workers = [start(_worker, scheduler.address) for _ in range(n_workers)]
+        with Client(scheduler.address) as client:
+            yield client, scheduler, workers
+
+
+def _serve(pipe, make, *args):
+    async def run():
+        async with make(*args) as server:
+            pipe.send(server.address)
+            await server.finished()
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    asyncio.run(run())
+
+
+def _scheduler():
+    return Scheduler(host="127.0.0.1", port=0, dashboard=False)
+
+
+def _worker(address):
+    return Worker(address, nthreads=1, dashboard=False)
 
 
 def random_chunks(n, n_parts, rng):

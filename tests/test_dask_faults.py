@@ -1,11 +1,12 @@
-"""Workers that die: the same model, or an error if none is left."""
+"""Workers that die or hang, clients and schedulers that are gone.
 
-import contextlib
+What happens happens at a given point of the fit: workers meet the test there, and wait
+for it.
+"""
+
+import logging
 import os
-import pickle
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -16,7 +17,13 @@ pytest.importorskip("distributed")
 
 import dask
 import dask.array as da
-from dask_cases import cluster_of
+from dask_cases import (
+    cluster_of,
+    plain_pickle,
+    quick_processes,
+    separate_processes,
+)
+from distributed import Client
 
 import dics
 import dics.dask
@@ -25,14 +32,14 @@ from dics.dask import WorkersLost
 pytestmark = pytest.mark.slow
 
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(40_000, 10)).astype(np.float32)
+X = RNG.normal(size=(8_000, 8)).astype(np.float32)
 Y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + RNG.normal(size=len(X)), [-1, 1])
-# Each takes a second or two, so that something can happen on the way.
 MODELS = {
-    "FastCGBMClassifier": {"n_estimators": 150, "early_stopping": False},
-    "CGForestClassifier": {"n_estimators": 60},
+    "FastCGBMClassifier": {"n_estimators": 60, "early_stopping": False},
+    "CGForestClassifier": {"n_estimators": 8},
     "CGTreeClassifier": {},
 }
+PATIENCE = 60  # seconds for anything to happen
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,103 +49,275 @@ def quick_timeouts():
         yield
 
 
-def given(delay=0.0):
-    """Rows in partitions; each takes a while to be made."""
-
-    def slow(block):
-        time.sleep(delay)
-        return block
-
-    rows = da.from_array(X, chunks=(5000, X.shape[1]))
-    return rows.map_blocks(slow, dtype=X.dtype, meta=X[:0]) if delay else rows
+def rows():
+    return da.from_array(X, chunks=(1000, X.shape[1]))
 
 
 def local_model(name):
     return getattr(dics, name)(random_state=0, **MODELS[name]).fit(X, Y)
 
 
-def dask_model(name, client):
+def dask_model(name, client, **more):
     return getattr(dics.dask, f"Dask{name}")(
-        random_state=0, client=client, **MODELS[name]
+        random_state=0, client=client, **MODELS[name] | more
     )
 
 
-def fit_with(event, seconds, fit):
-    """Fit, and let something happen after some seconds."""
-    timer = threading.Timer(seconds, event)
-    timer.start()
+class Meeting:
+    """A point of a fit at which a worker stops until something has happened.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        Of the model. Trees and forests are met when a worker begins to grow them.
+    n_rounds : int
+        After how many rounds boosting is met.
+    """
+
+    def __init__(self, folder, name, n_rounds=0):
+        self.folder = folder / f"{n_rounds}"
+        self.folder.mkdir()
+        self.name = name
+        self.n_rounds = n_rounds
+        self._error = None
+
+    def arrange(self):
+        """Called in each worker: change the method that gets there."""
+        from dics.dask._worker import Listening
+
+        owner, method = {
+            "FastCGBMClassifier": (Listening, "note"),
+            "CGForestClassifier": (dics.CGForestClassifier, "_grow_arrays"),
+            "CGTreeClassifier": (dics.CGTreeClassifier, "_grow"),
+        }[self.name]
+        original = getattr(owner, method)
+
+        def meeting(this, *args):
+            if len(getattr(this, "history", ())) == self.n_rounds:
+                self._come()
+            return original(this, *args)
+
+        setattr(owner, method, meeting)
+
+    def _come(self):
+        over = self.folder / "over"
+        if not over.exists():
+            (self.folder / str(os.getpid())).touch()
+        while not over.exists():
+            time.sleep(0.01)
+
+    def _wait(self):
+        """Return the process of a worker that has come."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            for came in self.folder.iterdir():
+                return int(came.name)
+            time.sleep(0.01)
+        raise TimeoutError("no worker has come to the point of the fit")
+
+    def _happen(self, event):
+        try:
+            event(self._wait())
+        except Exception as error:
+            self._error = error
+        (self.folder / "over").touch()
+
+    def starts(self, event):
+        """Let something happen at the meeting, in a thread."""
+        thread = threading.Thread(target=self._happen, args=(event,))
+        thread.start()
+        return thread
+
+    def check(self):
+        """Raise an error if it has not happened."""
+        if self._error is not None:
+            raise self._error
+
+
+def fit_with(events, client, fit):
+    """Fit, and let something happen at meetings on the way."""
+    for meeting in events:
+        client.run(meeting.arrange)
+    threads = [meeting.starts(event) for meeting, event in events.items()]
     try:
         return fit()
     finally:
-        timer.join()
+        for thread in threads:
+            thread.join()
+        for meeting in events:
+            meeting.check()
 
 
-def pids_of(client):
-    return list(client.run(os.getpid).values())
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
 
 
-def send(pids, number):
-    for pid in pids:
-        os.kill(pid, number)
+def rounds_gone_on_from(caplog):
+    return [
+        record.args[0]
+        for record in caplog.records
+        if record.msg.startswith("workers were lost")
+    ]
 
 
-@contextlib.contextmanager
-def workers_without_nanny(n_workers):
-    """A cluster whose workers nobody starts again, and their processes."""
-    with (
-        cluster_of(0, protocol="tcp://") as client,
-        contextlib.ExitStack() as processes,
-    ):
-        command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny"]
-        options = ["--nthreads", "1", "--no-dashboard"]
-        started = [
-            processes.enter_context(
-                subprocess.Popen(
-                    [*command, client.scheduler.address, *options],
-                    stderr=subprocess.DEVNULL,
-                )
-            )
-            for _ in range(n_workers)
-        ]
-        try:
-            client.wait_for_workers(n_workers, timeout=60)
-            yield client, started
-        finally:
-            for process in started:
-                process.kill()
+def test_workers_die_between_rounds(tmp_path, caplog):
+    """Two of three, one after the other; boosting goes on from where it was."""
+    name = "FastCGBMClassifier"
+    expected = plain_pickle(local_model(name))
+    caplog.set_level(logging.INFO, "dics.dask")
+    with cluster_of(3, processes=True) as client:
+        model = dask_model(name, client)
+        events = {Meeting(tmp_path, name, n): kill for n in (20, 45)}
+        fit_with(events, client, lambda: model.fit(rows(), Y))
+    assert plain_pickle(model.to_local()) == expected
+    first, second = rounds_gone_on_from(caplog)
+    assert 18 <= first <= 20
+    assert 43 <= second <= 45
+
+
+def test_worker_dies_while_the_client_decides(tmp_path):
+    """Each round is told once, whichever rounds are made again."""
+    name = "FastCGBMClassifier"
+    expected = plain_pickle(local_model(name))
+    seen = []
+    with cluster_of(2, processes=True) as client:
+        model = dask_model(name, client)
+
+        def fit():
+            model.fit(rows(), Y, callbacks=[lambda report: seen.append(report.round)])
+
+        fit_with({Meeting(tmp_path, name, 20): kill}, client, fit)
+    assert plain_pickle(model.to_local()) == expected
+    assert seen == list(range(1, 61))
+
+
+@pytest.mark.parametrize("name", ["CGForestClassifier", "CGTreeClassifier"])
+def test_worker_dies_while_it_grows(name, tmp_path):
+    expected = plain_pickle(local_model(name))
+    with cluster_of(2, processes=True) as client:
+        model = dask_model(name, client)
+        events = {Meeting(tmp_path, name): kill}
+        fit_with(events, client, lambda: model.fit(rows(), Y))
+    assert plain_pickle(model.to_local()) == expected
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_killed_workers(name):
-    """Two of three, one after the other."""
-    expected = pickle.dumps(local_model(name))
-    with cluster_of(3, processes=True) as client:
-        pids = pids_of(client)
+def test_stopped_worker(name, tmp_path):
+    """It has its connections open, but says nothing."""
+    expected = plain_pickle(local_model(name))
+    stopped = []
+
+    def stop(pid):
+        os.kill(pid, signal.SIGSTOP)
+        stopped.append(pid)
+
+    with (
+        dask.config.set({"dics.silence": 4.0}),
+        cluster_of(2, processes=True) as client,
+    ):
         model = dask_model(name, client)
+        try:
+            fit_with(
+                {Meeting(tmp_path, name): stop}, client, lambda: model.fit(rows(), Y)
+            )
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+    assert plain_pickle(model.to_local()) == expected
 
-        def kill():
-            send(pids[:1], signal.SIGKILL)
-            time.sleep(0.3)
-            send(pids[1:2], signal.SIGKILL)
 
-        fit_with(kill, 0.5, lambda: model.fit(given(0.05), Y))
-        assert pickle.dumps(model.to_local()) == expected
-
-
-@pytest.mark.parametrize("name", ["FastCGBMClassifier"])
-def test_no_worker_is_left(name):
+@pytest.mark.parametrize("name", MODELS)
+def test_no_worker_is_left(name, tmp_path):
     with (
         dask.config.set({"dics.patience": 2.0}),
-        workers_without_nanny(2) as (client, processes),
+        separate_processes(2) as (client, _, workers),
     ):
         model = dask_model(name, client)
 
-        def kill():
-            for process in processes:
-                process.kill()
+        def kill_all(_):
+            for worker in workers:
+                kill(worker.pid)
 
         start = time.monotonic()
         with pytest.raises(WorkersLost, match="no worker is left"):
-            fit_with(kill, 0.3, lambda: model.fit(given(0.1), Y))
-        assert time.monotonic() - start < 30
+            fit_with(
+                {Meeting(tmp_path, name): kill_all},
+                client,
+                lambda: model.fit(rows(), Y),
+            )
+        assert time.monotonic() - start < PATIENCE
         assert not hasattr(model, "trees_")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scheduler_is_gone(name, tmp_path):
+    with separate_processes(1) as (client, scheduler, _):
+        model = dask_model(name, client)
+        start = time.monotonic()
+        with pytest.raises(ConnectionError, match="connection to the scheduler"):
+            fit_with(
+                {Meeting(tmp_path, name): lambda _: kill(scheduler.pid)},
+                client,
+                lambda: model.fit(rows(), Y),
+            )
+        assert time.monotonic() - start < PATIENCE
+        assert not hasattr(model, "trees_")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_interrupted_fit(name, tmp_path):
+    """The estimator is as it was, and the cluster can be used again."""
+    main = threading.main_thread().ident
+    with cluster_of(2, processes=True) as client:
+        model = dask_model(name, client)
+        with pytest.raises(KeyboardInterrupt):
+            fit_with(
+                {
+                    Meeting(tmp_path, name): lambda _: signal.pthread_kill(
+                        main, signal.SIGINT
+                    )
+                },
+                client,
+                lambda: model.fit(rows(), Y),
+            )
+        assert not hasattr(model, "trees_")
+        model.fit(rows(), Y)
+        assert plain_pickle(model.to_local()) == plain_pickle(local_model(name))
+
+
+# --- the client dies --------------------------------------------------------
+
+
+def fit_elsewhere(address, asks):
+    """Fit for a long time; the process of a client that is to die."""
+    with Client(address) as client:
+        model = dask_model("FastCGBMClassifier", client, n_estimators=10**6)
+        model.fit(rows(), Y, callbacks=[lambda _: False] if asks else None)
+
+
+def open_links():
+    from dics.dask import _worker
+
+    return len(_worker._links)
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_client_is_gone(asks, tmp_path):
+    """Its ranks end, in the middle of their rounds."""
+    with cluster_of(2, processes=True) as client, quick_processes() as context:
+        elsewhere = context.Process(
+            target=fit_elsewhere, args=(client.scheduler.address, asks)
+        )
+
+        def fit():
+            elsewhere.start()
+            elsewhere.join(PATIENCE)
+            assert elsewhere.exitcode == -signal.SIGKILL
+
+        meeting = Meeting(tmp_path, "FastCGBMClassifier", 5)
+        fit_with({meeting: lambda _: kill(elsewhere.pid)}, client, fit)
+        deadline = time.monotonic() + PATIENCE
+        while any(client.run(open_links).values()):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)

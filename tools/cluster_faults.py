@@ -11,7 +11,8 @@ one may meet a new worker as well. What a trial prints as rounds is where boosti
 on after each loss.
 
 The exit status is 1 if a model differs, a fit ends with an error, or a trial takes
-longer than `--limit`: then the stacks of all threads are printed, and the run ends.
+longer than `--limit`: then what the cluster and all threads do is printed, and the run
+ends.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import io
 import logging
 import multiprocessing
 import os
@@ -83,6 +85,10 @@ class Data(NamedTuple):
         )
 
 
+# That of the current cluster, for a look at it from outside.
+clients: list[Client] = []
+
+
 class Trial(NamedTuple):
     """What came of a fit: "same", "differs" or an error."""
 
@@ -117,6 +123,7 @@ def restarts_noted() -> Iterator[list[int]]:
 
 def start_workers_quickly() -> None:
     """Let workers be copies of a process that has imported everything."""
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "critical"  # read there
     get_mp_context()  # sets what Dask would import
     multiprocessing.get_context("forkserver").set_forkserver_preload(["dics.dask"])
 
@@ -130,6 +137,7 @@ def cluster_of(n_workers: int) -> Iterator[Client]:
         Client(cluster) as client,
     ):
         client.wait_for_workers(n_workers, timeout=60)
+        clients[:] = [client]
         yield client
 
 
@@ -162,6 +170,15 @@ class Faults:
                 self._send(process, signal.SIGCONT)
 
 
+def plain_pickle(model: Any) -> bytes:
+    """Pickle a model, whichever of its strings are one object."""
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer)
+    pickler.fast = True
+    pickler.dump(model)
+    return buffer.getvalue()
+
+
 class Model:
     """A model that is fitted again and again, and what it has to be."""
 
@@ -170,7 +187,7 @@ class Model:
         self.data = Data.of(name, n_rows)
         self.parameters = {"random_state": 0, **PARAMETERS[name]}
         local = getattr(dics, name)(**self.parameters)
-        self.expected = pickle.dumps(local.fit(*self.data))
+        self.expected = plain_pickle(local.fit(*self.data))
 
     def fit(self, client: Client) -> str:
         """Fit on the cluster; say what came of it."""
@@ -180,7 +197,8 @@ class Model:
             model.fit(*self.data.collections())
         except Exception as error:  # any is a result
             return f"{type(error).__name__}: {error}"[:200]
-        return "same" if pickle.dumps(model.to_local()) == self.expected else "differs"
+        is_same = plain_pickle(model.to_local()) == self.expected
+        return "same" if is_same else "differs"
 
     def undisturbed(self, n_workers: int) -> Trial:
         """Fit without a fault, to see how long it takes."""
@@ -212,6 +230,28 @@ def moments_of(
     return [float(share * duration) for share in (first, *later)]
 
 
+def show_cluster() -> None:
+    """Print what the current cluster does."""
+    for client in clients:
+        for task in client.run_on_scheduler(unfinished_tasks):
+            print(*task, file=sys.stderr)
+        for worker, tasks in client.run(worker_tasks).items():
+            print(worker, tasks, file=sys.stderr)
+        print(client.call_stack(), file=sys.stderr, flush=True)
+
+
+def unfinished_tasks(dask_scheduler: Any) -> list[tuple[str, ...]]:
+    return [
+        (str(key), task.state, str(task.processing_on))
+        for key, task in dask_scheduler.tasks.items()
+        if task.state not in ("memory", "released")
+    ]
+
+
+def worker_tasks(dask_worker: Any) -> list[tuple[str, str]]:
+    return [(str(key), task.state) for key, task in dask_worker.state.tasks.items()]
+
+
 class Overdue(Exception):
     """Something took too long."""
 
@@ -223,6 +263,9 @@ def within(limit: float, work: Callable[[], Trial]) -> Trial:
     thread.start()
     thread.join(limit)
     if thread.is_alive():
+        looking = threading.Thread(target=show_cluster, daemon=True)
+        looking.start()
+        looking.join(10)
         faulthandler.dump_traceback()
         raise Overdue
     if not found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ from dics.dask._parts import (
 from dics.dask._reports import new_topic, reports_of
 from dics.dask._session import BoostSession
 from dics.dask._tops import TopSession
-from dics.dask._watch import LOST, Watch, WorkersLost
+from dics.dask._watch import LOOK_SECONDS, LOST, Watch, WorkersLost
 from dics.dask._whole import call_with_rows, grow_arrays
 from dics.dictionary import Dictionary
 from dics.trees import Trees
@@ -296,6 +297,11 @@ class ClusterRows(RowsElsewhere):
         self.watch.wait_for_workers()
         try:
             (sent,) = self.client.scatter([text], hash=False)
+        except OSError:  # the worker that was to have it has just died
+            self.watch.check_connection()
+            time.sleep(LOOK_SECONDS)
+            return None
+        try:
             task = self.client.submit(
                 call_with_rows, sent, pure=False, key=new_topic(), retries=MOST_RESTARTS
             )

@@ -55,6 +55,7 @@ class BoostSession(Ranks):
         super().__init__(training.watch, [rows.codes for rows in self.sets])
         self.rounds = rounds
         self.history: list[tuple[float, list[float]]] = []
+        self._first_round = 0  # of this session; a warm start has others before it
         self._told = 0  # rounds that `rounds` knows of
         self._ends = False  # it has said so
 
@@ -72,6 +73,7 @@ class BoostSession(Ranks):
     def run(self, call: BoostCall) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
         found = Trees.none(len(call.start), len(call.dictionary.offsets) - 1)
+        self._first_round = int(call.settings["first_round"])
         for _ in range(MOST_RESTARTS):
             result = self._attempt(call)
             self.history = result.history
@@ -90,7 +92,8 @@ class BoostSession(Ranks):
                 return found, result.used.view(np.int64)
             call = self._continued(call, new, result)
             self.fit = new_topic()
-            LOG.info("workers were lost; going on after %d rounds", self._n_before(call))
+            n_done = self._n_before(call)
+            LOG.info("workers were lost; going on after %d rounds", n_done)
         raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
 
     def _new_trees(self, call: BoostCall, result: RankResult) -> Trees:
@@ -102,12 +105,7 @@ class BoostSession(Ranks):
 
     def _n_before(self, call: BoostCall) -> int:
         """Return how many rounds of this session a call goes on from."""
-        return int(call.settings["first_round"]) - self._first_round(call)
-
-    def _first_round(self, call: BoostCall) -> int:
-        if not hasattr(self, "_begin"):
-            self._begin = int(call.settings["first_round"])
-        return self._begin
+        return int(call.settings["first_round"]) - self._first_round
 
     def _continued(self, call: BoostCall, new: Trees, result: RankResult) -> BoostCall:
         """Return the call that goes on from rounds that are done."""
@@ -129,7 +127,6 @@ class BoostSession(Ranks):
     # --- one attempt --------------------------------------------------------
 
     def _attempt(self, call: BoostCall) -> RankResult:
-        self._first_round(call)
         placement = self._place()
         futures: list[Future] = []
         try:

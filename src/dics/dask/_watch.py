@@ -20,6 +20,9 @@ DEFAULT_SILENCE = 60.0
 DEFAULT_PATIENCE = 60.0
 # Between two looks at the workers.
 LOOK_SECONDS = 1.0
+# Of a pause between two looks at tasks, and between two looks within it.
+PAUSE_SECONDS = 0.1
+POLL_SECONDS = 0.003
 # To say which version of dics a worker has; one that is busy is asked later.
 VERSION_SECONDS = 2.0
 # What the result of a task raises that was lost with its worker.
@@ -187,10 +190,14 @@ async def remove_workers(addresses: list[str], dask_scheduler: Any) -> None:
 
 
 def pause(futures: list[Future]) -> None:
-    """Wait a moment, or until the first of them ends."""
-    with contextlib.suppress(TimeoutError, *LOST):
-        wait(
-            [future for future in futures if not future.done()],
-            timeout=0.1,
-            return_when="FIRST_COMPLETED",
-        )
+    """Wait a moment, or until the first of them ends.
+
+    Not by `distributed.wait`: the error that it raises when the time is over stays
+    around, and all futures with it, until Python looks for cycles of references.
+    """
+    waiting = [future for future in futures if not future.done()]
+    deadline = time.monotonic() + PAUSE_SECONDS
+    while time.monotonic() < deadline:
+        if any(future.done() for future in waiting):
+            return
+        time.sleep(POLL_SECONDS)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from distributed import Queue, get_worker, secede, worker_client
+from distributed import Queue, Status, get_worker, secede, worker_client
 
 from dics._boosting_call import BoostCall
 from dics._rounds import Rounds
@@ -23,6 +23,8 @@ from dics.trees import Trees
 
 # Rows whose scores are found at a time.
 BLOCK_ROWS = 1 << 16
+# To wait for an answer of the client before a look whether it is still there.
+ANSWER_SECONDS = 1.0
 
 # Ports and connections of fits that go on, by fit and worker: several workers may be
 # threads of one process.
@@ -72,6 +74,23 @@ def end_fit(fit: str, dask_worker: Any) -> None:
         listener.close()
     if links is not None:
         links.close()
+
+
+def wanted_here() -> Callable[[], bool]:
+    """Return what tells whether somebody waits for the task that this thread runs.
+
+    Nobody does if its client was closed, has died or has cancelled it, or if the worker
+    has left the cluster.
+    """
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        is_kept = task is not None and task.state != "cancelled"
+        return is_kept and worker.status != Status.closed
+
+    return is_wanted
 
 
 class RankRows(NamedTuple):
@@ -181,8 +200,15 @@ class Watched(NamedTuple):
 class Listening:
     """What a rank does after each round: count it, tell the client, decide."""
 
-    def __init__(self, task: RankTask, links: Links, watched: Watched | None) -> None:
+    def __init__(
+        self,
+        task: RankTask,
+        links: Links,
+        watched: Watched | None,
+        is_wanted: Callable[[], bool],
+    ) -> None:
         self.task = task
+        self._is_wanted = is_wanted
         self.links = links
         self.watched = watched
         self.rounds = Rounds(patience=task.patience, tol=task.tol, n_sets=task.n_sets)
@@ -196,6 +222,9 @@ class Listening:
 
     def note(self, train: float, held: list[float]) -> bool:
         """Take note of a round; return whether it was the last."""
+        if not self._is_wanted():
+            self.is_lost = True
+            return True
         # A fit that goes on begins where it was.
         is_known = self._is_first and len(self.history) > 0
         self._is_first = False
@@ -215,15 +244,23 @@ class Listening:
         scores = self._watched_scores()
         answer = np.zeros(1)
         if self.links.rank == 0 and not self.is_lost:
-            with worker_client(separate_thread=False) as client:
-                Queue(self.task.fit + "-asked", client=client).put(
-                    (train, held, scores, self.links.bytes_of_all)
-                )
-                answer[0] = Queue(self.task.fit + "-answer", client=client).get()
+            given = self._answer((train, held, scores, self.links.bytes_of_all))
+            self.is_lost = given is None
+            answer[0] = given or 0.0
         if self.is_lost or not self.links.largest(answer):
             self.is_lost = True
             return True
         return bool(answer[0])
+
+    def _answer(self, question: tuple[Any, ...]) -> float | None:
+        """Return what the client says; None if it is gone."""
+        with worker_client(separate_thread=False) as client:
+            Queue(self.task.fit + "-asked", client=client).put(question)
+            answers = Queue(self.task.fit + "-answer", client=client)
+            while self._is_wanted():
+                with contextlib.suppress(TimeoutError):
+                    return float(answers.get(timeout=ANSWER_SECONDS))
+        return None
 
     def _watched_scores(self) -> npt.NDArray[np.float32] | None:
         """Bring the scores that a scorer looks at together."""
@@ -298,7 +335,7 @@ def _boost(
     watched = None
     if task.watched is not None:
         watched = Watched(every[task.watched][-1], sets[task.watched].runs)
-    listening = Listening(task, links, watched)
+    listening = Listening(task, links, watched, wanted_here())
     arrays, used, is_lost = task.call.run(
         every[0], every[1:], listening.note, links.peers, n_threads
     )
