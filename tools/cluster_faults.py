@@ -56,8 +56,6 @@ HEADER = """
 """.strip()
 N_PARTS = 8
 SETTINGS = {
-    # Otherwise a worker is waited for a minute before it counts as lost.
-    "dics.silence": 6.0,
     "distributed.comm.timeouts.connect": "8s",
     "distributed.worker.daemon": True,
     "distributed.worker.multiprocessing-method": "forkserver",
@@ -333,6 +331,9 @@ def main() -> int:
     arguments = parsed()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set(SETTINGS)
+    if arguments.signal == signal.SIGSTOP:
+        # Not for the others: on a busy machine a worker that is well may be silent.
+        dask.config.set({"dics.silence": 8.0})
     start_workers_quickly()
     found: dict[str, list[Trial]] = {name: [] for name in arguments.models}
     is_overdue = False

@@ -6,9 +6,9 @@ them; who calls decides what happens when one is lost.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from distributed import Future
@@ -16,7 +16,6 @@ from distributed import Future
 from dics.dask._reports import new_topic
 from dics.dask._watch import (
     LOOK_SECONDS,
-    LOST,
     Watch,
     WorkersLost,
     check_version,
@@ -25,6 +24,8 @@ from dics.dask._watch import (
 from dics.dask._worker import Port, end_fit, open_port
 
 MOST_RESTARTS = 100
+# To wait for ranks to say that they give up.
+STOP_SECONDS = 5.0
 
 
 class Placement(NamedTuple):
@@ -100,14 +101,8 @@ class Ranks:
             )
             for rank, worker in enumerate(workers)
         ]
-        try:
-            ports: list[Port] | None = self._results(futures, workers)
-        except LOST:
-            self.watch.check_connection()
-            return None
-        if ports is None:
-            return None
-        for worker, port in zip(workers, ports, strict=True):
+        ports: list[Port] | None = self._results(futures, workers)
+        for worker, port in zip(workers, ports or [], strict=False):
             check_version(worker, port.version)
         return ports
 
@@ -167,21 +162,24 @@ class Ranks:
         if not self._wait(futures, workers):
             return None
         # A worker may be lost even now, and Dask would wait for it for ever.
-        with ThreadPoolExecutor(1) as thread:
-            results = thread.submit(self.client.gather, futures)
-            while True:
-                try:
-                    return list(results.result(timeout=LOOK_SECONDS))
-                except TimeoutError:
-                    if self._is_lost(futures, workers):
-                        return None
+        results: list[Any] | None = self.watch.gathered(futures, workers)
+        if results is None:
+            self._is_lost(futures, workers)
+        return results
 
     def _stop(self, workers: set[str]) -> None:
         """Let ranks give up, who would wait for one that is lost."""
-        if workers:
-            self.client.run(
-                end_fit, self.fit, workers=sorted(workers), on_error="ignore"
-            )
+        if not workers:
+            return
+        # In a thread: one of them may be silent, and just not noticed yet.
+        stopping = threading.Thread(
+            target=self.client.run,
+            args=(end_fit, self.fit),
+            kwargs={"workers": sorted(workers), "on_error": "ignore"},
+            daemon=True,
+        )
+        stopping.start()
+        stopping.join(STOP_SECONDS)
 
     def _end(self, workers: list[str], futures: list[Future]) -> None:
         if self.client.status != "running":

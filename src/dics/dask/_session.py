@@ -21,7 +21,7 @@ from dics._rounds import Rounds
 from dics.dask._links import TOKEN_BYTES
 from dics.dask._ranks import MOST_RESTARTS, Placement, Ranks
 from dics.dask._reports import new_topic, reports_of
-from dics.dask._watch import LOOK_SECONDS, LOST, WorkersLost, pause
+from dics.dask._watch import LOOK_SECONDS, WorkersLost, pause
 from dics.dask._worker import (
     Port,
     RankResult,
@@ -136,9 +136,7 @@ class BoostSession(Ranks):
             task = self._task(call, ports)
             n_ranks = len(placement.workers)
             rows = [self._rank_rows(rank, placement) for rank in range(n_ranks)]
-            futures = self._start(
-                boost_rank, placement, [task] * n_ranks, *zip(*rows, strict=True)
-            )
+            futures = self._start(boost_rank, placement, [task] * n_ranks, rows)
             with reports_of(
                 self.client, self.fit if self._reports else None, self._show
             ):
@@ -182,20 +180,15 @@ class BoostSession(Ranks):
         first, last = rows.whole.starts[part : part + 2]
         return begin, int(last - first) if chosen is None else len(chosen)
 
-    def _rank_rows(
-        self, rank: int, placement: Placement
-    ) -> tuple[list[RankRows], list[list[Future]]]:
-        """Return the rows of a rank in each set, and their codes."""
-        rows, codes = [], []
-        for number, of_set in enumerate(self.sets):
-            parts = [
-                part
-                for part in placement.parts[number][rank]
-                if self._run(number, part)[1] > 0
-            ]
-            rows.append(self._rows_of_set(number, parts))
-            codes.append([of_set.codes[part] for part in parts])
-        return rows, codes
+    def _rank_rows(self, rank: int, placement: Placement) -> list[RankRows]:
+        """Return the rows of a rank in each set."""
+        return [
+            self._rows_of_set(
+                number,
+                [part for part in of_set[rank] if self._run(number, part)[1] > 0],
+            )
+            for number, of_set in enumerate(placement.parts)
+        ]
 
     def _rows_of_set(self, number: int, parts: list[int]) -> RankRows:
         rows = self.sets[number]
@@ -214,6 +207,7 @@ class BoostSession(Ranks):
             return np.concatenate(some) if some else values[:0]
 
         return RankRows(
+            [rows.codes[part].key for part in parts],
             chosen,
             np.array(runs, dtype=np.int64).reshape(-1, 3),
             of_rank(rows.labels),
@@ -238,7 +232,7 @@ class BoostSession(Ranks):
             looked = time.monotonic()
             lost = self._drop_lost(futures, workers) or lost
         self.watch.check_connection()
-        return self._best(futures)
+        return self._best(futures, workers)
 
     def _answer(self, asked: Queue) -> None:
         """Decide about a round for the ranks, if they ask."""
@@ -254,22 +248,18 @@ class BoostSession(Ranks):
         self._told += 1
         Queue(self.fit + "-answer", client=self.client).put(float(self._ends))
 
-    def _best(self, futures: list[Future]) -> RankResult | None:
-        results: list[RankResult] = []
-        is_lost = False
-        for future in futures:
-            try:
-                results.append(future.result())
-            except LOST:
-                is_lost = True
-        if not results:
-            return None
-        best = max(results, key=lambda result: len(result.history))
-        is_lost = is_lost or any(result.is_lost for result in results)
-        if not is_lost:
-            # Every rank has the same model; one is enough.
-            return results[0]
-        return best._replace(is_lost=True)
+    def _best(self, futures: list[Future], workers: list[str]) -> RankResult | None:
+        """Return the whole result of a rank, or the one that has most rounds."""
+        best: RankResult | None = None
+        for worker, future in zip(workers, futures, strict=True):
+            result: RankResult | None = self.watch.gathered(future, [worker])
+            if result is None:
+                continue
+            if not result.is_lost:
+                return result  # all ranks have the same
+            if best is None or len(result.history) > len(best.history):
+                best = result
+        return best
 
     def _tell(self) -> None:
         """Tell `rounds` of what it doesn't know yet; it was shown before."""

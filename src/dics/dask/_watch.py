@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import time
 from concurrent.futures import CancelledError
 from typing import Any
 
 import dask
-from distributed import Client, Future, wait
+from distributed import Client, Future, rpc, wait
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
@@ -88,7 +90,8 @@ class Watch:
     def remove(self, workers: set[str]) -> None:
         """Let the scheduler do without workers that are silent.
 
-        It would notice, too, but only after minutes.
+        It would notice, too, but only after minutes. Those that have a nanny are
+        started again.
         """
         silent = sorted(workers & set(self.workers()))
         if silent:
@@ -135,6 +138,26 @@ class Watch:
             except TimeoutError:
                 self.look()  # it is made again elsewhere
         return [found[future.key] for future in futures]
+
+    def gathered(self, futures: Any, workers: list[str]) -> Any:
+        """Return what tasks give that only some workers can do; None if one is lost.
+
+        `Future.result` would wait for ever if a worker died when the task was done.
+        """
+        fetching = asyncio.run_coroutine_threadsafe(
+            self.client.gather(futures, asynchronous=True),
+            self.client.loop.asyncio_loop,
+        )
+        try:
+            while self.alive().issuperset(workers):
+                done, _ = concurrent.futures.wait([fetching], LOOK_SECONDS)
+                if done:
+                    return fetching.result()
+        except LOST:
+            self.check_connection()
+        finally:
+            fetching.cancel()
+        return None
 
     def check_versions(self) -> None:
         """Refuse workers that have another version of dics, or none."""
@@ -184,9 +207,30 @@ def version_here() -> str:
 async def remove_workers(addresses: list[str], dask_scheduler: Any) -> None:
     """Remove workers; called by `Client.run_on_scheduler`."""
     for address in addresses:
+        worker = dask_scheduler.workers.get(address)
+        nanny = None if worker is None else worker.nanny
         await dask_scheduler.remove_worker(
-            address=address, stimulus_id=f"dics-silent-{time.time()}"
+            address=address,
+            close=nanny is None,
+            stimulus_id=f"dics-silent-{time.time()}",
         )
+        if nanny is not None:
+            starting = asyncio.ensure_future(_start_again(nanny, dask_scheduler))
+            _starting.add(starting)
+            starting.add_done_callback(_starting.discard)
+
+
+# So that they aren't collected while they run.
+_starting: set[asyncio.Future[None]] = set()
+
+
+async def _start_again(nanny: str, dask_scheduler: Any) -> None:
+    """Let a nanny end its worker, which may be stopped, and start another."""
+    with contextlib.suppress(OSError):  # it may be gone as well
+        async with rpc(
+            nanny, connection_args=dask_scheduler.connection_args
+        ) as starter:
+            await starter.restart(reason="dics-silent")
 
 
 def pause(futures: list[Future]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +98,9 @@ class RankRows(NamedTuple):
 
     Attributes
     ----------
+    keys : list of str
+        Names of the codes of each partition in the store of the worker. They are no
+        arguments of a task, which would hold them in memory until it ends.
     chosen : list of ndarray or None
         Rows of each partition that take part; None for all.
     runs : ndarray of shape (n_parts, 3)
@@ -106,6 +109,7 @@ class RankRows(NamedTuple):
         Of all rows that take part, as the core wants them.
     """
 
+    keys: list[Any]
     chosen: list[npt.NDArray[np.intp] | None]
     runs: npt.NDArray[np.int64]
     labels: npt.NDArray[np.uint32] | None
@@ -113,25 +117,35 @@ class RankRows(NamedTuple):
     weights: npt.NDArray[np.float32] | None
 
     def joined(
-        self, codes: list[npt.NDArray[np.uint8]], n_features: int
+        self, store: MutableMapping[Any, Any], n_features: int
     ) -> npt.NDArray[np.uint8]:
-        """Return the codes of its rows in partitions, [feature][row]."""
-        parts = [
-            part[:, :, 0] if rows is None else part[:, rows, 0]
-            for part, rows in zip(codes, self.chosen, strict=True)
-        ]
-        if not parts:
-            return np.empty((n_features, 0), dtype=np.uint8)
-        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+        """Bring the codes of its rows together, [feature][row].
+
+        Whole partitions are then parts of that array in the store, too: codes are there
+        once, and if another worker is lost they are still where they were.
+
+        Parameters
+        ----------
+        store : mapping
+            Where the worker keeps the codes of partitions, [feature][row][1].
+        n_features : int
+        """
+        n_rows = int(self.runs[:, 2].sum())
+        joined = np.empty((n_features, n_rows), dtype=np.uint8)
+        for key, rows, (first, _, n) in zip(
+            self.keys, self.chosen, self.runs, strict=True
+        ):
+            own = joined[:, first : first + n]
+            own[...] = store[key][:, :, 0] if rows is None else store[key][:, rows, 0]
+            if rows is None:
+                store[key] = own[:, :, None]
+        return joined
 
     def for_core(
-        self, parts: list[npt.NDArray[np.uint8]], call: BoostCall, n_threads: int
+        self, store: MutableMapping[Any, Any], call: BoostCall, n_threads: int
     ) -> tuple[Array | None, ...]:
-        """Return the arrays in the order that the core knows.
-
-        `parts` are the codes of the partitions, [feature][row][1].
-        """
-        codes = self.joined(parts, len(call.dictionary.offsets) - 1)
+        """Return the arrays in the order that the core knows."""
+        codes = self.joined(store, len(call.dictionary.offsets) - 1)
 
         def add(trees: Trees, scores: npt.NDArray[np.float32]) -> None:
             add_values(trees, codes, call.dictionary, scores, n_threads)
@@ -276,12 +290,7 @@ class Listening:
         return whole
 
 
-def boost_rank(
-    rank: int,
-    task: RankTask,
-    sets: list[RankRows],
-    codes: list[list[npt.NDArray[np.uint8]]],
-) -> RankResult:
+def boost_rank(rank: int, task: RankTask, sets: list[RankRows]) -> RankResult:
     """Take part in the rounds of a fit, with the rows that this worker has.
 
     The first of the sets are the training rows.
@@ -292,7 +301,7 @@ def boost_rank(
     ) as links:
         if links is None:
             return _nothing(task)
-        return _boost(task, links, sets, codes, n_threads)
+        return _boost(task, links, sets, n_threads)
 
 
 @contextlib.contextmanager
@@ -325,13 +334,13 @@ def _boost(
     task: RankTask,
     links: Links,
     sets: list[RankRows],
-    codes: list[list[npt.NDArray[np.uint8]]],
     n_threads: int,
 ) -> RankResult:
-    every = [
-        rows.for_core(parts, task.call, n_threads)
-        for rows, parts in zip(sets, codes, strict=True)
-    ]
+    store = get_worker().data
+    try:
+        every = [rows.for_core(store, task.call, n_threads) for rows in sets]
+    except KeyError:  # codes were moved to another worker this moment
+        return _nothing(task)
     watched = None
     if task.watched is not None:
         watched = Watched(every[task.watched][-1], sets[task.watched].runs)
