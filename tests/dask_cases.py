@@ -5,6 +5,7 @@ import contextlib
 import io
 import itertools
 import logging
+import os
 import pickle
 import warnings
 from typing import NamedTuple
@@ -25,6 +26,8 @@ LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "ga
 def quick_processes():
     """Let workers be copies of a process that has imported everything."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # That process reads it; Dask sets it for workers that it starts by itself.
+    os.environ["MALLOC_TRIM_THRESHOLD_"] = "65536"
     settings = {"daemon": True, "multiprocessing-method": "forkserver"}
     with dask.config.set({f"distributed.worker.{k}": v for k, v in settings.items()}):
         context = get_mp_context()  # sets what Dask would import

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from dics.dask._rows import ClusterCodes
 
 LOG = logging.getLogger("dics.dask")
+# Restarts in a row without a new round: something is wrong with the workers.
+MOST_IN_VAIN = 10
 
 
 class BoostSession(Ranks):
@@ -74,6 +76,7 @@ class BoostSession(Ranks):
         """Return the new trees, and the splits that are gone."""
         found = Trees.none(len(call.start), len(call.dictionary.offsets) - 1)
         self._first_round = int(call.settings["first_round"])
+        in_vain = 0
         for _ in range(MOST_RESTARTS):
             result = self._attempt(call)
             self.history = result.history
@@ -90,11 +93,22 @@ class BoostSession(Ranks):
                     result.bytes_sent,
                 )
                 return found, result.used.view(np.int64)
+            in_vain = 0 if len(new) else in_vain + 1
+            if in_vain == MOST_IN_VAIN:
+                raise WorkersLost(self._why_in_vain())
             call = self._continued(call, new, result)
             self.fit = new_topic()
             n_done = self._n_before(call)
             LOG.info("workers were lost; going on after %d rounds", n_done)
         raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
+
+    def _why_in_vain(self) -> str:
+        limits = [limit for limit in self.watch.memory().values() if limit > 0]
+        memory = f" (at least {min(limits) / 2**20:.0f} MiB)" if limits else ""
+        return (
+            f"workers were lost {MOST_IN_VAIN} times in a row before a round was done; "
+            f"see their logs, and whether their memory{memory} is too small."
+        )
 
     def _new_trees(self, call: BoostCall, result: RankResult) -> Trees:
         """Return the trees of the rounds that all ranks have finished."""

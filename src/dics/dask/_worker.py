@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import socket
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ from dics.trees import Trees
 
 # Rows whose scores are found at a time.
 BLOCK_ROWS = 1 << 16
+# Arrays from which on huge pages matter.
+HUGE_BYTES = 1 << 22
 # To wait for an answer of the client before a look whether it is still there.
 ANSWER_SECONDS = 1.0
 
@@ -130,8 +133,7 @@ class RankRows(NamedTuple):
             Where the worker keeps the codes of partitions, [feature][row][1].
         n_features : int
         """
-        n_rows = int(self.runs[:, 2].sum())
-        joined = np.empty((n_features, n_rows), dtype=np.uint8)
+        joined = empty_codes(n_features, int(self.runs[:, 2].sum()))
         for key, rows, (first, _, n) in zip(
             self.keys, self.chosen, self.runs, strict=True
         ):
@@ -152,6 +154,21 @@ class RankRows(NamedTuple):
 
         scores = call.first_scores(codes.shape[1], add)
         return codes.ravel(), self.labels, self.targets, self.weights, scores
+
+
+def empty_codes(n_features: int, n_rows: int) -> npt.NDArray[np.uint8]:
+    """Make an array for codes, whose memory is taken as it is filled.
+
+    A partition is a piece of every feature: with huge pages, which NumPy asks for, the
+    first one would take all of it, while the codes of the others are still there.
+    """
+    n_bytes = n_features * n_rows
+    if n_bytes < HUGE_BYTES or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return np.empty((n_features, n_rows), dtype=np.uint8)
+    memory = mmap.mmap(-1, n_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(OSError):  # of a system that has none
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, dtype=np.uint8).reshape(n_features, n_rows)
 
 
 def add_values(
