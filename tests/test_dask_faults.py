@@ -203,6 +203,22 @@ def test_worker_dies_while_it_grows(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_all_workers_die_and_are_started_again(name, tmp_path):
+    expected = plain_pickle(local_model(name))
+    with cluster_of(2, processes=True) as client:
+        processes = list(client.run(os.getpid).values())
+        model = dask_model(name, client)
+
+        def kill_all(_):
+            for pid in processes:
+                kill(pid)
+
+        events = {Meeting(tmp_path, name): kill_all}
+        fit_with(events, client, lambda: model.fit(rows(), Y))
+    assert plain_pickle(model.to_local()) == expected
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_stopped_worker(name, tmp_path):
     """It has its connections open, but says nothing."""
     expected = plain_pickle(local_model(name))

@@ -215,10 +215,14 @@ class ClusterRows(RowsElsewhere):
         self._check_room(self.shape[0] * (2 * self.shape[1] + 16), "each worker")
         codes = self.codes(forest.candidates_._dictionary, 1)
         without_rows: Any = data._replace(X=None)  # type: ignore[arg-type]
-        known = [
-            dask.delayed(part, pure=False, traverse=False)
-            for part in (forest, without_rows)
-        ]
+        # Made before the tasks: as parts of them they would belong to the worker that
+        # is to grow the last share, and be gone with it.
+        known = self.client.compute(
+            [
+                dask.delayed(part, pure=False, traverse=False)
+                for part in (forest, without_rows)
+            ]
+        )
         n_shares = max(1, min(len(workers), len(trees)))
         cuts = np.linspace(trees.start, trees.stop, n_shares + 1)
         topic = new_topic() if progress.enabled else None
