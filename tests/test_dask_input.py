@@ -594,3 +594,15 @@ def test_too_little_memory(name):
         y = np.arange(100_000) % 2
         with pytest.raises(MemoryError, match=r"100000 rows and 40 columns take at l"):
             dask_model(name, client=client).fit(rows, y)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+def test_workers_that_are_paused(name):
+    """Dask gives them no task as long as their memory is full."""
+    settings = {"distributed.worker.memory.pause": 0.001, "dics.patience": 1.0}
+    with (
+        dask.config.set(settings),
+        cluster_of(1, memory_limit="2 GiB") as client,
+        pytest.raises(MemoryError, match=r"paused 1 workers .* its limit is 2048\.0 M"),
+    ):
+        dask_model(name, client=client).fit(GIVEN, LABELS)

@@ -101,6 +101,12 @@ class Ranks:
             )
             for rank, worker in enumerate(workers)
         ]
+        self.watch.check_memory([])
+        while not all(future.done() for future in futures):
+            if self._is_lost(futures, workers):
+                return None
+            self.watch.check_memory(workers)
+            pause(futures)
         ports: list[Port] | None = self._results(futures, workers)
         for worker, port in zip(workers, ports or [], strict=False):
             check_version(worker, port.version)

@@ -48,7 +48,7 @@ class Watch:
         # When a worker was last seen by the clock of the scheduler, and when this was
         # noticed by our own: the clocks of two machines may differ.
         self._seen: dict[str, tuple[float, float]] = {}
-        self._had_workers = self._looked = time.monotonic()
+        self._had_workers = self._had_memory = self._looked = time.monotonic()
 
     def workers(self) -> dict[str, Any]:
         """Return what the scheduler knows of its workers, by their addresses."""
@@ -101,13 +101,38 @@ class Watch:
         """Remove silent workers; raise an error if there was none for too long."""
         alive = self.alive()
         self.remove(set(self._seen) - alive)
+        paused = self.paused()
         now = time.monotonic()
-        if alive:
+        if alive - set(paused):
             self._had_workers = now
-        elif now - self._had_workers > dask.config.get(
-            "dics.patience", DEFAULT_PATIENCE
-        ):
+        elif now - self._had_workers > patience_seconds():
+            if alive:
+                raise MemoryError(self._why_paused(paused))
             raise WorkersLost("no worker is left; start some and fit again.")
+
+    def paused(self) -> dict[str, Any]:
+        """Return the workers that Dask gives no task, as their memory is full."""
+        return {
+            address: worker
+            for address, worker in self.workers().items()
+            if worker["status"] == "paused"
+        }
+
+    def check_memory(self, workers: list[str]) -> None:
+        """Raise an error if one of these workers has been paused for too long."""
+        paused = {a: w for a, w in self.paused().items() if a in workers}
+        if not paused:
+            self._had_memory = time.monotonic()
+        elif time.monotonic() - self._had_memory > patience_seconds():
+            raise MemoryError(self._why_paused(paused))
+
+    def _why_paused(self, paused: dict[str, Any]) -> str:
+        address, worker = next(iter(paused.items()))
+        used, limit = worker["metrics"]["memory"], worker["memory_limit"]
+        return (
+            f"Dask has paused {len(paused)} workers for want of memory: {address} uses "
+            f"{used / 2**20:.1f} MiB, its limit is {limit / 2**20:.1f} MiB."
+        )
 
     def wait(self, futures: list[Future]) -> None:
         """Wait until tasks have ended, whichever workers are lost meanwhile."""
@@ -186,6 +211,11 @@ class Watch:
 def silence_seconds() -> float:
     """Return for how long a worker may be silent."""
     return float(dask.config.get("dics.silence", DEFAULT_SILENCE))
+
+
+def patience_seconds() -> float:
+    """Return for how long to wait for a worker."""
+    return float(dask.config.get("dics.patience", DEFAULT_PATIENCE))
 
 
 def check_version(worker: str, version: str) -> None:
