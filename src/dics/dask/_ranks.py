@@ -101,11 +101,11 @@ class Ranks:
             )
             for rank, worker in enumerate(workers)
         ]
-        self.watch.check_memory([])
+        began = time.monotonic()
         while not all(future.done() for future in futures):
             if self._is_lost(futures, workers):
                 return None
-            self.watch.check_memory(workers)
+            self.watch.check_memory(workers, began)
             pause(futures)
         ports: list[Port] | None = self._results(futures, workers)
         for worker, port in zip(workers, ports or [], strict=False):

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 import dask
-from distributed import Client, Future, rpc, wait
+from distributed import Client, Future, rpc
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
@@ -48,7 +48,7 @@ class Watch:
         # When a worker was last seen by the clock of the scheduler, and when this was
         # noticed by our own: the clocks of two machines may differ.
         self._seen: dict[str, tuple[float, float]] = {}
-        self._had_workers = self._had_memory = self._looked = time.monotonic()
+        self._had_workers = self._looked = time.monotonic()
 
     def workers(self) -> dict[str, Any]:
         """Return what the scheduler knows of its workers, by their addresses."""
@@ -118,12 +118,12 @@ class Watch:
             if worker["status"] == "paused"
         }
 
-    def check_memory(self, workers: list[str]) -> None:
-        """Raise an error if one of these workers has been paused for too long."""
+    def check_memory(self, workers: list[str], began: float) -> None:
+        """Raise an error if workers that got tasks long ago are paused."""
+        if time.monotonic() - began < patience_seconds():
+            return
         paused = {a: w for a, w in self.paused().items() if a in workers}
-        if not paused:
-            self._had_memory = time.monotonic()
-        elif time.monotonic() - self._had_memory > patience_seconds():
+        if paused:
             raise MemoryError(self._why_paused(paused))
 
     def _why_paused(self, paused: dict[str, Any]) -> str:
@@ -145,9 +145,9 @@ class Watch:
         self.check_connection()
 
     def wait_for_workers(self) -> None:
-        """Wait until there is a worker."""
+        """Wait until there is a worker that takes tasks."""
         self._had_workers = time.monotonic()
-        while not self.alive():
+        while not self.alive() - set(self.paused()):
             self.look()
             time.sleep(0.1)
 
@@ -192,9 +192,10 @@ class Watch:
             )
             for worker in self.workers()
         }
-        if asked:
-            with contextlib.suppress(TimeoutError):
-                wait(list(asked.values()), timeout=VERSION_SECONDS)
+        futures = list(asked.values())
+        deadline = time.monotonic() + VERSION_SECONDS
+        while not all(f.done() for f in futures) and time.monotonic() < deadline:
+            pause(futures)
         for worker, future in asked.items():
             if future.status == "error":
                 error = future.exception()
@@ -205,7 +206,9 @@ class Watch:
                     f"{VERSION} everywhere."
                 ) from error
             if future.status == "finished":
-                check_version(worker, future.result())
+                version = self.gathered(future, [worker])
+                if version is not None:
+                    check_version(worker, version)
 
 
 def silence_seconds() -> float:
