@@ -4,7 +4,13 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import dask.array as da
+import numpy as np
+from checks import same_bytes
 from dask_cases import cluster_of, differing
+
+import dics
+from dics.dask import DaskCGForestClassifier
 
 CASES = 42  # for each number of workers: more than 200 in all
 
@@ -23,3 +29,18 @@ def test_sums_of_many_workers_go_by_a_tree(monkeypatch):
     monkeypatch.setattr("dics.dask._links.MOST_SLICES", 1)
     with cluster_of(6):
         assert differing(9000, 10) == []
+
+
+@pytest.mark.parametrize("layout", ["whole", "rows"])
+def test_forest_of_rare_features(layout):
+    """Nodes draw cuts by the same rule, wherever the rows are."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.02, (300, 2200)).astype(np.float32)
+    X[:, :3] += rng.integers(0, 9, (300, 3))
+    y = (X[:, 0] > 3) + 2 * (X[:, 1] > rng.integers(0, 9, 300))
+    settings = {"n_estimators": 3, "random_state": 0}
+    expected = dics.CGForestClassifier(**settings).fit(X, y)
+    with cluster_of(2) as client:
+        forest = DaskCGForestClassifier(layout=layout, client=client, **settings)
+        forest.fit(da.from_array(X, chunks=(70, -1)), da.from_array(y, chunks=70))
+    same_bytes(forest, expected)

@@ -243,6 +243,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             "n_trees": len(trees),
             "n_draws": n_draws,
             "balance_each_tree": self._balances_each_tree(),
+            "draws_cuts": data.values is None,
         }
 
     def _core_data(self, data: TrainingData) -> TrainingData:

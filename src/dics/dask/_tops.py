@@ -261,9 +261,10 @@ class TopSession(Ranks):
             if ports is None:
                 return None
             n_workers = len(placement.workers)
-            call = call._replace(
-                apart_rows=self._apart_rows(n_workers, len(call.columns))
-            )
+            apart_rows = self._apart_rows(n_workers, len(call.columns))
+            if call.settings["draws_cuts"]:  # each tree by one worker, from all rows
+                apart_rows = int(self.starts[-1])
+            call = call._replace(apart_rows=apart_rows)
             futures = self._start_ranks(call, placement, ports)
             if not self._wait(futures, placement.workers):
                 return None

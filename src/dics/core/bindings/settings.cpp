@@ -75,7 +75,8 @@ void bind_settings(nb::module_& m) {
         .def_rw("sampling", &ForestSettings::sampling)
         .def_rw("max_features", &ForestSettings::max_features)
         .def_rw("n_draws", &ForestSettings::n_draws)
-        .def_rw("balance_each_tree", &ForestSettings::balance_each_tree);
+        .def_rw("balance_each_tree", &ForestSettings::balance_each_tree)
+        .def_rw("draws_cuts", &ForestSettings::draws_cuts);
     nb::class_<RowDraw>(m, "RowDraw")
         .def(nb::init<>())
         .def_rw("sampling", &RowDraw::sampling)

@@ -1,8 +1,10 @@
 // Codes of features most of whose rows have the same one: the others alone.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "data/encode_sparse.hpp"
@@ -28,6 +30,9 @@ class CodeLists {
             numbers[static_cast<std::size_t>(column)] = static_cast<std::int32_t>(f);
             common_.push_back(elsewhere[static_cast<std::size_t>(column)]);
         }
+        // Pages that stay empty take no memory; a vector that grows is copied.
+        row_features_.reserve(static_cast<std::size_t>(X.starts[X.n_rows]));
+        row_codes_.reserve(static_cast<std::size_t>(X.starts[X.n_rows]));
         row_starts_.push_back(0);
         for (std::int64_t row = 0; row < X.n_rows; ++row) {
             for (std::int64_t k = X.starts[row]; k < X.starts[row + 1]; ++k) {
@@ -37,6 +42,30 @@ class CodeLists {
                 if (numbers[column] >= 0 && code != elsewhere[column]) {
                     row_features_.push_back(numbers[column]);
                     row_codes_.push_back(code);
+                }
+            }
+            row_starts_.push_back(static_cast<std::int64_t>(row_codes_.size()));
+        }
+        list_columns();
+    }
+
+    // Of codes that are bytes: those that differ from `common`, the codes that most
+    // rows have.
+    CodeLists(const Codes& codes, std::vector<std::uint8_t> common)
+        : n_rows_(codes.n_rows),
+          n_features_(codes.n_features),
+          common_(std::move(common)) {
+        row_starts_.push_back(0);
+        for (std::int64_t row = 0; row < n_rows_; ++row) {
+            for (std::int64_t b = 0; b < codes.n_blocks(); ++b) {
+                const std::int64_t first = b * codes.width;
+                const std::uint8_t* own = codes.block(b) + row * codes.width - first;
+                const std::int64_t last = std::min(n_features_, first + codes.width);
+                for (std::int64_t f = first; f < last; ++f) {
+                    if (own[f] != common_[static_cast<std::size_t>(f)]) {
+                        row_features_.push_back(static_cast<std::int32_t>(f));
+                        row_codes_.push_back(own[f]);
+                    }
                 }
             }
             row_starts_.push_back(static_cast<std::int64_t>(row_codes_.size()));
@@ -101,8 +130,6 @@ class CodeLists {
 
   private:
     void list_columns() {
-        row_features_.shrink_to_fit();
-        row_codes_.shrink_to_fit();
         column_starts_.assign(static_cast<std::size_t>(n_features_) + 1, 0);
         for (const std::int32_t f : row_features_)
             ++column_starts_[static_cast<std::size_t>(f) + 1];

@@ -1,7 +1,10 @@
 #include "grow/forest.hpp"
 
 #include <cmath>
+#include <optional>
 
+#include "data/code_lists.hpp"
+#include "data/common_codes.hpp"
 #include "grow/class_trees.hpp"
 #include "grow/moment_trees.hpp"
 #include "grow/tree_grower.hpp"
@@ -194,9 +197,13 @@ ForestArrays grow_trees(const ForestSettings& settings, int width, Team& team,
 }  // namespace
 
 template <class Count>
-ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
+ForestArrays grow_forest(const Codes& given, const Dictionary& dictionary,
                          const Sample<Count>& sample, const ForestSettings& settings,
                          Team& team, std::atomic<std::int64_t>& done) {
+    Codes codes = given;
+    std::optional<CodeLists> lists;
+    if (settings.draws_cuts && !codes.lists)
+        codes.lists = &lists.emplace(codes, commonest_codes(codes));
     const std::vector<double> cumulative =
         running_sums(settings.n_draws > 0 ? sample.weights : nullptr, sample.n_rows);
     return grow_trees(settings, settings.tree.n_classes, team, done,

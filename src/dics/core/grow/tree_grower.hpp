@@ -37,6 +37,10 @@ class TreeGrower {
             case FeatureSampling::tree:
                 return grow_restricted(sample, rows);
             default:
+                if constexpr (requires { typename Kind::DrawnCuts; }) {
+                    if (settings_.draws_cuts)
+                        return grow_from_drawn_cuts(sample, rows);
+                }
                 return codes_.lists ? grow_listed(sample, rows, &draw_)
                                     : grow_drawn(sample, rows);
         }
@@ -80,6 +84,14 @@ class TreeGrower {
                                      settings_.tree.limits.min_samples_leaf,
                                      settings_.tree.max_candidates, draw,
                                      settings_.max_features);
+        return grow_with(target, search, rows, dictionary_, sample);
+    }
+
+    TreeArrays grow_from_drawn_cuts(const Sample& sample, Rows& rows) {
+        const Target target = Kind::make_target(sample, rows, settings_.tree);
+        typename Kind::DrawnCuts search(target, *codes_.lists, dictionary_, rows,
+                                        settings_.tree.limits.min_samples_leaf,
+                                        settings_.max_features);
         return grow_with(target, search, rows, dictionary_, sample);
     }
 

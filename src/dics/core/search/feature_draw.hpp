@@ -32,6 +32,8 @@ class FeatureDraw {
   public:
     static constexpr std::int64_t kGroup = 64;
     static constexpr std::int64_t kOffered = 2 * kGroup;
+    // Features above which constant ones count.
+    static constexpr std::int64_t kMany = 2048;
 
     // A node looks at `max_features` of them.
     FeatureDraw(const Dictionary& dictionary, std::int64_t max_features,
@@ -136,9 +138,6 @@ class FeatureDraw {
     }
 
   private:
-    // Features above which constant ones count.
-    static constexpr std::int64_t kMany = 2048;
-
     // Is a node that found so many done?
     bool is_done(std::int64_t n_found) const {
         return n_drawn_ >= most_draws_ && n_found > 0;

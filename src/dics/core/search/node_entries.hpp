@@ -51,25 +51,38 @@ class NodeEntries {
         : lists_(&lists),
           places_(&places),
           found_(static_cast<std::size_t>(lists.n_features())),
-          starts_(found_.size()) {}
+          starts_(found_.size()),
+          is_wanted_((found_.size() + 63) / 64) {}
 
     // Counts the entries of all features in one walk over the rows.
     void start_by_rows(const NodePlace& node) {
         start(node);
         is_by_rows_ = true;
-        each_entry([&](std::int32_t f, NodeEntry entry) {
-            Found& found = found_[static_cast<std::size_t>(f)];
-            if (found.count++ == 0) {
-                touched_.push_back(f);
-                found.first_code = entry.code;
-            }
-            found.differs |= entry.code != found.first_code;
-        });
+        each_entry([&](std::int32_t f, NodeEntry entry) { count(f, entry.code); });
     }
     // Looks at a feature when it is asked for.
     void start_by_features(const NodePlace& node) {
         start(node);
         is_by_rows_ = false;
+    }
+
+    // Finds the entries of some features, in one walk over the lists of the rows or of
+    // the features, whichever are shorter. Features that don't vary are left out.
+    void find(const NodePlace& node, std::vector<std::int32_t>& features) {
+        std::int64_t of_features = 0;
+        for (const std::int32_t f : features)
+            of_features += lists_->n_entries(f);
+        const std::int64_t of_rows = lists_->n_entries() /
+                                     std::max<std::int64_t>(1, lists_->n_rows()) *
+                                     node.size();
+        if (kPlaceCost * of_features < of_rows) {
+            start_by_features(node);
+        } else {
+            start(node);
+            is_by_rows_ = true;
+            walk_for(features);
+        }
+        std::erase_if(features, [&](std::int32_t f) { return !varies(f); });
     }
 
     // Features that have entries; by rows only.
@@ -114,6 +127,14 @@ class NodeEntries {
     }
 
   private:
+    // To look up the place of a row costs as much as to pass over two entries.
+    static constexpr std::int64_t kPlaceCost = 2;
+
+    struct FoundEntry {
+        std::int32_t feature;
+        NodeEntry entry;
+    };
+
     // Kept small: a walk over the rows meets features in no order.
     struct Found {
         std::uint32_t count = 0;
@@ -128,6 +149,42 @@ class NodeEntries {
         entries_.clear();
         begin_ = static_cast<std::uint32_t>(node.begin);
         n_rows_ = static_cast<std::uint32_t>(node.size());
+    }
+
+    // Most entries are of other features: a bit of each tells, and all bits stay in the
+    // first cache.
+    void walk_for(const std::vector<std::int32_t>& features) {
+        for (const std::int32_t f : features)
+            is_wanted_[static_cast<std::size_t>(f) / 64] |= std::uint64_t{1}
+                                                            << (f % 64);
+        unsorted_.clear();
+        each_entry([&](std::int32_t f, NodeEntry entry) {
+            if (is_wanted_[static_cast<std::size_t>(f) / 64] >> (f % 64) & 1) {
+                count(f, entry.code);
+                unsorted_.push_back({f, entry});
+            }
+        });
+        std::size_t size = 0;
+        for (const std::int32_t f : features) {
+            is_wanted_[static_cast<std::size_t>(f) / 64] = 0;
+            starts_[static_cast<std::size_t>(f)] = size;
+            size += found_[static_cast<std::size_t>(f)].count;
+        }
+        entries_.resize(size);
+        for (const FoundEntry& found : unsorted_)
+            entries_[starts_[static_cast<std::size_t>(found.feature)]++] = found.entry;
+        for (const std::int32_t f : features)
+            starts_[static_cast<std::size_t>(f)] -=
+                found_[static_cast<std::size_t>(f)].count;
+    }
+
+    void count(std::int32_t f, std::uint8_t code) {
+        Found& found = found_[static_cast<std::size_t>(f)];
+        if (found.count++ == 0) {
+            touched_.push_back(f);
+            found.first_code = code;
+        }
+        found.differs |= code != found.first_code;
     }
 
     template <class Each>
@@ -159,6 +216,8 @@ class NodeEntries {
     std::vector<Found> found_;         // of each feature
     std::vector<std::size_t> starts_;  // of its entries, if they are ready
     std::vector<std::int32_t> touched_;
+    std::vector<std::uint64_t> is_wanted_;  // a bit for each feature
+    std::vector<FoundEntry> unsorted_;
     std::vector<NodeEntry> entries_;
     std::uint32_t begin_ = 0, n_rows_ = 0;
     bool is_by_rows_ = false;
