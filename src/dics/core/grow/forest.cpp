@@ -1,7 +1,9 @@
 #include "grow/forest.hpp"
 
 #include <cmath>
+#include <mutex>
 #include <optional>
+#include <utility>
 
 #include "data/code_lists.hpp"
 #include "data/common_codes.hpp"
@@ -36,42 +38,67 @@ std::vector<std::uint64_t> balanced_counts(const std::vector<std::uint32_t>& cou
     return balanced;
 }
 
-ForestArrays with_room_for(const std::vector<TreeArrays>& trees) {
-    std::size_t n_nodes = 0, n_values = 0, n_means = 0, n_rows = 0;
-    for (const TreeArrays& tree : trees) {
-        n_nodes += tree.nodes.size();
-        n_values += tree.leaf_values.size();
-        n_means += tree.leaf_means.size();
-        n_rows += tree.leaf_rows.size();
-    }
-    ForestArrays forest;
-    forest.trees.nodes.reserve(n_nodes);
-    forest.trees.missing_left.reserve(n_nodes);
-    forest.trees.weight.reserve(n_nodes);
-    forest.trees.impurity.reserve(n_nodes);
-    forest.trees.leaf_values.reserve(n_values);
-    forest.trees.leaf_means.reserve(n_means);
-    forest.trees.leaf_rows.reserve(n_rows);
-    return forest;
-}
+// Trees one behind the other. A tree is copied as soon as those before it are there,
+// and gone then: a forest is large, and no second copy of it is ever there.
+class JoinedTrees {
+  public:
+    // `width` values are in a leaf.
+    JoinedTrees(std::int64_t n_trees, int width)
+        : waiting_(static_cast<std::size_t>(n_trees)), width_(width) {}
 
-void append(TreeArrays&& tree, int width, ForestArrays& forest) {
-    auto add = [](auto& all, const auto& one) {
-        all.insert(all.end(), one.begin(), one.end());
-    };
-    add(forest.trees.nodes, tree.nodes);
-    add(forest.trees.missing_left, tree.missing_left);
-    add(forest.trees.weight, tree.weight);
-    add(forest.trees.impurity, tree.impurity);
-    add(forest.trees.leaf_values, tree.leaf_values);
-    add(forest.trees.leaf_means, tree.leaf_means);
-    add(forest.trees.leaf_rows, tree.leaf_rows);
-    add(forest.trees.leaf_row_counts, tree.leaf_row_counts);
-    add(forest.trees.exact_weight, tree.exact_weight);
-    add(forest.trees.root_spread, tree.root_spread);
-    forest.end_tree(width);
-    tree = TreeArrays{};  // a forest is large: no second copy of it at the end
-}
+    void add(std::int64_t number, TreeArrays tree) {
+        const std::lock_guard lock(mutex_);
+        waiting_[static_cast<std::size_t>(number)] = std::move(tree);
+        for (; n_joined_ < waiting_.size() && waiting_[n_joined_]; ++n_joined_) {
+            if (n_joined_ == 0)
+                make_room(*waiting_[0]);
+            append(*waiting_[n_joined_]);
+            waiting_[n_joined_].reset();
+        }
+    }
+
+    // When all are there.
+    ForestArrays take() { return std::move(forest_); }
+
+  private:
+    // By the first tree; others are mostly like it. Pages that stay empty take no
+    // memory, and arrays that grow would be copied.
+    void make_room(const TreeArrays& tree) {
+        auto reserve = [&](auto& all, const auto& one) {
+            all.reserve(one.size() * waiting_.size() / 4 * 5 + one.size());
+        };
+        reserve(forest_.trees.nodes, tree.nodes);
+        reserve(forest_.trees.missing_left, tree.missing_left);
+        reserve(forest_.trees.weight, tree.weight);
+        reserve(forest_.trees.impurity, tree.impurity);
+        reserve(forest_.trees.leaf_values, tree.leaf_values);
+        reserve(forest_.trees.leaf_means, tree.leaf_means);
+        reserve(forest_.trees.leaf_rows, tree.leaf_rows);
+    }
+
+    void append(const TreeArrays& tree) {
+        auto add = [](auto& all, const auto& one) {
+            all.insert(all.end(), one.begin(), one.end());
+        };
+        add(forest_.trees.nodes, tree.nodes);
+        add(forest_.trees.missing_left, tree.missing_left);
+        add(forest_.trees.weight, tree.weight);
+        add(forest_.trees.impurity, tree.impurity);
+        add(forest_.trees.leaf_values, tree.leaf_values);
+        add(forest_.trees.leaf_means, tree.leaf_means);
+        add(forest_.trees.leaf_rows, tree.leaf_rows);
+        add(forest_.trees.leaf_row_counts, tree.leaf_row_counts);
+        add(forest_.trees.exact_weight, tree.exact_weight);
+        add(forest_.trees.root_spread, tree.root_spread);
+        forest_.end_tree(width_);
+    }
+
+    std::mutex mutex_;
+    std::vector<std::optional<TreeArrays>> waiting_;
+    std::size_t n_joined_ = 0;
+    int width_;
+    ForestArrays forest_;
+};
 
 template <class Crit, class Count>
 TreeArrays grow_one(std::int64_t number, const Codes& codes,
@@ -179,19 +206,16 @@ std::vector<double> running_sums(const double* weights, std::int64_t n_rows) {
 template <class GrowTree>
 ForestArrays grow_trees(const ForestSettings& settings, int width, Team& team,
                         std::atomic<std::int64_t>& done, GrowTree grow_tree) {
-    std::vector<TreeArrays> trees(static_cast<std::size_t>(settings.n_trees));
+    JoinedTrees trees(settings.n_trees, width);
     team.run(settings.n_trees, true, [&](std::int64_t i, int thread) {
         Team alone(1, [&] {
             team.check(thread);
             return false;
         });
-        trees[static_cast<std::size_t>(i)] = grow_tree(settings.first_tree + i, alone);
+        trees.add(i, grow_tree(settings.first_tree + i, alone));
         done.fetch_add(1);
     });
-    ForestArrays forest = with_room_for(trees);
-    for (TreeArrays& tree : trees)
-        append(std::move(tree), width, forest);
-    return forest;
+    return trees.take();
 }
 
 }  // namespace
