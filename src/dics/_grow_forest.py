@@ -34,10 +34,9 @@ MAX_FEATURES = [
 
 # Of more features than this, most of whose rows have one code, nodes of class forests
 # draw one cut of each feature that they look at, as ExtraTrees does. Share of the test
-# rows of newsgroups20 that are right, CPU seconds of a fit: 0.7505 and 15,
-# instead of 0.7092 and 15 with the best cut of each, RandomForest 0.717 and 49; with
-# all rows in each tree 0.7546 and 20 instead of 0.7155 and 22, ExtraTrees 0.7554 and 58
-# (one seed, 2026-11).
+# rows of newsgroups20 that are right, and CPU seconds of a fit: 0.751 and 15 instead of
+# 0.709 and 15 with the best cut of each (RandomForest 0.717 and 49); with all rows in
+# each tree 0.755 and 19 instead of 0.716 and 22 (ExtraTrees 0.755 and 58; 2026-11).
 MANY_FEATURES = 2048
 # Share of the codes that differ from the commonest, and rows that tell it.
 RARE_SHARE = 1 / 32

@@ -14,7 +14,7 @@
 namespace dics {
 
 // Entries are codes that differ from the feature's `common` one. They are listed twice:
-// a large node asks for those of a feature, a small one for those of its rows. Nine
+// a large node asks for those of a feature, a small one for those of its rows. Ten
 // bytes each, where a matrix of codes has one for each row and feature.
 class CodeLists {
   public:
