@@ -1,6 +1,7 @@
 #include "grow/forest.hpp"
 
 #include <cmath>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -65,7 +66,11 @@ class JoinedTrees {
     // memory, and arrays that grow would be copied.
     void make_room(const TreeArrays& tree) {
         auto reserve = [&](auto& all, const auto& one) {
-            all.reserve(one.size() * waiting_.size() / 4 * 5 + one.size());
+            try {
+                all.reserve(one.size() * waiting_.size() / 4 * 5 + one.size());
+            } catch (const std::exception&) {
+                // Of very many trees: more than they may ever take. Arrays grow, then.
+            }
         };
         reserve(forest_.trees.nodes, tree.nodes);
         reserve(forest_.trees.missing_left, tree.missing_left);
