@@ -14,19 +14,12 @@ from dics import (
     CGTreeRegressor,
     _core,
 )
+from dics._apart_nodes import ApartRows, grow_apart, joined_rows
 from dics._base import rows_for_core
+from dics._grow_call import GrowCall, Targets
 from dics._grow_forest import plan_forest
-from dics._tree_tops import (
-    ApartRows,
-    GrowCall,
-    Targets,
-    grow_apart,
-    grow_tops,
-    joined_rows,
-    joined_tree,
-    one_behind_the_other,
-    weight_of_tree,
-)
+from dics._joined_trees import joined_tree, one_behind_the_other, weight_of_tree
+from dics._tree_tops import grow_tops
 from dics.dictionary import encode
 
 pytestmark = pytest.mark.core

@@ -19,11 +19,12 @@ from dics._boosting_call import BoostCall
 from dics._boosting_rows import total_weight, weight_unit
 from dics._candidates_base import TrainingData
 from dics._column_check import check_kind
+from dics._grow_call import GrowCall, Targets
 from dics._grow_forest import ForestPlan
+from dics._joined_trees import one_behind_the_other
 from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
-from dics._tree_tops import GrowCall, Targets, one_behind_the_other
 from dics._validation import IN_PLACE, Array, FloatArray
 from dics.dask._parts import (
     PartShape,

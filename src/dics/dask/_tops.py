@@ -18,20 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from distributed import Future
 
+from dics._apart_nodes import ApartRows, grow_apart, joined_rows
+from dics._grow_call import GrowCall, Targets, joined_targets
+from dics._joined_trees import joined_tree, one_behind_the_other, weight_of_tree
 from dics._progress import Progress
-from dics._tree_tops import (
-    ApartRows,
-    GrowCall,
-    Targets,
-    Tops,
-    grow_apart,
-    grow_tops,
-    joined_rows,
-    joined_targets,
-    joined_tree,
-    one_behind_the_other,
-    weight_of_tree,
-)
+from dics._tree_tops import Tops, grow_tops
 from dics._validation import Array
 from dics.dask._links import TOKEN_BYTES, Address
 from dics.dask._parts import threads_of_worker
