@@ -7,7 +7,6 @@ import pytest
 from checks import ARRAYS, digest
 
 from dics import FastCGBMClassifier, FastCGBMRegressor
-from dics._boosting_call import kept_splits
 from dics._boosting_rows import CodedRows
 
 pytestmark = pytest.mark.core
@@ -45,20 +44,10 @@ def boost_with_a_loss(n_sums):
         )
         assert is_lost
         new = call.as_trees(arrays).first(max(0, len(noted) - 1))
-        settings = dict(call.settings)
-        settings["first_round"] += len(new)
-        settings["n_rounds"] -= len(new)
-        trees = call.trees.followed_by(new)
-        n_features = len(call.dictionary.offsets) - 1
-        settings["feature_gains"] = trees.feature_gains(n_features).tolist()
         rows.scores[...] = first
         for t in range(len(new)):
             new[t].add_values(boost.X, rows.scores[:, : len(call.start)], n_threads=1)
-        later = call._replace(
-            settings=settings,
-            trees=trees,
-            used_splits=kept_splits(call.used_splits, used, new),
-        )
+        later = call.after(new, used)
         arrays, used, is_lost = later.run(
             rows.for_core(), [], rounds.note, None, n_threads
         )

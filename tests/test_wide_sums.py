@@ -5,8 +5,7 @@ import pytest
 from checks import digest
 from dask_cases import Case, cluster_of
 
-from dics import FastCGBMClassifier, FastCGBMRegressor
-from dics._boosting_base import Boosting
+from dics import FastCGBMClassifier, FastCGBMRegressor, _boosting_base
 
 pytestmark = pytest.mark.core
 
@@ -14,13 +13,13 @@ pytestmark = pytest.mark.core
 @pytest.fixture
 def wide_sums(monkeypatch):
     """Let every fit have sums of 64 bits."""
-    fields = Boosting._boost_fields
+    fields = _boosting_base.core_fields
 
-    def wide(self, *args):
-        return {**fields(self, *args), "narrow_rows": 0}
+    def wide(*args):
+        return {**fields(*args), "narrow_rows": 0}
 
     def switch(on):
-        monkeypatch.setattr(Boosting, "_boost_fields", wide if on else fields)
+        monkeypatch.setattr(_boosting_base, "core_fields", wide if on else fields)
 
     return switch
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -13,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._base import NO_LIMIT, TreesEstimator
-from dics._boosting_call import BoostCall, kept_splits
+from dics._boosted_model import BoostedModel
+from dics._boosting_call import BoostCall, core_fields, kept_splits
 from dics._boosting_plan import (
     TRIAL_PATIENCE,
     BoostingPlan,
@@ -33,27 +31,24 @@ from dics._boosting_rows import (
     part_rows,
 )
 from dics._candidates_base import TrainingData
-from dics._categories import MAX_RANKS
 from dics._constraints import interaction_groups, monotonic_directions
 from dics._fit_context import checks_parameters
-from dics._model_check import check_array, check_length, require
 from dics._other_names import BOOSTING_NAMES, answers_other_names
 from dics._progress import Progress
-from dics._round_tree import RoundTree
 from dics._rounds import (
     Callback,
-    RoundReport,
     Rounds,
     check_callbacks,
     joined_scores,
+    reporter,
     warn_of_no_rounds,
 )
 from dics._rows_elsewhere import RowsElsewhere
 from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
 from dics._sklearn_callbacks import CallbackSupport, FitTasks
-from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray, built_aside
 from dics._warning import warn_user
+from dics._watched_score import scorer_of, watched_score
 from dics.candidates import CentroidCandidates, fit_candidates
 from dics.dictionary import encode_or_list
 from dics.trees import Trees
@@ -62,7 +57,7 @@ from dics.trees import Trees
 LOSSES = ("loss", "neg_log_loss")
 
 
-class Boosting(TreesEstimator, CallbackSupport):
+class Boosting(BoostedModel, CallbackSupport):
     """Gradient boosting with one small tree a round, whatever it predicts."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -71,7 +66,7 @@ class Boosting(TreesEstimator, CallbackSupport):
             StrOptions({"auto"}),
             Interval(Real, 0.0, None, closed="neither"),
         ],
-        **TreesEstimator._parameter_constraints,
+        **BoostedModel._parameter_constraints,
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "max_features": [
             StrOptions({"auto"}),
@@ -135,7 +130,6 @@ class Boosting(TreesEstimator, CallbackSupport):
     evals_result_: dict[str, dict[str, list[float]]]
     best_iteration_: int | None
     best_score_: float | None
-    _start: npt.NDArray[np.float32]  # scores before the first round
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
@@ -337,7 +331,7 @@ class Boosting(TreesEstimator, CallbackSupport):
     def _check_options(self, n_done: int) -> None:
         """Check what is asked for, before any work."""
         if self.scoring not in LOSSES:
-            self._scorer()
+            scorer_of(self)
         if n_done > 0 and self._n_rounds_in_all() < n_done:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
@@ -436,13 +430,13 @@ class Boosting(TreesEstimator, CallbackSupport):
         stops_early = self.plan_.early_stopping
         if stops_early and self.scoring not in LOSSES:
             watched = list(given.values())[-1] if given else None
-            score = self._score_of(data, parts, watched, training, validation)
+            score = watched_score(self, data, parts, watched, training, validation)
         rounds = Rounds(
             score=score,
             n_sets=len(validation),
             patience=self.n_iter_no_change if stops_early else None,
             tol=self.tol,
-            report_to=self._reporter(callbacks, first, tuple(validation)),
+            report_to=reporter(self, callbacks, first, tuple(validation)),
         )
         new, used = self._run_with_progress(
             data, training, list(validation.values()), rounds
@@ -477,7 +471,7 @@ class Boosting(TreesEstimator, CallbackSupport):
         rows.put(parts.training, training)
         rows.put(parts.validation, held)
         # From now on it is known that these rounds are kept, and callbacks are told.
-        rounds = Rounds(report_to=self._reporter(callbacks, 0, ()))
+        rounds = Rounds(report_to=reporter(self, callbacks, 0, ()))
         share = held.total_weight() / (held.total_weight() + training.total_weight())
         for loss, held_loss in zip(*trial.losses, strict=True):
             # Of all rows, as in the rounds that follow.
@@ -508,33 +502,6 @@ class Boosting(TreesEstimator, CallbackSupport):
         title = type(self).__name__
         Progress(title, 0, "rounds", enabled=bool(self.verbose)).announce(text)
 
-    def _reporter(
-        self, callbacks: list[Callback], first: int, names: tuple[str, ...]
-    ) -> Callable[[int, float, list[float], float], bool] | None:
-        """Return what tells all callbacks about a round, and whether one says stop.
-
-        `first` is the number of rounds before this fit, `names` those of its validation
-        sets.
-        """
-        if not callbacks:
-            return None
-        n_before = len(self.trees_) - first  # of this fit, in a trial
-
-        def report(done: int, train: float, held: list[float], score: float) -> bool:
-            told = RoundReport(
-                round=n_before + done,
-                n_rounds=self.plan_.n_estimators - first,
-                train_loss=train,
-                validation_loss=held[-1] if held else None,
-                score=score,
-                model=self,
-                losses=dict(zip(("training", *names), (train, *held), strict=True)),
-            )
-            answers = [bool(callback(told)) for callback in callbacks]  # ask all
-            return any(answers)
-
-        return report
-
     @abstractmethod
     def _run_rounds(
         self,
@@ -554,7 +521,7 @@ class Boosting(TreesEstimator, CallbackSupport):
         rounds: Rounds,
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
-        call = self._boost_call(loss, self._boost_fields(data, training.weight_unit))
+        call = self._boost_call(loss, core_fields(self, data, training.weight_unit))
         return training.boost(call, validation, rounds, data.n_threads)
 
     def _boost_call(
@@ -570,56 +537,6 @@ class Boosting(TreesEstimator, CallbackSupport):
             self._score_unit,
             self._loss_unit,
         )
-
-    def _boost_fields(self, data: TrainingData, unit: float) -> dict[str, Any]:
-        """Return the settings; what is compared with weights has their unit too."""
-        n_done = len(self.trees_)
-        limits = {
-            "max_depth": min(self.max_depth or NO_LIMIT, NO_LIMIT),
-            "min_samples_leaf": min(self.min_samples_leaf, len(data.X) + 1),
-            "max_leaf_nodes": min(self.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
-            "reuse_splits": self.reuse_splits,
-        }
-        rows = {
-            "sampling": self.plan_.sampling or "none",
-            "top_rate": self.plan_.top_rate,
-            "other_rate": self.plan_.other_rate,
-        }
-        return {
-            "learning_rate": self.plan_.learning_rate,
-            "limits": limits,
-            "max_features": self.plan_.max_features,
-            "prefers_gains": self.plan_.prefers_gains,
-            "feature_gains": self.trees_.feature_gains(data.X.shape[1]).tolist(),
-            "gain_worth": self._loss_unit / unit,
-            "max_candidates": min(self.max_candidates or 0, NO_LIMIT),
-            "sketch_outputs": self.plan_.sketch_outputs or 0,
-            "rows": rows,
-            "leaves_of_sample": self.leaf_values == "sample",
-            "l2": self.l2_regularization * unit,
-            "noise_shrinkage": self.plan_.noise_shrinkage,
-            "weight_unit": unit,
-            "min_gain": self.min_split_gain * unit,
-            "min_sum_hessian": self.min_sum_hessian * unit,
-            "monotonic": self._directions(data),
-            "categorical": self._ranked_features(),
-            "cat_smooth": self.cat_smooth * unit,
-            "cat_l2": self.cat_l2 * unit,
-            "set_limits": {
-                "min_rows": min(self.min_cat_samples, NO_LIMIT),
-                "max_codes": min(self.max_cat_levels or MAX_RANKS, MAX_RANKS),
-            },
-            "interactions": interaction_groups(self),
-            "seed": data.seed,
-            "first_round": n_done,
-            "n_rounds": self.plan_.n_estimators - n_done,
-        }
-
-    def _ranked_features(self) -> list[int]:
-        """Tell which features are split by sets of levels; empty if none are."""
-        ranked = {} if self._categories is None else self._categories.rank_counts()
-        n_columns = self.n_features_in_ + self._n_pairs
-        return [int(f in ranked) for f in range(n_columns)] if ranked else []
 
     def _takes_pairs(self) -> bool:
         # Constraints and thresholds that users give are of columns of X.
@@ -643,38 +560,6 @@ class Boosting(TreesEstimator, CallbackSupport):
         # Column by column: a round looks at some of the features.
         codes = encode_or_list(data.X, dictionary, 1, data.n_threads)
         return CodedRows(codes, labels, targets, data.weights, scores)
-
-    def _scorer(self) -> Callable[..., float]:
-        from sklearn.metrics import get_scorer
-
-        name = self._default_scoring if self.scoring is None else self.scoring
-        scorer: Callable[..., float] = get_scorer(name)
-        return scorer
-
-    def _score_of(
-        self,
-        data: TrainingData,
-        parts: Parts,
-        given: Validation | None,
-        training: CodedRows,
-        validation: dict[str, CodedRows],
-    ) -> Callable[[], float]:
-        """Return what scores the rows that early stopping watches, as they are."""
-        watched, which = training, parts.training
-        if validation:
-            watched, which = list(validation.values())[-1], parts.validation
-        X = data.X if given is None else given.X
-        if isinstance(X, RowsElsewhere):
-            X = np.empty((watched.n_rows, 0))  # the model knows the rows without it
-        elif given is None and which is not None:
-            X = X[which]
-        model, y = self._watched_model(watched)
-        scorer = self._scorer()
-        weights = {}
-        takes_weights = "sample_weight" in inspect.signature(scorer).parameters
-        if takes_weights and watched.weights is not None:
-            weights["sample_weight"] = watched.weights * watched.weight_unit
-        return lambda: float(scorer(model, X, y, **weights))
 
     def _keep(self, new: Trees, used: npt.NDArray[np.int64], rounds: Rounds) -> None:
         """Add the new trees, up to the best round if it was looked for."""
@@ -712,89 +597,6 @@ class Boosting(TreesEstimator, CallbackSupport):
         if rounds.score is not None:
             scoring = self.scoring if isinstance(self.scoring, str) else "score"
             self.evals_result_[names[-1]][scoring] = rounds.scores[1:]
-
-    def _contributions(self, X: Array | SparseRows) -> FloatArray:
-        added = self.trees_.contributions(X, n_threads=self._n_threads())
-        added[:, -1] += self._start
-        return added
-
-    def _check_rounds(self) -> None:
-        """Check what a model from elsewhere knows of its rounds."""
-        check_length("the start", vars(self).get("_start"), self._n_leaf_values())
-        require(self._start.dtype == np.float32, "the start is not in single precision")
-        require(self.trees_.criterion == "", "the trees are not those of boosting")
-        require(self.trees_.leaf_values.dtype == np.float32, "leaf_values are too wide")
-        require(
-            vars(self).get("n_iter_") == len(self.trees_),
-            f"n_iter_ is not {len(self.trees_)}",
-        )
-        used: Any = vars(self).get("_used_splits")
-        check_array("used splits", used, np.int64, (None,))
-        n_splits = len(self.candidates_._dictionary.values)
-        require((used >= 0) & (used < n_splits), "a used split isn't there")
-
-    # --- scores -------------------------------------------------------------
-
-    def _scores(self, X: Any) -> npt.NDArray[np.float32]:
-        X = self._check_rows(X)
-        scores = np.tile(self._start, (len(X), 1))
-        n_threads = self._n_threads()
-        self.trees_.add_values(X, scores, n_threads=n_threads)
-        return scores
-
-    def _staged_scores(self, X: Any) -> Iterator[npt.NDArray[np.float32]]:
-        X = self._check_rows(X)
-        scores = np.tile(self._start, (len(X), 1))
-        n_threads = self._n_threads()
-        for t in range(len(self.trees_)):
-            self.trees_[t].add_values(X, scores, n_threads=n_threads)
-            yield scores
-
-    def __len__(self) -> int:
-        """Return the number of rounds."""
-        check_is_fitted(self, "trees_")
-        return len(self.trees_)
-
-    def __bool__(self) -> bool:
-        return True  # a model without rounds is one, too
-
-    def __getitem__(self, index: Any) -> Any:
-        """Return the tree of one round, or a list of them for a slice.
-
-        See `dics.export` for pictures of it.
-        """
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            return [self._round_tree(t) for t in numbers]
-        return self._round_tree(numbers)
-
-    def _round_tree(self, t: int) -> RoundTree:
-        tree = self.trees_[t]
-        return RoundTree(
-            trees_=tree,
-            n_features_in_=self.n_features_in_,
-            feature_names_in_=getattr(self, "feature_names_in_", None),
-            classes_=getattr(self, "classes_", None) if tree.n_classes > 1 else None,
-            _categories=self._categories,
-        )
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Total gain of the splits of each feature, normalised to sum to one."""
-        check_is_fitted(self, "trees_")
-        n_columns = self.n_features_in_ + self._n_pairs
-        return self._by_feature(self.trees_.feature_importances(n_columns))
-
-    @property
-    def split_counts_(self) -> npt.NDArray[np.intp]:
-        """Number of splits of each feature; those of a pair count for both."""
-        check_is_fitted(self, "trees_")
-        features = self.trees_.feature[self.trees_.inner]
-        n_columns = self.n_features_in_ + self._n_pairs
-        counts = np.bincount(features, minlength=n_columns)
-        doubled = self._by_feature(2 * counts.astype(np.float64))
-        own = counts[: self.n_features_in_]
-        return (doubled - own).astype(np.intp)
 
 
 def no_loss() -> _core.Objective:

@@ -9,6 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dics import _core
+from dics._base import NO_LIMIT
+from dics._candidates_base import TrainingData
+from dics._categories import MAX_RANKS
+from dics._constraints import interaction_groups
 from dics._settings import make_settings
 from dics._validation import Array, FloatArray
 from dics.dictionary import Codes, Dictionary
@@ -90,6 +94,23 @@ class BoostCall(NamedTuple):
             arrays["leaf_values"] *= self.score_unit.astype(np.float32)
         return Trees.from_core(arrays, len(self.dictionary.offsets) - 1)
 
+    def after(self, new: Trees, used: npt.NDArray[np.int64]) -> BoostCall:
+        """Return the call that goes on from new trees; `used` are splits of `run`."""
+        if len(new) == 0:
+            return self
+        settings = dict(self.settings)
+        settings["first_round"] += len(new)
+        settings["n_rounds"] -= len(new)
+        trees = self.trees.followed_by(new)
+        n_features = len(self.dictionary.offsets) - 1
+        settings["feature_gains"] = trees.feature_gains(n_features).tolist()
+        return self._replace(
+            settings=settings,
+            # Not those of a tree that is grown again.
+            used_splits=kept_splits(self.used_splits, used, new),
+            trees=trees,
+        )
+
     def first_scores(
         self, n_rows: int, add: Callable[[Trees, npt.NDArray[np.float32]], None]
     ) -> npt.NDArray[np.float32]:
@@ -118,3 +139,58 @@ def kept_splits(
     roots = new.node_starts[:-1]
     cuts = (new.feature[roots] >= 0) & np.isfinite(new.threshold[roots])
     return used[: len(before) + int(np.count_nonzero(cuts))]
+
+
+def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
+    """Return the settings of a call for the next rounds of a model.
+
+    What is compared with weights has their unit too.
+    """
+    n_done = len(model.trees_)
+    limits = {
+        "max_depth": min(model.max_depth or NO_LIMIT, NO_LIMIT),
+        "min_samples_leaf": min(model.min_samples_leaf, len(data.X) + 1),
+        "max_leaf_nodes": min(model.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
+        "reuse_splits": model.reuse_splits,
+    }
+    rows = {
+        "sampling": model.plan_.sampling or "none",
+        "top_rate": model.plan_.top_rate,
+        "other_rate": model.plan_.other_rate,
+    }
+    return {
+        "learning_rate": model.plan_.learning_rate,
+        "limits": limits,
+        "max_features": model.plan_.max_features,
+        "prefers_gains": model.plan_.prefers_gains,
+        "feature_gains": model.trees_.feature_gains(data.X.shape[1]).tolist(),
+        "gain_worth": model._loss_unit / unit,
+        "max_candidates": min(model.max_candidates or 0, NO_LIMIT),
+        "sketch_outputs": model.plan_.sketch_outputs or 0,
+        "rows": rows,
+        "leaves_of_sample": model.leaf_values == "sample",
+        "l2": model.l2_regularization * unit,
+        "noise_shrinkage": model.plan_.noise_shrinkage,
+        "weight_unit": unit,
+        "min_gain": model.min_split_gain * unit,
+        "min_sum_hessian": model.min_sum_hessian * unit,
+        "monotonic": model._directions(data),
+        "categorical": _ranked_features(model),
+        "cat_smooth": model.cat_smooth * unit,
+        "cat_l2": model.cat_l2 * unit,
+        "set_limits": {
+            "min_rows": min(model.min_cat_samples, NO_LIMIT),
+            "max_codes": min(model.max_cat_levels or MAX_RANKS, MAX_RANKS),
+        },
+        "interactions": interaction_groups(model),
+        "seed": data.seed,
+        "first_round": n_done,
+        "n_rounds": model.plan_.n_estimators - n_done,
+    }
+
+
+def _ranked_features(model: Any) -> list[int]:
+    """Tell which features are split by sets of levels; empty if none are."""
+    ranked = {} if model._categories is None else model._categories.rank_counts()
+    n_columns = model.n_features_in_ + model._n_pairs
+    return [int(f in ranked) for f in range(n_columns)] if ranked else []

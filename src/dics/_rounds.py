@@ -213,6 +213,34 @@ def check_callbacks(callbacks: Any) -> list[Callback]:
     return checked
 
 
+def reporter(
+    model: Any, callbacks: list[Callback], first: int, names: tuple[str, ...]
+) -> Callable[[int, float, list[float], float], bool] | None:
+    """Return what tells all callbacks about a round, and whether one says stop.
+
+    `first` is the number of rounds before this fit of the model, `names` those of its
+    validation sets.
+    """
+    if not callbacks:
+        return None
+    n_before = len(model.trees_) - first  # of this fit, in a trial
+
+    def report(done: int, train: float, held: list[float], score: float) -> bool:
+        told = RoundReport(
+            round=n_before + done,
+            n_rounds=model.plan_.n_estimators - first,
+            train_loss=train,
+            validation_loss=held[-1] if held else None,
+            score=score,
+            model=model,
+            losses=dict(zip(("training", *names), (train, *held), strict=True)),
+        )
+        answers = [bool(callback(told)) for callback in callbacks]  # ask all
+        return any(answers)
+
+    return report
+
+
 def warn_of_no_rounds(n_done: int, *, is_given: bool) -> None:
     """Say that early stopping has left nothing, and what may be the cause."""
     cause = (

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from distributed import Future, Queue
 
-from dics._boosting_call import BoostCall, kept_splits
+from dics._boosting_call import BoostCall
 from dics._rounds import Rounds
 from dics.dask._links import TOKEN_BYTES
 from dics.dask._ranks import MOST_RESTARTS, Placement, Ranks
@@ -96,7 +96,7 @@ class BoostSession(Ranks):
             in_vain = 0 if len(new) else in_vain + 1
             if in_vain == MOST_IN_VAIN:
                 raise WorkersLost(self._why_in_vain())
-            call = self._continued(call, new, result)
+            call = call.after(new, result.used)
             self.fit = new_topic()
             n_done = self._n_before(call)
             LOG.info("workers were lost; going on after %d rounds", n_done)
@@ -120,23 +120,6 @@ class BoostSession(Ranks):
     def _n_before(self, call: BoostCall) -> int:
         """Return how many rounds of this session a call goes on from."""
         return int(call.settings["first_round"]) - self._first_round
-
-    def _continued(self, call: BoostCall, new: Trees, result: RankResult) -> BoostCall:
-        """Return the call that goes on from rounds that are done."""
-        if len(new) == 0:
-            return call
-        settings = dict(call.settings)
-        settings["first_round"] += len(new)
-        settings["n_rounds"] -= len(new)
-        trees = call.trees.followed_by(new)
-        n_features = len(call.dictionary.offsets) - 1
-        settings["feature_gains"] = trees.feature_gains(n_features).tolist()
-        return call._replace(
-            settings=settings,
-            # Not those of a tree that is grown again.
-            used_splits=kept_splits(call.used_splits, result.used, new),
-            trees=trees,
-        )
 
     # --- one attempt --------------------------------------------------------
 
