@@ -24,10 +24,10 @@ from dics._forest_draws import check_draws, draw_counts
 from dics._grow_forest import MAX_FEATURES, grow_forest
 from dics._progress import Progress
 from dics._pruning import prune
+from dics._tree_base import CGTree
 from dics._validation import MAX_COUNT, FloatArray
 from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
-from dics.tree import CGTree
 from dics.trees import Trees
 
 # Fitted attributes of a forest that its trees have as well.

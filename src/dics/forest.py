@@ -17,6 +17,7 @@ from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
 from dics._forest_base import CGForest
+from dics._impurity_regressor import REGRESSION_CRITERIA, ImpurityRegressorMixin
 from dics._leaf_rows import LeafRows, check_quantiles
 from dics._model_check import check_array, check_length, require
 from dics._other_names import answers_other_names
@@ -24,12 +25,7 @@ from dics._pruning import prune
 from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
 from dics.candidates import BaseCandidates
-from dics.tree import (
-    REGRESSION_CRITERIA,
-    CGTreeClassifier,
-    CGTreeRegressor,
-    ImpurityRegressorMixin,
-)
+from dics.tree import CGTreeClassifier, CGTreeRegressor
 from dics.trees import Trees
 
 

@@ -1,0 +1,202 @@
+"""What the estimators on Dask collections refuse."""
+
+import contextvars
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+from dask_cases import cluster_of
+from dask_rows import (
+    FRAME,
+    LABELS,
+    N_ROWS,
+    NAMES,
+    SCORE,
+    X,
+    dask_model,
+    y_of,
+)
+from distributed import Client
+
+GIVEN = da.from_array(X, chunks=(20, 4))
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster_of(2) as client:
+        yield client
+
+
+def untouched():
+    """Rows that nobody may ask for."""
+
+    def fails(block):
+        raise AssertionError("rows were asked for")
+
+    # In double precision some rows are looked at before y is.
+    return GIVEN.map_blocks(fails, dtype="f4", meta=np.empty((0, 0), dtype="f4"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("given", "y", "error", "message"),
+    [
+        (X, LABELS, TypeError, "X must be a dask array .* got ndarray"),
+        (FRAME, LABELS, TypeError, "X must be a dask array .* got DataFrame"),
+        (dask.delayed(X), LABELS, TypeError, "X must be a dask array .* got Delayed"),
+        (da.zeros(5), LABELS[:5], ValueError, "two dimensions, got 1"),
+        (da.zeros((0, 3)), LABELS[:0], ValueError, "X has no rows"),
+        (untouched(), LABELS[:9], ValueError, "X has 60 rows, y has 9"),
+        (untouched(), da.zeros(61), ValueError, "X has 60 rows, y has 61"),
+        (untouched(), None, ValueError, "requires y to be passed"),
+    ],
+)
+def test_bad_input_is_refused(client, name, given, y, error, message):
+    with pytest.raises(error, match=message):
+        dask_model(name).fit(given, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_targets(client, name):
+    y = np.array([*SCORE[1:], np.nan])
+    with pytest.raises(ValueError, match=r"[yY] contains NaN"):
+        dask_model(name).fit(untouched(), da.from_array(y, chunks=9))
+    unknown = da.from_array(X, chunks=(20, 4))[da.from_array(X[:, 0] > -99)]
+    with pytest.raises(ValueError, match="X has 60 rows, y has 59"):
+        dask_model(name).fit(unknown, da.from_array(y_of(name)[1:]))
+    with pytest.raises(ValueError, match="X has 60 rows, sample_weight has 3"):
+        dask_model(name).fit(untouched(), y_of(name), da.ones(3))
+    with pytest.raises(ValueError, match=r"Negative values .* `sample_weight`"):
+        dask_model(name).fit(untouched(), y_of(name), -da.ones(N_ROWS))
+
+
+def with_bad_part(value):
+    rows = X.astype(object)
+    rows[45, 1] = value
+    return da.from_array(rows, chunks=(20, 4))
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+def test_bad_values_name_the_partition(client, name):
+    said = r"partition 2 of X: column 1 holds categories"
+    with pytest.raises(ValueError, match=said):
+        dask_model(name).fit(with_bad_part("text"), LABELS)
+    strings = dd.from_pandas(FRAME.assign(a="word"), npartitions=3)
+    with pytest.raises(ValueError, match="X"):
+        dask_model(name).fit(strings, LABELS)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGForestClassifier"])
+def test_collections_that_lie(client, name):
+    shorter = GIVEN.map_blocks(
+        lambda block: block[1:], dtype=float, chunks=GIVEN.chunks
+    )
+    with pytest.raises(ValueError, match=r"has 19 rows and 4 columns; .* 20 and 4"):
+        dask_model(name).fit(shorter, LABELS)
+    frame = dd.from_delayed(
+        [dask.delayed(FRAME[:30]), dask.delayed(FRAME[30:].iloc[:, :3])],
+        meta=FRAME[:0],
+        verify_meta=False,
+    )
+    with pytest.raises(ValueError, match="partition 1 of X has 3 columns"):
+        dask_model(name).fit(frame, LABELS)
+
+
+def test_validation_rows(client):
+    model = dask_model("FastCGBMClassifier")
+    with pytest.raises(ValueError, match=r"classes that y has not: .*'other'"):
+        model.fit(untouched(), LABELS, X_val=GIVEN[:1], y_val=da.array(["other"]))
+    with pytest.raises(ValueError, match=r"X_val.* has 3 features, .* expecting 4"):
+        model.fit(untouched(), LABELS, X_val=GIVEN[:, :3], y_val=LABELS)
+    with pytest.raises(TypeError, match="X_val must be a dask array"):
+        model.fit(untouched(), LABELS, X_val=X, y_val=LABELS)
+    with pytest.raises(TypeError, match=r"eval_set\[1\] must be a dask array"):
+        model.fit(untouched(), LABELS, eval_set=[(GIVEN, LABELS), (X, LABELS)])
+    with pytest.raises(ValueError, match="y_val is missing"):
+        model.fit(untouched(), LABELS, X_val=GIVEN)
+    with pytest.raises(ValueError, match=r"eval_set\[0\] is Array"):
+        model.fit(untouched(), LABELS, eval_set=[GIVEN])
+
+
+def test_what_a_cluster_cannot_do(client):
+    class OwnLoss:
+        def start(self, y, weight):
+            return np.zeros(1)
+
+        def link(self, raw):
+            return raw
+
+        def gradients(self, y, raw, weight):
+            return raw - y, np.ones_like(raw)
+
+    with pytest.raises(ValueError, match="a loss of your own can't be used"):
+        dask_model("FastCGBMRegressor", loss=OwnLoss()).fit(untouched(), SCORE)
+    with pytest.raises(ValueError, match="oob_score=True needs the values"):
+        dask_model("CGForestClassifier", oob_score=True).fit(untouched(), LABELS)
+    with pytest.raises(ValueError, match="max_depth"):
+        dask_model("CGTreeClassifier", max_depth=-1).fit(untouched(), LABELS)
+    with pytest.raises(TypeError, match="unexpected argument 'eval_metric'"):
+        dask_model("FastCGBMClassifier").fit(untouched(), LABELS, eval_metric="auc")
+
+
+def test_no_client(monkeypatch):
+    monkeypatch.setattr("distributed.client._global_clients", {})
+    none = contextvars.ContextVar("none", default=None)
+    monkeypatch.setattr("distributed.client._current_client", none)
+    with pytest.raises(ValueError, match="there is no Dask client; start one"):
+        dask_model("CGTreeClassifier").fit(GIVEN, LABELS)
+    with pytest.raises(TypeError, match=r"must be a distributed.Client, got str"):
+        dask_model("CGTreeClassifier", client="tcp://here").fit(GIVEN, LABELS)
+
+
+def test_closed_client(client):
+    other = Client(client.scheduler.address, set_as_default=False)
+    other.close()
+    with pytest.raises(ValueError, match="the client is closed"):
+        dask_model("CGTreeClassifier", client=other).fit(GIVEN, LABELS)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+def test_versions_that_differ(client, name, monkeypatch):
+    monkeypatch.setattr("dics._version.VERSION", "0.0.1")  # the workers'
+    with pytest.raises(ValueError, match=r"the worker .* has dics 0\.0\.1, the client"):
+        dask_model(name).fit(untouched(), LABELS)
+
+
+def test_worker_without_dics(client, monkeypatch):
+    def fails():
+        raise ModuleNotFoundError("No module named 'dics'")
+
+    monkeypatch.setattr("dics.dask._watch.version_here", fails)
+    with pytest.raises(ValueError, match=r"the worker .* can't import dics: No module"):
+        dask_model("CGTreeClassifier").fit(untouched(), LABELS)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGForestClassifier"])
+def test_too_little_memory(name):
+    # Or the workers would wait for memory before they begin.
+    memory = {
+        f"distributed.worker.memory.{n}": False for n in ("pause", "spill", "target")
+    }
+    with dask.config.set(memory), cluster_of(2, memory_limit="1 MiB") as client:
+        rows = da.zeros((100_000, 40), chunks=(1000, 40), dtype="f4")
+        y = np.arange(100_000) % 2
+        with pytest.raises(MemoryError, match=r"100000 rows and 40 columns take at l"):
+            dask_model(name, client=client).fit(rows, y)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+def test_workers_that_are_paused(name):
+    """Dask gives them no task as long as their memory is full."""
+    settings = {"distributed.worker.memory.pause": 0.001, "dics.patience": 1.0}
+    with (
+        dask.config.set(settings),
+        cluster_of(1, memory_limit="2 GiB") as client,
+        pytest.raises(MemoryError, match=r"paused 1 workers .* its limit is 2048\.0 M"),
+    ):
+        dask_model(name, client=client).fit(GIVEN, LABELS)
