@@ -4,6 +4,7 @@ What happens happens at a given point of the fit: workers meet the test there, a
 for it.
 """
 
+import contextlib
 import logging
 import os
 import signal
@@ -149,6 +150,15 @@ def fit_with(events, client, fit):
             meeting.check()
 
 
+@contextlib.contextmanager
+def ends_soon(error, message):
+    """Expect an error, and no endless wait."""
+    start = time.monotonic()
+    with pytest.raises(error, match=message):
+        yield
+    assert time.monotonic() - start < PATIENCE
+
+
 def kill(pid):
     os.kill(pid, signal.SIGKILL)
 
@@ -255,14 +265,12 @@ def test_no_worker_is_left(name, tmp_path):
             for worker in workers:
                 kill(worker.pid)
 
-        start = time.monotonic()
-        with pytest.raises(WorkersLost, match="no worker is left"):
+        with ends_soon(WorkersLost, "no worker is left"):
             fit_with(
                 {Meeting(tmp_path, name): kill_all},
                 client,
                 lambda: model.fit(rows(), Y),
             )
-        assert time.monotonic() - start < PATIENCE
         assert not hasattr(model, "trees_")
 
 
@@ -270,14 +278,12 @@ def test_no_worker_is_left(name, tmp_path):
 def test_scheduler_is_gone(name, tmp_path):
     with separate_processes(1) as (client, scheduler, _):
         model = dask_model(name, client)
-        start = time.monotonic()
-        with pytest.raises(ConnectionError, match="connection to the scheduler"):
+        with ends_soon(ConnectionError, "connection to the scheduler"):
             fit_with(
                 {Meeting(tmp_path, name): lambda _: kill(scheduler.pid)},
                 client,
                 lambda: model.fit(rows(), Y),
             )
-        assert time.monotonic() - start < PATIENCE
         assert not hasattr(model, "trees_")
 
 

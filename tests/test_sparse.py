@@ -71,17 +71,16 @@ MODELS = {
 
 
 def make_data(dtype="f4", shape=(300, 200), seed=0, rate=0.1):
-    """Rows that are mostly zeros, with negative numbers and NaN if they can be."""
+    """Rows that are mostly zeros, with negative numbers if they can be."""
     rng = np.random.default_rng(seed)
     X = rng.poisson(rate, shape).astype(dtype)
     if X.dtype.kind == "f":
         X *= rng.choice([1.0, 1.5, -1.0], shape).astype(dtype)
-        X[rng.random(shape) < 0.002] = np.nan
     X[:, 7] = 1  # no zeros at all
     X[:, 8] = rng.integers(1, 30, shape[0])
     X[:, 9] = 0
     X[3] = 0
-    known = np.nan_to_num(X.astype(float))
+    known = X.astype(float)
     y = (known[:, :8].sum(axis=1) + known[:, 8] / 10 > 2).astype(int)
     y += 2 * (known[:, 10:20].sum(axis=1) > 1)
     return X, y
@@ -345,6 +344,36 @@ def test_other_width(name):
     for method in ("predict", "apply", "predict_contributions"):
         with pytest.raises(ValueError, match=r"50 features.*200 features"):
             getattr(model, method)(narrow)
+
+
+@pytest.mark.parametrize("name", ["tree", "forest", "boosting", "number tree"])
+def test_stored_nan(name):
+    X, y = make_data()
+    model = clone(MODELS[name]).fit(scipy.sparse.csr_array(X), y)
+    X[11, 8] = np.nan
+    for given, column in (
+        (scipy.sparse.csc_array(X), "8"),
+        (pd.DataFrame.sparse.from_spmatrix(scipy.sparse.csr_array(X)), "8"),
+        (sparse_frame(X), "'word 8'"),
+    ):
+        expected = f"stores NaN in column {column}, row 11; replace .* or pass X dense"
+        with pytest.raises(ValueError, match=expected):
+            clone(model).fit(given, y)
+        if column == "8":
+            with pytest.raises(ValueError, match=expected):
+                model.predict(given)
+    clone(model).fit(X, y)
+
+
+def sparse_frame(X):
+    frame = pd.DataFrame.sparse.from_spmatrix(scipy.sparse.csr_array(X))
+    return frame.rename(columns=lambda f: f"word {f}")
+
+
+def test_stored_infinities(store):
+    X, y = make_data()
+    X[5, 8], X[6, 8] = np.inf, -np.inf  # their sum is NaN
+    check_same(MODELS["forest"], X, scipy.sparse.csr_array(X), y)
 
 
 def test_used_splits_need_a_dense_matrix():

@@ -221,7 +221,7 @@ class Boosting(BoostedModel, CallbackSupport):
             Training rows. float32, float64 and uint8 arrays in any memory order are
             read in place; other numbers are converted. NaN is a value of its own:
             each split learns the side it takes. Infinities are ordinary values. What a
-            sparse X doesn't store is zero; it gets no dense copy.
+            sparse X doesn't store is zero; it gets no dense copy and may hold no NaN.
         y : array-like of shape (n_samples,)
             Class labels, of any type. Of a regressor: numbers, or several of them for
             each row, (n_samples, n_outputs).

@@ -91,7 +91,27 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array | SparseRows:
         if not scipy.sparse.issparse(checked):  # a frame that leaves out other numbers
             return _as_array(checked)
         _check_row_count(checked.shape[0])
-        return SparseRows.of(checked)
+        rows = SparseRows.of(checked)
+    _refuse_stored_nan(rows, X)
+    return rows
+
+
+def _refuse_stored_nan(rows: SparseRows, X: Any) -> None:
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = rows.values.sum()  # takes no memory, as a mask would
+    if not np.isnan(total):
+        return
+    missing = np.flatnonzero(np.isnan(rows.values))
+    if len(missing) == 0:  # of both infinities
+        return
+    f = int(rows.columns[missing[0]])
+    row = int(np.searchsorted(rows.starts, missing[0], side="right")) - 1
+    name = X.columns[f] if hasattr(X, "columns") else f
+    raise ValueError(
+        f"X is sparse and stores NaN in column {name!r}, row {row}; replace what is "
+        "missing by a number, for example with SimpleImputer, or pass X dense, where "
+        "NaN is a value of its own."
+    )
 
 
 def is_sparse(X: Any) -> bool:
