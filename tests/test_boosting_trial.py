@@ -1,12 +1,13 @@
-"""The trial that chooses the learning rate for more than two classes."""
+"""The trial that chooses the learning rate: more than two classes, or level means."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from boosting_data import mean_loss
 from checks import digest, same_bytes
 from sklearn.datasets import make_blobs, make_classification
 
-from dics import FastCGBMClassifier
+from dics import FastCGBMClassifier, FastCGBMRegressor
 
 
 def make_noisy(n=1500):
@@ -125,3 +126,77 @@ def test_a_trial_is_written_down(data, capfd):
         assert "the trial was best after" in lines[2]
     assert lines[-1].startswith(f"FastCGBMClassifier: {100 if data is NOISY else 150} ")
     assert model.n_iter_ == model.plan_.n_estimators
+
+
+# --- mean targets that stand for levels -----------------------------------------------
+
+
+def make_levels(noise, n=1500):
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 300, n)
+    X = pd.DataFrame({"level": [f"v{v}" for v in levels], "x": rng.normal(size=n)})
+    y = np.sin(levels) + X["x"].to_numpy() + noise * rng.normal(size=n)
+    return X, y
+
+
+class HalfSquares:
+    """A loss of one's own."""
+
+    def start(self, y, weight):
+        return np.average(y, axis=0, weights=weight)
+
+    def link(self, raw):
+        return raw
+
+    def gradients(self, y, raw, weight):
+        return raw - y, np.ones_like(raw)
+
+    def loss(self, y, raw, weight):
+        return float(np.average((raw - y) ** 2, weights=weight))
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_rounds"),
+    [
+        ("squared_error", 40),
+        ("squared_error", 100),
+        ("absolute_error", 100),
+        ("poisson", 100),
+        (HalfSquares(), 40),
+    ],
+)
+def test_noisy_levels_lower_the_rate(loss, n_rounds):
+    X, y = make_levels(noise=3)
+    y = np.abs(y) if loss == "poisson" else y
+    options = {"n_estimators": n_rounds, "random_state": 0}
+    model = FastCGBMRegressor(loss, **options).fit(X, y)
+    assert model.plan_.n_trial_rounds == 0.6 * n_rounds
+    rate = model.plan_.learning_rate
+    assert rate < 0.1
+    assert model.n_iter_ == n_rounds
+    same_bytes(model, FastCGBMRegressor(loss, learning_rate=rate, **options).fit(X, y))
+
+
+def test_clear_levels_keep_the_rate():
+    X, y = make_levels(noise=0.01)
+    model = FastCGBMRegressor(random_state=0).fit(X, y)
+    assert model.plan_.n_trial_rounds == 60
+    assert model.plan_.learning_rate == 0.1
+    assert model.n_iter_ == 100
+
+
+def test_levels_of_two_classes():
+    X, y = make_levels(noise=3)
+    model = fit(X, y > 0)
+    assert model.plan_.n_trial_rounds == 60
+    assert model.plan_.learning_rate < 0.05
+    same_bytes(model, fit(X, y > 0, learning_rate=model.plan_.learning_rate))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"learning_rate": 0.1}, {"early_stopping": True}, {"n_estimators": 1}],
+)
+def test_no_trial_of_levels(parameters):
+    model = FastCGBMRegressor(random_state=0, **parameters).fit(*make_levels(noise=1))
+    assert model.plan_.n_trial_rounds == 0

@@ -459,7 +459,7 @@ class Boosting(BoostedModel, CallbackSupport):
         self.plan_ = replace(plan, n_estimators=plan.n_trial_rounds)
         new, used = self._run_with_progress(data, training, [held], trial, ", trial")
         if trial.n_done - trial.best_round >= TRIAL_PATIENCE:
-            self.plan_ = plan.after_trial(trial.best_round)
+            self.plan_ = plan.after_trial(trial.best_round, self.n_estimators)
             self._announce(
                 f"the trial was best after {trial.best_round} rounds; learning rate "
                 f"{self.plan_.learning_rate:.3g}"

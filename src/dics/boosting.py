@@ -55,7 +55,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         "auto" too and there are 1,000 to 100,000 training rows, some of them are held
         out from a trial of 100 rounds. If their loss rises before, the trial is thrown
         away and the rate is lower, the more the earlier it was; otherwise the rounds of
-        the trial are kept, and the others see all rows.
+        the trial are kept, and the others see all rows. Where mean targets stand for
+        levels, 0.6 of the rounds (100 at most) are such a trial for any `n_estimators`,
+        and the rate depends on that number.
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit. The paper uses 3.
     max_leaf_nodes : int or None, default=31
