@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from distributed import Client, LocalCluster, Scheduler, Worker
 from distributed.utils import get_mp_context
 
@@ -103,7 +105,25 @@ def random_chunks(n, n_parts, rng):
 
 
 def as_dask(values, chunks):
-    return da.from_array(values, chunks=(chunks, *values.shape[1:]))
+    if not isinstance(values, pd.DataFrame):
+        return da.from_array(values, chunks=(chunks, *values.shape[1:]))
+    ends = np.cumsum(chunks)
+    return frame_of([values[a:b] for a, b in zip(ends - chunks, ends, strict=True)])
+
+
+def frame_of(parts):
+    """A dask dataframe whose partitions have categories of their own."""
+    own = [
+        part.assign(
+            **{
+                name: part[name].cat.remove_unused_categories()
+                for name in part.columns[part.dtypes == "category"]
+            }
+        )
+        for part in parts
+    ]
+    meta = dd.utils.clear_known_categories(parts[0][:0])
+    return dd.from_delayed([dask.delayed(part) for part in own], meta=meta)
 
 
 class Case:
@@ -221,6 +241,77 @@ class Case:
         return f"Case({self.seed}): {self.name} {own} {self.X.shape}"
 
 
+class CategoryCase(Case):
+    """The same with columns of categories that tell something of y."""
+
+    def __init__(self, seed, most_rows=600):
+        super().__init__(seed, most_rows)
+        rng = np.random.default_rng([seed, 2])
+        self.kind = str(rng.choice(["frame", "frame", "objects", "named"]))
+        self.n_levels = [int(rng.choice([1, 2, 5, 30, 90])) for _ in range(3)]
+        levels = self._make_levels(rng)
+        if self.kind == "named":
+            self.X = self._with_named(levels, int(rng.integers(1, 4)))
+        else:
+            self.X = self._with_text(levels)
+        self._choose_constraints(rng)
+        self.validation = {}
+        if "CGBM" in self.name and rng.random() < 0.4:
+            rows = rng.integers(0, len(self.X), int(rng.integers(1, 200)))
+            held = self._with_new_levels(rows)
+            self.validation = {"X_val": held, "y_val": self.y[rows]}
+
+    def _make_levels(self, rng):
+        """Three columns; the last two tell most together. -1 for what is missing."""
+        n = len(self.X)
+        group = np.argsort(np.argsort(self.y, kind="stable"), kind="stable") * 4 // n
+        first, second, third = self.n_levels
+        a = (group + rng.integers(0, 2, n)) % first
+        b = rng.integers(0, second, n)
+        c = (b + group * (third // 4 + 1)) % third
+        levels = np.stack([a, b, c], axis=1)
+        levels[rng.random(levels.shape) < rng.choice([0, 0.1])] = -1
+        if rng.random() < 0.3:
+            order = np.argsort(a, kind="stable")  # parts without some levels
+            self.X, self.y, levels = self.X[order], self.y[order], levels[order]
+        return levels
+
+    def _with_named(self, levels, n_numbers):
+        """Numbers, of which some are named as categories."""
+        numbers = self.X[:, :n_numbers]
+        X = np.hstack([numbers, np.maximum(levels, 0)])  # a byte holds no -1
+        self.parameters["categorical_features"] = [*range(X.shape[1])][-3:]
+        return X.astype(numbers.dtype)
+
+    def _with_text(self, levels):
+        frame = pd.DataFrame(self.X).add_prefix("x")
+        words = [f"w{i}" for i in range(max(self.n_levels))]
+        text = np.array([*words, None], dtype=object)[levels]
+        frame["text"] = text[:, 0]
+        frame["category"] = pd.Categorical(text[:, 1])
+        frame.insert(0, "words", text[:, 2])
+        return frame if self.kind == "frame" else frame.to_numpy(dtype=object)
+
+    def _choose_constraints(self, rng):
+        own = self.parameters
+        if "CGBM" in self.name:
+            own["cat_pairs"] = bool(rng.random() < 0.8)
+            if rng.random() < 0.1:
+                own["interaction_cst"] = "pairwise"
+        if self.kind != "objects" and rng.random() < 0.1:
+            first = 0 if self.kind == "named" else 1
+            own["monotonic_cst"] = [int(f == first) for f in range(self.X.shape[1])]
+        if rng.random() < 0.2:
+            own["cat_smooth"] = 0.0
+
+    def _with_new_levels(self, rows):
+        if self.kind != "frame":
+            return self.X[rows]
+        given = self.X.iloc[rows].reset_index(drop=True)
+        given.loc[::3, "words"] = "new"
+        return given
+
+
 def outcome(fit):
     """The pickle of what a fit gives, or the error that it ends with."""
     with warnings.catch_warnings():
@@ -241,9 +332,9 @@ def plain_pickle(model):
     return buffer.getvalue()
 
 
-def differing(first, n_cases):
+def differing(first, n_cases, kind=Case):
     """The cases whose models differ from those of one machine."""
-    cases = map(Case, itertools.islice(itertools.count(first), n_cases))
+    cases = map(kind, itertools.islice(itertools.count(first), n_cases))
     return [
         repr(case)
         for case in cases

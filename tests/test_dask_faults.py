@@ -212,6 +212,23 @@ def test_worker_dies_while_it_grows(name, tmp_path):
     assert plain_pickle(model.to_local()) == expected
 
 
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+def test_worker_dies_that_has_levels(name, tmp_path):
+    """The numbers of its rows are made again, from what the cluster was sent."""
+    levels = np.stack([Y + RNG.integers(0, 90, len(X)), RNG.integers(0, 9, len(X))])
+    both = np.hstack([X, levels.T.astype(np.float32)])
+    own = {"random_state": 0, "categorical_features": [8, 9], **MODELS[name]}
+    local = getattr(dics, name)(**own).fit(both, Y)
+    assert [c.is_ranked for c in local._categories.columns] == [False, True]
+    given = da.from_array(both, chunks=(1000, 10))
+    with cluster_of(2, processes=True) as client:
+        model = getattr(dics.dask, f"Dask{name}")(client=client, **own)
+        n_rounds = 20 if "CGBM" in name else 0
+        events = {Meeting(tmp_path, name, n_rounds): kill}
+        fit_with(events, client, lambda: model.fit(given, Y))
+    assert plain_pickle(model.to_local()) == plain_pickle(local)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_all_workers_die_and_are_started_again(name, tmp_path):
     expected = plain_pickle(local_model(name))

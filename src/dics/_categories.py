@@ -16,7 +16,7 @@ Pairs of such columns may have numbers too (`_category_pairs.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,12 +31,15 @@ from dics._category_columns import (
     chosen_columns,
     column_names,
     kind_of,
+    places_of,
     read_column,
     replaced,
 )
 from dics._category_pairs import CategoryPair, chosen_pairs, joined_column
 from dics._column_check import check_kind
+from dics._fold_means import FoldTable, Key, LevelMeans
 from dics._model_check import check_array, require
+from dics._rows_elsewhere import RowsElsewhere
 from dics._validation import Array, FloatArray, NumberTargets, Targets
 
 # Levels of a column whose numbers are ranks: each is a code of the core.
@@ -85,12 +88,7 @@ class CategoryColumn:
 
     def places_of(self, column: LevelColumn) -> npt.NDArray[np.int64]:
         """Return the number of the level of each row here; -1 if unknown."""
-        if len(self.levels) == 0:
-            return np.full(len(column.numbers), -1)
-        places = np.searchsorted(self.levels, column.levels)
-        places = np.minimum(places, len(self.levels) - 1)
-        known = self.levels[places] == column.levels
-        return np.append(np.where(known, places, -1), -1)[column.numbers]
+        return places_of(self.levels, column)
 
     def levels_below(self, threshold: float) -> npt.NDArray[np.bool_]:
         """Tell which levels a threshold sends to the left."""
@@ -170,6 +168,9 @@ class Categories:
 
     def numbers(self, read: ReadX, checked: Array) -> Array:
         """Return a checked X with numbers in place of the levels that were read."""
+        if isinstance(checked, RowsElsewhere):
+            elsewhere: Any = checked.with_levels(self)
+            return elsewhere
         if not read.columns:
             return checked
         numbers = {
@@ -194,9 +195,14 @@ class Categories:
         ]
 
     def training_numbers(
-        self, read: ReadX, checked: Array, outcomes: Outcomes
+        self, read: ReadX, checked: Array, outcomes: Outcomes | LevelMeans
     ) -> Array:
         """Return the same of the rows of a fit, which don't know their own target."""
+        if isinstance(checked, RowsElsewhere):
+            assert isinstance(outcomes, Outcomes)
+            means = outcomes.level_means_elsewhere(self, read)
+            elsewhere: Any = checked.with_levels(self, means)
+            return elsewhere
         numbers = {
             column.feature: outcomes.numbers(column, read.columns[column.feature])
             for column in self.columns
@@ -250,7 +256,9 @@ class ReadX:
                 f"X is sparse, but column {features[0]} holds categories; pass a frame "
                 "or a dense array."
             )
-        self.columns = {f: read_column(X, f) for f in features}
+        self.columns: Mapping[int, LevelColumn] = {
+            f: read_column(X, f) for f in features
+        }
         names = column_names(X)
         self.names = {f: f if names is None else names[f] for f in features}
         self.numbers = replaced(X, self.columns) if features else X
@@ -277,11 +285,10 @@ class ReadX:
 
         More columns go behind them.
         """
-        narrow = checked.dtype in (np.float32, np.uint8)
         n_rows, n_features = checked.shape
         filled = np.empty(
             (n_rows, n_features + len(more)),
-            dtype=np.float32 if narrow else np.float64,
+            dtype=filled_type(checked.dtype),
             order="C" if checked.flags.c_contiguous else "F",
         )
         filled[:, :n_features] = checked
@@ -290,6 +297,12 @@ class ReadX:
         for f, column in enumerate(more, start=n_features):
             filled[:, f] = column
         return filled
+
+
+def filled_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of an X in which numbers have taken the place of levels."""
+    is_narrow = dtype in (np.float32, np.uint8)
+    return np.dtype(np.float32 if is_narrow else np.float64)
 
 
 def as_rows(X: Any) -> Any:
@@ -347,7 +360,8 @@ class Outcomes:
         weighty = self.weights[self.weights > 0]
         self.added = smoothing * float(weighty.mean())
         self.seed = seed
-        self._kept: dict[tuple[int, ...], FloatArray] = {}
+        self._kept: dict[Key, FloatArray] = {}
+        self._keeps = True
 
     @classmethod
     def of(
@@ -375,19 +389,20 @@ class Outcomes:
             return self.n_classes <= 2
         return len(self.values.T) == 1
 
-    def keep(self, key: tuple[int, ...], numbers: FloatArray) -> None:
+    def keep(self, key: Key, numbers: FloatArray) -> None:
         """Keep cross-fitted means of training rows, until they are taken."""
-        self._kept[key] = numbers
+        if self._keeps:
+            self._kept[key] = numbers
 
-    def taken(
-        self, key: tuple[int, ...], column: Callable[[], LevelColumn]
-    ) -> FloatArray:
+    def taken(self, key: Key, column: Callable[[], LevelColumn]) -> FloatArray:
         """Return cross-fitted means of training rows, which are not kept any longer."""
         kept = self._kept.pop(key, None)
         return self.cross_fitted(column(), key) if kept is None else kept
 
     def learn_all(self, read: ReadX, *, pairs: bool) -> Categories:
         """Choose the numbers of the levels of all columns, and perhaps of pairs."""
+        # Rows elsewhere have no use for means of each row.
+        self._keeps = not isinstance(read.numbers, RowsElsewhere)
         known = [self.learn(f, column) for f, column in read.columns.items()]
         return Categories(
             known, chosen_pairs(self, read.columns, known) if pairs else []
@@ -411,19 +426,31 @@ class Outcomes:
         return self.taken((known.feature,), lambda: column)
 
     def cross_fitted(
-        self,
-        column: LevelColumn,
-        key: tuple[int, ...],
-        target: FloatArray | None = None,
+        self, column: LevelColumn, key: Key, target: FloatArray | None = None
     ) -> FloatArray:
         """Return the mean target of each row's level in the folds of other rows.
 
         NaN if they have no such level. `key` is what the folds are drawn by.
         """
+        folds = self.folds(key)
+        table = self.fold_table(column, folds, target)
+        found: FloatArray = table.means[column.numbers, folds]
+        return found
+
+    def folds(self, key: Key) -> npt.NDArray[np.uint8]:
+        """Draw the fold of each row."""
+        rng = np.random.default_rng([self.seed % 2**63, FOLD_KEY, *key])
+        return (rng.permutation(self.n_rows) % N_FOLDS).astype(np.uint8)
+
+    def fold_table(
+        self,
+        column: LevelColumn,
+        fold: npt.NDArray[np.uint8],
+        target: FloatArray | None = None,
+    ) -> FoldTable:
+        """Return the mean target of each level in the rows of other folds."""
         if target is None:
             target = self.target_of(column)
-        rng = np.random.default_rng([self.seed % 2**63, FOLD_KEY, *key])
-        fold = rng.permutation(self.n_rows) % N_FOLDS
         here = column.numbers >= 0
         cells = column.numbers[here] * N_FOLDS + fold[here]
         weights = self.weights[here]
@@ -446,8 +473,22 @@ class Outcomes:
                 ),
                 np.nan,
             )
-        found: FloatArray = means[column.numbers, fold]
-        return found
+        return FoldTable(column.levels, means)
+
+    def level_means_elsewhere(self, known: Categories, read: ReadX) -> LevelMeans:
+        """Return what rows elsewhere need for their numbers."""
+        columns = read.columns
+        keys: list[Key] = [(c.feature,) for c in known.columns if not c.is_ranked]
+        keys += [(pair.first, pair.second) for pair in known.pairs]
+        folds = np.empty((len(keys), self.n_rows), dtype=np.uint8)
+        tables = {}
+        for key, own in zip(keys, folds, strict=True):
+            own[:] = self.folds(key)
+            first, *second = (columns[f] for f in key)
+            column = joined_column(first, *second) if second else first
+            tables[key] = self.fold_table(column, own)
+        levels = {f: column.levels for f, column in columns.items()}
+        return LevelMeans(levels, tables, folds)
 
     def level_means(self, column: LevelColumn) -> FloatArray:
         """Return the mean target of each level, drawn towards the mean of all rows."""

@@ -183,6 +183,16 @@ def read_column(X: Any, i: int) -> LevelColumn:
     return LevelColumn(levels, ranks[numbers])
 
 
+def places_of(levels: Array, column: LevelColumn) -> npt.NDArray[np.int64]:
+    """Return the number among other levels of the level of each row; -1 if unknown."""
+    if len(levels) == 0:
+        return np.full(len(column.numbers), -1)
+    places = np.searchsorted(levels, column.levels)
+    places = np.minimum(places, len(levels) - 1)
+    known = levels[places] == column.levels
+    return np.append(np.where(known, places, -1), -1)[column.numbers]
+
+
 def replaced(X: Any, columns: dict[int, LevelColumn]) -> Any:
     """Return X with numbers of levels in place of some columns, NaN where missing."""
     numbers = {
@@ -281,7 +291,7 @@ def _sorted_levels(values: Array, name: Any) -> tuple[Array, Array]:
                 f"X: column {name!r} has levels beyond 2**53, which float64 would "
                 "merge; make text of them, such as .astype(str)."
             )
-        levels = np.array(plain, dtype=np.float64)
+        levels = np.array(plain, dtype=np.float64) + 0.0  # of two zeros the one
     else:
         found = sorted(kind.__name__ for kind in kinds)
         raise ValueError(

@@ -11,7 +11,7 @@ such pair.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -84,7 +84,7 @@ def joined_keys(first: Numbers, second: Numbers, n_second: int) -> Numbers:
 
 
 def chosen_pairs(
-    outcomes: Outcomes, columns: dict[int, LevelColumn], known: list[CategoryColumn]
+    outcomes: Outcomes, columns: Mapping[int, LevelColumn], known: list[CategoryColumn]
 ) -> list[CategoryPair]:
     """Choose the pairs of columns that tell more than both of them."""
     is_ranked = {column.feature: column.is_ranked for column in known}
@@ -123,7 +123,7 @@ class PairTrials:
         By the number of the feature.
     """
 
-    def __init__(self, outcomes: Outcomes, columns: dict[int, LevelColumn]) -> None:
+    def __init__(self, outcomes: Outcomes, columns: Mapping[int, LevelColumn]) -> None:
         self._outcomes = outcomes
         self._columns = columns
         self._known: dict[int, FloatArray] = {}  # if all pairs have the same target

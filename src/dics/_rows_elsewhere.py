@@ -18,6 +18,8 @@ from dics._sparse_rows import SparseRows
 
 if TYPE_CHECKING:
     from dics._boosting_call import BoostCall
+    from dics._categories import Categories
+    from dics._fold_means import LevelMeans
     from dics._rounds import Rounds
     from dics._wide_columns import Ranks, WideColumns
     from dics.dictionary import Dictionary
@@ -58,6 +60,15 @@ class RowsElsewhere(ABC):
     @abstractmethod
     def narrowed(self, ranks: Ranks | WideColumns) -> RowsElsewhere:
         """Return the same rows with ranks in place of the values of wide columns."""
+
+    @abstractmethod
+    def with_levels(
+        self, known: Categories, means: LevelMeans | None = None
+    ) -> RowsElsewhere:
+        """Return the rows with numbers in place of levels, and with columns of pairs.
+
+        `means` are those of training rows.
+        """
 
     @abstractmethod
     def encoded(

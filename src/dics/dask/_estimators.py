@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import StrOptions
 
 from dics._boosting_rows import GivenRows
-from dics._categories import ReadX
+from dics._categories import Categories, ReadX
 from dics._grow_forest import plan_forest
 from dics._other_names import answers_other_names
 from dics._progress import Progress
@@ -22,8 +22,8 @@ from dics._rounds import Callback
 from dics._validation import Array
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
+from dics.dask._collection import Collection
 from dics.dask._lazy import predicts_lazily
-from dics.dask._rows import ClusterRows
 from dics.dask._watch import Watch
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
@@ -92,6 +92,7 @@ class DaskEstimator:
     # Parameters beside those of the ordinary estimator, and their defaults.
     _own_parameters: ClassVar[dict[str, Any]] = {"client": None}
     client: Client | None
+    _categories: Categories | None
 
     def to_local(self) -> Any:
         """Return the ordinary estimator, fitted as this one is.
@@ -106,16 +107,24 @@ class DaskEstimator:
         vars(local).update({k: v for k, v in vars(self).items() if k not in own})
         return local
 
-    def _read_categories(self, X: Any, **_: bool) -> ReadX:
-        """Refuse categories; those that a type tells of are found on the workers."""
-        wanted: Any = vars(self)["categorical_features"]
-        if wanted is not None and not isinstance(wanted, str):
-            raise ValueError(
-                "categorical_features names columns; on a cluster there are no "
-                "categories yet. Encode them first, for example by OrdinalEncoder, and "
-                "leave categorical_features alone."
-            )
-        return ReadX(X, [])
+    def _read_categories(self, X: Collection, *, is_warm_start: bool) -> ReadX:
+        if not is_warm_start:
+            vars(self).pop("_categories", None)  # of an earlier fit
+            return X.read(vars(self)["categorical_features"])
+        known = self._categories
+        if known is None:
+            return X.read(None)
+        X.check(self, reset=False)
+        return X.read(known.features)
+
+    def _check_matrix(self, X: Any) -> Any:
+        if not isinstance(X, Collection):
+            return super()._check_matrix(X)  # type: ignore[misc]
+        X.check(self, reset=False)
+        known = self._categories
+        if known is None:
+            return X.rows([])
+        return X.rows(known.features).with_levels(known)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
@@ -298,7 +307,7 @@ def x_name(given: GivenRows) -> str:
 def on_cluster(watch: Watch, given: GivenRows) -> GivenRows:
     """Return rows as a fit takes them: X stays on the cluster, y comes here."""
     return given._replace(
-        X=ClusterRows.of(watch, given.X, x_name(given)),
+        X=Collection(watch, given.X),
         y=brought_here(watch, given.y),
         weights=brought_here(watch, given.weights),
     )

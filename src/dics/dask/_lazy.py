@@ -10,6 +10,7 @@ import dask
 import dask.array as da
 import numpy as np
 
+from dics._categories import Categories
 from dics._column_check import check_kind
 from dics._validation import Array
 
@@ -106,9 +107,13 @@ class BlockCall:
         method: Method = getattr(self.estimator, self.name)
         return method(part, *self.args, **self.kwargs)
 
+    def example_row(self, X: Any) -> Any:
+        """Return one row that looks like X, a collection or a partition."""
+        return _example_row(X, self.estimator._categories)
+
     def __call__(self, part: Any) -> Any:
         is_empty = len(part) == 0
-        found = self.whole(_zeros(part) if is_empty else part)
+        found = self.whole(self.example_row(part) if is_empty else part)
         of_part = found[0] if isinstance(found, tuple) else found
         return of_part[:0] if is_empty else of_part
 
@@ -117,7 +122,7 @@ def by_block(call: BlockCall, X: Any) -> Any:
     """Return what a method says of all partitions; its errors about X come at once."""
     if not hasattr(X, "rechunk"):
         check_kind(X._meta)
-    example = call.whole(_zeros(X))
+    example = call.whole(call.example_row(X))
     if isinstance(example, tuple):  # and what is the same for all rows
         return _blocks(call, X, example[0]), *example[1:]
     return _blocks(call, X, example)
@@ -143,10 +148,18 @@ def _blocks(call: BlockCall, X: Any, example: Any) -> Any:
     return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
 
 
-def _zeros(X: Any) -> Any:
-    """Return one row of zeros that looks like X, a collection or a partition."""
-    if not hasattr(X, "columns"):
-        zeros: Array = np.zeros((1, *X.shape[1:]), dtype=X.dtype)
-        return zeros
-    meta = getattr(X, "_meta", X)
-    return type(meta)(np.zeros((1, len(meta.columns))), columns=meta.columns)
+def _example_row(X: Any, categories: Categories | None) -> Any:
+    """Return one row that looks like X, a collection or a partition.
+
+    It holds zeros, and nothing where levels may be text.
+    """
+    features = [] if categories is None else categories.features
+    if hasattr(X, "columns"):
+        meta = getattr(X, "_meta", X)
+        zeros = np.zeros((1, len(meta.columns)))
+        zeros[:, [f for f in features if f < len(meta.columns)]] = np.nan
+        return type(meta)(zeros, columns=meta.columns)
+    row: Array = np.zeros((1, *X.shape[1:])).astype(X.dtype)
+    if X.dtype == object and X.ndim == 2:
+        row[:, [f for f in features if f < X.shape[1]]] = None
+    return row

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from dics._category_columns import column_names, columns_of_categories
+from dics._category_columns import LevelColumn, replaced
 from dics._validation import Array, check_matrix
 from dics.dictionary import Dictionary, encode
 
@@ -24,8 +26,20 @@ class PartShape(NamedTuple):
 class _AnyEstimator(BaseEstimator):
     """What `check_matrix` notes names and numbers of columns in."""
 
+    categorical_features = None  # which errors name as a remedy
 
-def matrix_of(part: Any, number: int, expected: PartShape | None = None) -> Array:
+
+@contextmanager
+def naming_part(number: int) -> Iterator[None]:
+    """Make sure that a refusal says which partition it is about."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        said = str(error).removeprefix("X: ")
+        raise type(error)(f"partition {number} of X: {said}") from error
+
+
+def matrix_of(part: Any, number: int, expected: PartShape) -> Array:
     """Return a partition as an array that the core reads.
 
     Parameters
@@ -33,39 +47,42 @@ def matrix_of(part: Any, number: int, expected: PartShape | None = None) -> Arra
     part : ndarray or DataFrame
     number : int
         Of the partition, for errors.
-    expected : PartShape or None
-        What it is to be like; None for what suits its values.
+    expected : PartShape
+        What it is to be like.
     """
-    if expected is not None and part.shape != expected[:2]:
+    check_shape(part, number, expected)
+    if len(part) == 0:
+        return np.empty((0, part.shape[1]), dtype=expected.dtype)
+    with naming_part(number):
+        matrix = check_matrix(_AnyEstimator(), part, reset=True)
+    return matrix.astype(expected.dtype, copy=False)
+
+
+def check_shape(part: Any, number: int, expected: PartShape) -> None:
+    """Refuse a partition that isn't what its collection says."""
+    if part.shape != expected[:2]:
         raise ValueError(
             f"partition {number} of X has {part.shape[0]} rows and {part.shape[1]} "
             f"columns; the collection says {expected.n_rows} and {expected.n_columns}."
         )
-    if len(part) == 0:
-        dtype = np.dtype(np.float64) if expected is None else expected.dtype
-        return np.empty((0, part.shape[1]), dtype=dtype)
-    try:
-        _refuse_categories(part)
-        matrix = check_matrix(_AnyEstimator(), part, reset=True)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"partition {number} of X: {error}") from error
-    return matrix if expected is None else matrix.astype(expected.dtype, copy=False)
 
 
-def _refuse_categories(part: Any) -> None:
-    for f in columns_of_categories(part):
-        names = column_names(part)
-        raise ValueError(
-            f"column {f if names is None else names[f]!r} holds categories; on a "
-            "cluster there are none yet. Encode them first, for example by "
-            "OrdinalEncoder."
-        )
+def shape_of(part: Any, number: int, categories: Collection[int]) -> PartShape:
+    """Return what is known of a partition once it was looked at.
 
-
-def shape_of(part: Any, number: int) -> PartShape:
-    """Return what is known of a partition once it was looked at."""
-    matrix = matrix_of(part, number)
-    return PartShape(len(matrix), matrix.shape[1], matrix.dtype)
+    Columns of `categories` will be numbers.
+    """
+    n_rows, n_columns = part.shape
+    if n_rows == 0:
+        return PartShape(0, n_columns, np.dtype(np.float64))
+    # Columns have types, whatever values they hold.
+    first = part[:1]
+    if categories:
+        blank = LevelColumn(np.empty(0, dtype=object), np.zeros(1, dtype=np.int64))
+        first = replaced(first, dict.fromkeys(categories, blank))
+    with naming_part(number):
+        matrix = check_matrix(_AnyEstimator(), first, reset=True)
+    return PartShape(n_rows, n_columns, matrix.dtype)
 
 
 def rows_of(matrix: Array, rows: npt.NDArray[np.int64]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,14 +18,16 @@ from dics._base import rows_for_core
 from dics._boosting_call import BoostCall
 from dics._boosting_rows import total_weight, weight_unit
 from dics._candidates_base import TrainingData
-from dics._column_check import check_kind
+from dics._categories import Categories, filled_type
+from dics._fold_means import LevelMeans
 from dics._grow_call import GrowCall, Targets
 from dics._grow_forest import ForestPlan
 from dics._joined_trees import one_behind_the_other
 from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
-from dics._validation import IN_PLACE, Array, FloatArray
+from dics._validation import Array, FloatArray
+from dics.dask._part_levels import with_levels
 from dics.dask._parts import (
     PartShape,
     codes_of,
@@ -33,7 +35,6 @@ from dics.dask._parts import (
     matrix_of,
     narrowed,
     rows_of,
-    shape_of,
 )
 from dics.dask._reports import new_topic, reports_of
 from dics.dask._session import BoostSession
@@ -47,15 +48,6 @@ from dics.trees import Trees
 # one is made again whenever rows of it are looked at.
 KEPT_SHARE = 0.3
 MOST_RESTARTS = 100
-
-
-def delayed_parts(X: Any) -> list[Any]:
-    """Return the partitions of a collection, each with all columns."""
-    if hasattr(X, "rechunk"):
-        if X.numblocks[1] != 1:
-            X = X.rechunk({1: -1})
-        return list(X.to_delayed()[:, 0])
-    return list(X.to_delayed())
 
 
 class Whole(NamedTuple):
@@ -80,6 +72,12 @@ class Whole(NamedTuple):
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return cls(starts, shapes[0].n_columns, dtype)
 
+    def shapes(self) -> list[PartShape]:
+        """Return what the partitions are to be like."""
+        return [
+            PartShape(int(n), self.n_columns, self.dtype) for n in np.diff(self.starts)
+        ]
+
     def numbers(
         self, rows: npt.NDArray[np.integer[Any]] | None, part: int
     ) -> tuple[int, npt.NDArray[np.int64] | None]:
@@ -89,6 +87,12 @@ class Whole(NamedTuple):
             return int(first), None
         begin, end = np.searchsorted(rows, [first, last])
         return int(begin), (rows[begin:end] - first).astype(np.int64)
+
+
+def check_columns(estimator: Any, meta: Any, n_columns: int, *, reset: bool) -> None:
+    """Set or compare the names and the number of an estimator's features."""
+    named = meta if hasattr(meta, "columns") else np.empty((1, n_columns))
+    validate_data(estimator, named, reset=reset, skip_check_array=True)
 
 
 class ClusterRows(RowsElsewhere):
@@ -106,6 +110,8 @@ class ClusterRows(RowsElsewhere):
     may_keep : bool, default=True
         Whether the workers keep the partitions from their first use on, if they have
         room for them.
+    given : list of Delayed, default=()
+        The partitions as they were given, if levels of categories are still in them.
     """
 
     def __init__(
@@ -116,6 +122,7 @@ class ClusterRows(RowsElsewhere):
         whole: Whole,
         *,
         may_keep: bool = True,
+        given: Sequence[Any] = (),
     ) -> None:
         self.watch = watch
         self.client = watch.client
@@ -123,27 +130,18 @@ class ClusterRows(RowsElsewhere):
         self.whole = whole
         self._parts = parts
         self._may_keep = may_keep
+        self._given = given
         self.shape = (int(whole.starts[-1]), whole.n_columns)
         self.dtype = whole.dtype
 
     @classmethod
-    def of(cls, watch: Watch, X: Any, name: str) -> ClusterRows:
-        """Look at a collection; errors call it `name`."""
-        if not hasattr(X, "rechunk"):
-            check_kind(X._meta)
-        parts = delayed_parts(X)
-        shapes = _known_shapes(X) or _computed(
-            watch,
-            [dask.delayed(shape_of)(part, i) for i, part in enumerate(parts)],
-        )
-        whole = Whole.of(shapes)
-        if whole.starts[-1] == 0:
-            raise ValueError(f"{name} has no rows.")
+    def of(cls, watch: Watch, meta: Any, given: list[Any], whole: Whole) -> ClusterRows:
+        """Take the partitions of a collection as they were given."""
         matrices = [
-            dask.delayed(matrix_of)(part, i, shape._replace(dtype=whole.dtype))
-            for i, (part, shape) in enumerate(zip(parts, shapes, strict=True))
+            dask.delayed(matrix_of)(part, i, shape)
+            for i, (part, shape) in enumerate(zip(given, whole.shapes(), strict=True))
         ]
-        return cls(watch, X._meta, matrices, whole)
+        return cls(watch, meta, matrices, whole, given=given)
 
     @property
     def parts(self) -> list[Any]:
@@ -156,10 +154,7 @@ class ClusterRows(RowsElsewhere):
         return self._parts
 
     def check(self, estimator: Any, *, reset: bool) -> None:
-        named = self.meta if hasattr(self.meta, "columns") else None
-        if named is None:
-            named = np.empty((1, self.shape[1]))
-        validate_data(estimator, named, reset=reset, skip_check_array=True)
+        check_columns(estimator, self.meta, self.shape[1], reset=reset)
 
     def _of_parts(
         self,
@@ -171,7 +166,7 @@ class ClusterRows(RowsElsewhere):
             _, chosen = self.whole.numbers(rows, i)
             if chosen is not None and len(chosen) > 0:
                 tasks.append(make(part, chosen))
-        return _computed(self.watch, tasks)
+        return self.watch.computed(tasks)
 
     def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array:
         found = self._of_parts(
@@ -181,13 +176,38 @@ class ClusterRows(RowsElsewhere):
 
     def distinct(self, column: int) -> FloatArray:
         tasks = [dask.delayed(distinct_values)(part, column) for part in self.parts]
-        return np.unique(np.concatenate(_computed(self.watch, tasks)))
+        return np.unique(np.concatenate(self.watch.computed(tasks)))
 
     def narrowed(self, ranks: Any) -> ClusterRows:
         known = dask.delayed(ranks, pure=False)
         parts = [dask.delayed(narrowed)(part, known) for part in self.parts]
         whole = self.whole._replace(dtype=np.dtype(np.float64))
         return ClusterRows(self.watch, self.meta, parts, whole, may_keep=False)
+
+    def with_levels(
+        self, known: Categories, means: LevelMeans | None = None
+    ) -> ClusterRows:
+        if means is not None and not means.tables:  # all that counts is the level
+            means = None
+        bare = None if means is None else means.with_folds(means.folds[:, :0])
+        # Sent once, however often a partition is made.
+        sent = self._sent(known), self._sent(bare)
+        parts = []
+        for i, (part, shape) in enumerate(
+            zip(self._given, self.whole.shapes(), strict=True)
+        ):
+            own = slice(*self.whole.starts[i : i + 2])
+            folds = None if means is None else self._sent(means.folds[:, own])
+            parts.append(dask.delayed(with_levels)(part, i, shape, *sent, folds))
+        whole = self.whole._replace(
+            n_columns=self.whole.n_columns + len(known.pairs),
+            dtype=filled_type(self.dtype),
+        )
+        return ClusterRows(self.watch, self.meta, parts, whole)
+
+    def _sent(self, values: Any) -> Future:
+        """Send something to the cluster, which can send it to another worker again."""
+        return self.client.compute(dask.delayed(values, pure=False, traverse=False))
 
     def codes(
         self,
@@ -453,17 +473,3 @@ class ClusterCodes(CodedElsewhere):
         n_threads: int,  # noqa: ARG002 (each worker has its own)
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
         return BoostSession(self, validation, rounds).run(call)
-
-
-def _known_shapes(X: Any) -> list[PartShape]:
-    """Return the shapes of the partitions, if nobody has to look at them."""
-    if not hasattr(X, "rechunk") or X.dtype not in IN_PLACE:
-        return []
-    if np.isnan(np.array(X.shape, dtype=float)).any():
-        return []
-    return [PartShape(n, X.shape[1], X.dtype) for n in X.chunks[0]]
-
-
-def _computed(watch: Watch, tasks: list[Any]) -> list[Any]:
-    """Compute tasks on the cluster and bring their results here."""
-    return watch.results(watch.client.compute(tasks))

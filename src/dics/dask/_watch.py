@@ -164,6 +164,10 @@ class Watch:
                 self.look()  # it is made again elsewhere
         return [found[future.key] for future in futures]
 
+    def computed(self, tasks: list[Any]) -> list[Any]:
+        """Compute tasks on the cluster and bring their results here."""
+        return self.results(self.client.compute(tasks))
+
     def gathered(self, futures: Any, workers: list[str]) -> Any:
         """Return what tasks give that only some workers can do; None if one is lost.
 

@@ -1,0 +1,138 @@
+"""The X of a fit as it was given: a Dask collection that nobody has looked at yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask
+import numpy as np
+
+from dics._categories import ReadX
+from dics._category_columns import chosen_columns, column_names
+from dics._column_check import check_kind
+from dics._validation import IN_PLACE
+from dics.dask._level_columns import LevelColumns, ReadCollection, united
+from dics.dask._part_levels import PartLook, levels_of, look_at
+from dics.dask._parts import PartShape, shape_of
+from dics.dask._rows import ClusterRows, Whole, check_columns
+from dics.dask._watch import Watch
+
+
+class Collection:
+    """A Dask collection, and what its type tells.
+
+    Parameters
+    ----------
+    watch : Watch
+        Over the workers.
+    X : dask array or dataframe
+    """
+
+    def __init__(self, watch: Watch, X: Any) -> None:
+        self.watch = watch
+        self.X = X
+        self._parts = delayed_parts(X)
+        self._example: Any = None
+
+    @property
+    def _is_array(self) -> bool:
+        return hasattr(self.X, "rechunk")
+
+    @property
+    def example(self) -> Any:
+        """An X without rows that has the names and types of the columns."""
+        if self._example is None:
+            self._example = self._make_example()
+        return self._example
+
+    def _make_example(self) -> Any:
+        if not self._is_array or hasattr(self.X._meta, "toarray"):
+            return self.X._meta
+        n_columns = self.X.shape[1]
+        if np.isnan(n_columns):
+            shape = dask.delayed(np.shape)(self._parts[0])
+            n_columns = self.watch.computed([shape])[0][1]
+        return np.empty((0, int(n_columns)), dtype=self.X.dtype)
+
+    def check(self, estimator: Any, *, reset: bool) -> None:
+        """Set or compare the names and the number of an estimator's features."""
+        check_columns(estimator, self.example, self.example.shape[1], reset=reset)
+
+    def rows(self, features: list[int]) -> ClusterRows:
+        """Return the rows, without the levels of the columns that hold categories."""
+        check_kind(self.example)
+        shapes = self._known_shapes(features) or self.watch.computed(
+            [
+                dask.delayed(shape_of)(part, i, features)
+                for i, part in enumerate(self._parts)
+            ]
+        )
+        return self._rows_of(shapes)
+
+    def read(self, wanted: Any) -> ReadX:
+        """Find the categories, and bring the levels of all rows here.
+
+        `wanted` is `categorical_features` of an estimator.
+        """
+        check_kind(self.example)
+        features = chosen_columns(wanted, self.example)
+        # What holds objects, or differs from what it says, is known when it is there.
+        may_hold_more = not self._is_array or self.X.dtype == object
+        finds = isinstance(wanted, str) and may_hold_more
+        if not features and not finds:
+            return ReadX(self.rows([]), [])
+        looks: list[PartLook] = self.watch.computed(
+            [
+                dask.delayed(look_at)(part, i, features, finds=finds)
+                for i, part in enumerate(self._parts)
+            ]
+        )
+        rows = self._rows_of([look.shape for look in looks])
+        found = sorted({*features, *(f for look in looks for f in look.columns)})
+        names = column_names(self.example) or range(rows.shape[1])
+        columns = self._united(looks, {f: names[f] for f in found})
+        return ReadCollection(columns, {f: names[f] for f in found}, rows)
+
+    def _united(self, looks: list[PartLook], names: dict[int, Any]) -> LevelColumns:
+        """Put together the columns of all partitions."""
+        tasks = {}
+        for i, look in enumerate(looks):
+            missing = [f for f in names if f not in look.columns]
+            if missing and look.shape.n_rows > 0:
+                part = self._parts[i]
+                tasks[i] = dask.delayed(levels_of)(part, i, missing)
+        for i, read in zip(tasks, self.watch.computed([*tasks.values()]), strict=True):
+            looks[i].columns.update(read)
+        return LevelColumns(
+            {
+                f: united(name, [look.columns.pop(f, None) for look in looks])
+                for f, name in names.items()
+            }
+        )
+
+    def _rows_of(self, shapes: list[PartShape]) -> ClusterRows:
+        whole = Whole.of(shapes)
+        if whole.starts[-1] == 0:
+            raise ValueError("X has no rows.")
+        return ClusterRows.of(self.watch, self.example, self._parts, whole)
+
+    def _known_shapes(self, features: list[int]) -> list[PartShape]:
+        """Return the shapes of the partitions, if nobody has to look at them."""
+        X = self.X
+        if not self._is_array or X.dtype not in IN_PLACE:
+            return []
+        # Numbers in place of levels would not fit into a byte.
+        if features and X.dtype == np.uint8:
+            return []
+        if np.isnan(np.array(X.shape, dtype=float)).any():
+            return []
+        return [PartShape(n, X.shape[1], X.dtype) for n in X.chunks[0]]
+
+
+def delayed_parts(X: Any) -> list[Any]:
+    """Return the partitions of a collection, each with all columns."""
+    if hasattr(X, "rechunk"):
+        if X.numblocks[1] != 1:
+            X = X.rechunk({1: -1})
+        return list(X.to_delayed()[:, 0])
+    return list(X.to_delayed())
