@@ -1,8 +1,11 @@
 """Columns of categories in Dask collections."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 pytest.importorskip("distributed")
 
@@ -64,6 +67,21 @@ def test_pickles_are_those_of_one_machine(n_workers, monkeypatch):
     monkeypatch.setattr("dics.dask._tops.GROUP_SHARE", 1e-6)
     with cluster_of(n_workers):
         assert differing(1000 * n_workers, 25, CategoryCase) == []
+
+
+def test_sets_of_nodes_that_are_taken_back():
+    """Workers split likely nodes ahead of their turn; some of them become leaves."""
+    rng = np.random.default_rng(2)
+    levels, x = rng.integers(0, 8, (3000, 3)), rng.normal(size=(3000, 3))
+    effects = rng.normal(size=8)[levels] * np.sign(x)  # each side has its own sets
+    y = effects.sum(axis=1) + 0.3 * rng.normal(size=3000)
+    X = np.hstack([levels, x])
+    own = {"max_leaf_nodes": 6, "categorical_features": [0, 1, 2], "cat_l2": 1.0}
+    local, model = models("FastCGBMRegressor", n_estimators=15, **own)
+    with cluster_of(2):
+        model.fit(da.from_array(X, chunks=(1000, 6)), y)
+    assert plain_pickle(model.to_local()) == plain_pickle(local.fit(X, y))
+    pickle.loads(pickle.dumps(model))  # a leaf with a set would be refused
 
 
 # --- collections ------------------------------------------------------------
@@ -281,6 +299,24 @@ def test_columns_that_cannot_be(client, name, wanted, message):
     _, model = models(name, categorical_features=wanted)
     with pytest.raises(ValueError, match=message):
         model.fit(as_dask(FRAME, CHUNKS), y_of(name))
+
+
+def test_partitions_that_lack_the_column(client):
+    given = dd.from_delayed(
+        [dask.delayed(FRAME[:9]), dask.delayed(FRAME[9:].iloc[:, :2])],
+        meta=as_dask(FRAME, CHUNKS)._meta,
+        verify_meta=False,
+    )
+    _, model = models("CGTreeRegressor")
+    with pytest.raises(ValueError, match="partition 1 of X has 2 columns"):
+        model.fit(given, SCORE)
+
+
+def test_sparse_collections_have_no_categories(client):
+    blocks = as_dask(NUMBERS, CHUNKS).map_blocks(scipy.sparse.csr_array)
+    _, model = models("CGTreeRegressor", categorical_features=[2])
+    with pytest.raises(ValueError, match="names columns of a sparse X"):
+        model.fit(blocks, SCORE)
 
 
 def test_names_need_a_frame(client):

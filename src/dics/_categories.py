@@ -17,7 +17,7 @@ Pairs of such columns may have numbers too (`_category_pairs.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -217,6 +217,14 @@ class Categories:
             for pair in self.pairs
         ]
         return read.with_numbers(checked, numbers, of_pairs)
+
+    def without_pairs_levels(self) -> Categories:
+        """Return the same but for what stands for pairs of levels."""
+        keys, values = np.empty(0, dtype=np.int64), np.empty(0)
+        return Categories(
+            self.columns,
+            [replace(pair, keys=keys, values=values) for pair in self.pairs],
+        )
 
     def by_feature(self, by_column: FloatArray, axis: int = 0) -> FloatArray:
         """Return what columns of the trees have for the features of X.
@@ -486,7 +494,7 @@ class Outcomes:
             own[:] = self.folds(key)
             first, *second = (columns[f] for f in key)
             column = joined_column(first, *second) if second else first
-            tables[key] = self.fold_table(column, own)
+            tables[key] = self.fold_table(column, own).without_rare()
         levels = {f: column.levels for f, column in columns.items()}
         return LevelMeans(levels, tables, folds)
 

@@ -37,6 +37,15 @@ class FoldTable(NamedTuple):
     levels: Array
     means: FloatArray
 
+    def without_rare(self) -> FoldTable:
+        """Leave out levels of one fold, whose rows have NaN anyway.
+
+        Of pairs, which are many, most are such.
+        """
+        is_kept = ~np.isnan(self.means).any(axis=1)
+        means = np.concatenate([self.means[is_kept], self.means[-1:]])
+        return FoldTable(self.levels[is_kept[:-1]], means)
+
     def numbers_of(self, column: LevelColumn, folds: Folds) -> FloatArray:
         """Return what stands for rows by their level and fold."""
         found: FloatArray = self.means[places_of(self.levels, column), folds]

@@ -46,7 +46,7 @@ class Collection:
         return self._example
 
     def _make_example(self) -> Any:
-        if not self._is_array or hasattr(self.X._meta, "toarray"):
+        if not self._is_array:
             return self.X._meta
         n_columns = self.X.shape[1]
         if np.isnan(n_columns):
@@ -75,7 +75,8 @@ class Collection:
         `wanted` is `categorical_features` of an estimator.
         """
         check_kind(self.example)
-        features = chosen_columns(wanted, self.example)
+        is_sparse = hasattr(self.X._meta, "toarray")
+        features = chosen_columns(wanted, self.X._meta if is_sparse else self.example)
         # What holds objects, or differs from what it says, is known when it is there.
         may_hold_more = not self._is_array or self.X.dtype == object
         finds = isinstance(wanted, str) and may_hold_more

@@ -39,6 +39,7 @@ def look_at(part: Any, number: int, features: list[int], *, finds: bool) -> Part
         Whether to look for more of them. A column of objects that has no text here may
         have some in another partition.
     """
+    features = [f for f in features if f < part.shape[1]]  # fewer are refused later
     undecided: list[int] = []
     if finds and len(part) > 0:
         features = sorted({*features, *columns_of_categories(part)})

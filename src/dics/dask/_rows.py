@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -187,9 +188,12 @@ class ClusterRows(RowsElsewhere):
     def with_levels(
         self, known: Categories, means: LevelMeans | None = None
     ) -> ClusterRows:
-        if means is not None and not means.tables:  # all that counts is the level
-            means = None
-        bare = None if means is None else means.with_folds(means.folds[:, :0])
+        bare = None
+        if means is not None and not means.tables:
+            means = None  # all that counts is the level
+        if means is not None:
+            bare = means.with_folds(means.folds[:, :0])
+            known = known.without_pairs_levels()  # which are those of `means`
         # Sent once, however often a partition is made.
         sent = self._sent(known), self._sent(bare)
         parts = []
@@ -207,7 +211,10 @@ class ClusterRows(RowsElsewhere):
 
     def _sent(self, values: Any) -> Future:
         """Send something to the cluster, which can send it to another worker again."""
-        return self.client.compute(dask.delayed(values, pure=False, traverse=False))
+        task = dask.delayed(values, pure=False, traverse=False)
+        with warnings.catch_warnings():  # it is sent once, and has to be
+            warnings.filterwarnings("ignore", "Sending large graph")
+            return self.client.compute(task)
 
     def codes(
         self,

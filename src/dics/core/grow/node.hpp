@@ -76,6 +76,8 @@ inline void make_leaf(GrownNode& node) {
     node.index = leaf.index;
     node.threshold = leaf.threshold;
     node.missing_left = leaf.missing_left;
+    node.is_set = leaf.is_set;
+    node.left_codes = leaf.left_codes;
     node.left = leaf.left;
     node.gain = leaf.gain;
 }
