@@ -29,6 +29,7 @@ from distributed import Client
 import dics
 import dics.dask
 from dics.dask import WorkersLost
+from dics.dask._watch import Watch
 
 pytestmark = pytest.mark.slow
 
@@ -360,3 +361,22 @@ def test_client_is_gone(asks, tmp_path):
         while any(client.run(open_links).values()):
             assert time.monotonic() < deadline
             time.sleep(0.1)
+
+
+def test_workers_are_not_taken_for_lost():
+    """The client asks the scheduler for other things at the same time."""
+    with cluster_of(2) as client:
+        watch, ends = Watch(client), threading.Event()
+
+        def ask():
+            while not ends.is_set():
+                client.sync(client._update_scheduler_info)
+
+        asking = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in asking:
+            thread.start()
+        found = {len(watch.alive()) for _ in range(100)}
+        ends.set()
+        for thread in asking:
+            thread.join()
+    assert found == {2}

@@ -42,7 +42,7 @@ class FoldTable(NamedTuple):
 
         Of pairs, which are many, most are such.
         """
-        is_kept = ~np.isnan(self.means).any(axis=1)
+        is_kept: npt.NDArray[np.bool_] = ~np.isnan(self.means).any(axis=1)
         means = np.concatenate([self.means[is_kept], self.means[-1:]])
         return FoldTable(self.levels[is_kept[:-1]], means)
 

@@ -53,8 +53,14 @@ class Watch:
     def workers(self) -> dict[str, Any]:
         """Return what the scheduler knows of its workers, by their addresses."""
         self.check_connection()
-        workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
-        self.check_connection()
+        # Not by `Client.scheduler_info`: the client itself asks for it without workers
+        # every other second, and what that brings is what one may be given.
+        try:
+            known = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+        except OSError as error:
+            self.check_connection()
+            raise ConnectionError("the connection to the scheduler is lost.") from error
+        workers: dict[str, Any] = known["workers"]
         return workers
 
     def check_connection(self) -> None:
