@@ -72,14 +72,15 @@ def test_pickles_are_those_of_one_machine(n_workers, monkeypatch):
 def test_sets_of_nodes_that_are_taken_back():
     """Workers split likely nodes ahead of their turn; some of them become leaves."""
     rng = np.random.default_rng(2)
-    levels, x = rng.integers(0, 8, (3000, 3)), rng.normal(size=(3000, 3))
-    effects = rng.normal(size=8)[levels] * np.sign(x)  # each side has its own sets
-    y = effects.sum(axis=1) + 0.3 * rng.normal(size=3000)
+    levels, x = rng.integers(0, 20, (6000, 3)), rng.normal(size=(6000, 3))
+    effects = rng.normal(size=(3, 20))[range(3), levels]
+    # Each side of a number has its own sets.
+    y = (effects * np.sign(x)).sum(axis=1) + 0.3 * rng.normal(size=6000)
     X = np.hstack([levels, x])
-    own = {"max_leaf_nodes": 6, "categorical_features": [0, 1, 2], "cat_l2": 1.0}
+    own = {"max_leaf_nodes": 10, "categorical_features": [0, 1, 2], "cat_l2": 1.0}
     local, model = models("FastCGBMRegressor", n_estimators=15, **own)
     with cluster_of(2):
-        model.fit(da.from_array(X, chunks=(1000, 6)), y)
+        model.fit(da.from_array(X, chunks=(2000, 6)), y)
     assert plain_pickle(model.to_local()) == plain_pickle(local.fit(X, y))
     pickle.loads(pickle.dumps(model))  # a leaf with a set would be refused
 
