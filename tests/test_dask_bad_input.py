@@ -1,6 +1,7 @@
 """What the estimators on Dask collections refuse."""
 
 import contextvars
+import time
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from dask_rows import (
     y_of,
 )
 from distributed import Client
+
+from dics.dask._watch import Watch
 
 GIVEN = da.from_array(X, chunks=(20, 4))
 
@@ -191,9 +194,11 @@ def test_too_little_memory(name):
 def test_workers_that_are_paused(name):
     """Dask gives them no task as long as their memory is full."""
     settings = {"distributed.worker.memory.pause": 0.001, "dics.patience": 1.0}
-    with (
-        dask.config.set(settings),
-        cluster_of(1, memory_limit="2 GiB") as client,
-        pytest.raises(MemoryError, match=r"paused 1 workers .* its limit is 2048\.0 M"),
-    ):
-        dask_model(name, client=client).fit(GIVEN, LABELS)
+    with dask.config.set(settings), cluster_of(1, memory_limit="2 GiB") as client:
+        deadline = time.monotonic() + 60
+        while not Watch(client).paused():  # it looks at its memory now and then
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        said = r"paused 1 workers .* its limit is 2048\.0 M"
+        with pytest.raises(MemoryError, match=said):
+            dask_model(name, client=client).fit(GIVEN, LABELS)

@@ -42,9 +42,9 @@ class FoldTable(NamedTuple):
 
         Of pairs, which are many, most are such.
         """
-        is_kept: npt.NDArray[np.bool_] = ~np.isnan(self.means).any(axis=1)
-        means = np.concatenate([self.means[is_kept], self.means[-1:]])
-        return FoldTable(self.levels[is_kept[:-1]], means)
+        kept = np.flatnonzero(np.isfinite(self.means).all(axis=1))
+        means = np.concatenate([self.means[kept], self.means[-1:]])
+        return FoldTable(self.levels[kept], means)
 
     def numbers_of(self, column: LevelColumn, folds: Folds) -> FloatArray:
         """Return what stands for rows by their level and fold."""
