@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 
 from dics import _core
 from dics._candidates_base import BaseCandidates, TrainingData
-from dics._categories import Categories, Outcomes, ReadX, as_rows
+from dics._categories import MAX_RANKS, Categories, Outcomes, ReadX, as_rows
 from dics._constraints import MONOTONIC, monotonic_directions
 from dics._fit_context import checks_parameters
 from dics._model_check import require
@@ -49,6 +49,17 @@ from dics.dictionary import Dictionary
 from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
+# What a node charges a set of k levels that it has put in order itself, in units of
+# what k levels gain on average where they tell nothing (core/search/level_order.hpp);
+# the best of their sets has about two thirds of that. Without sets, and with a charge
+# of 0, 0.3 and 1, of 100 levels of 120 rows (three seeds):
+#   a tree of depth 8, AUC, levels are noise                0.818, 0.782, 0.788, 0.818
+#   the same, another feature changes the order of levels   0.806, 0.824, 0.825, 0.825
+#   a forest of numbers, R2, levels are noise               0.561, 0.542, 0.551, 0.561
+#   the same, another feature changes the order of levels   0.551, 0.629, 0.628, 0.616
+# R2 of mercedes, a tree of depth 8: 0.525, 0.389, -, 0.525; AUC of adult, a forest:
+# 0.9061, 0.9069, -, 0.9059 (2026-11).
+SET_CHARGE = 1.0
 # Other names of criteria, as scikit-learn has them.
 SAME_CRITERION = {"log_loss": "entropy"}
 
@@ -67,6 +78,8 @@ class TreesEstimator(BaseEstimator, ABC):
         "candidates": [BaseCandidates, None],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "cat_smooth": [Interval(Real, 0.0, None, closed="left")],
+        "min_cat_samples": [Interval(Integral, 1, None, closed="left")],
+        "max_cat_levels": [Interval(Integral, 1, None, closed="left"), None],
         "monotonic_cst": MONOTONIC,
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -146,6 +159,19 @@ class TreesEstimator(BaseEstimator, ABC):
     def _n_pairs(self) -> int:
         """Number of columns of pairs, which trees know behind the features."""
         return 0 if self._categories is None else len(self._categories.pairs)
+
+    def _ranked_features(self) -> list[int]:
+        """Tell which features are split by sets of levels; empty if none are."""
+        ranked = {} if self._categories is None else self._categories.rank_counts()
+        n_columns = self.n_features_in_ + self._n_pairs
+        return [int(f in ranked) for f in range(n_columns)] if ranked else []
+
+    def _set_limits(self) -> dict[str, int]:
+        """Return which sets of levels a node may be split by."""
+        return {
+            "min_rows": min(self.min_cat_samples, NO_LIMIT),
+            "max_codes": min(self.max_cat_levels or MAX_RANKS, MAX_RANKS),
+        }
 
     def _by_feature(self, by_column: FloatArray, axis: int = 0) -> FloatArray:
         """Return what columns of the trees have for the features of X."""
@@ -454,11 +480,24 @@ class ImpurityTreesEstimator(TreesEstimator):
         criterion: _core.Criterion = getattr(_core.Criterion, self._criterion())
         return criterion
 
+    def _category_settings(self) -> _core.CategorySettings:
+        """Return how nodes are split by sets of levels."""
+        return make_settings(
+            _core.CategorySettings,
+            categorical=self._ranked_features(),
+            smooth=self.cat_smooth,
+            charge=SET_CHARGE,
+            set_limits=self._set_limits(),
+        )
+
     def _grow_settings(
         self, data: TrainingData, *, reuse_splits: bool = True, **fields: Any
     ) -> _core.GrowSettings:
         """Return how the core is to grow a tree; `fields` are set in addition."""
         n_rows = len(data.X)
+        # Candidates that are drawn are thresholds of the dictionary, no sets.
+        if reuse_splits and not fields.get("max_candidates"):
+            fields["categories"] = self._category_settings()
         limits = make_settings(
             _core.NodeLimits,
             max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),

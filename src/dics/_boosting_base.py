@@ -88,8 +88,6 @@ class Boosting(BoostedModel, CallbackSupport):
         "min_sum_hessian": [Interval(Real, 0.0, None, closed="left")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "cat_l2": [Interval(Real, 0.0, None, closed="left")],
-        "min_cat_samples": [Interval(Integral, 1, None, closed="left")],
-        "max_cat_levels": [Interval(Integral, 1, None, closed="left"), None],
         "cat_pairs": ["boolean"],
         "reuse_splits": ["boolean"],
         "early_stopping": [StrOptions({"auto"}), "boolean"],

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from dics import _core
 from dics._base import NO_LIMIT
 from dics._candidates_base import TrainingData
-from dics._categories import MAX_RANKS
 from dics._constraints import interaction_groups
 from dics._settings import make_settings
 from dics._validation import Array, FloatArray
@@ -175,22 +174,12 @@ def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
         "min_gain": model.min_split_gain * unit,
         "min_sum_hessian": model.min_sum_hessian * unit,
         "monotonic": model._directions(data),
-        "categorical": _ranked_features(model),
+        "categorical": model._ranked_features(),
         "cat_smooth": model.cat_smooth * unit,
         "cat_l2": model.cat_l2 * unit,
-        "set_limits": {
-            "min_rows": min(model.min_cat_samples, NO_LIMIT),
-            "max_codes": min(model.max_cat_levels or MAX_RANKS, MAX_RANKS),
-        },
+        "set_limits": model._set_limits(),
         "interactions": interaction_groups(model),
         "seed": data.seed,
         "first_round": n_done,
         "n_rounds": model.plan_.n_estimators - n_done,
     }
-
-
-def _ranked_features(model: Any) -> list[int]:
-    """Tell which features are split by sets of levels; empty if none are."""
-    ranked = {} if model._categories is None else model._categories.rank_counts()
-    n_columns = model.n_features_in_ + model._n_pairs
-    return [int(f in ranked) for f in range(n_columns)] if ranked else []

@@ -361,6 +361,8 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             renew_thresholds=False,
             categorical_features=self.categorical_features,
             cat_smooth=self.cat_smooth,
+            min_cat_samples=self.min_cat_samples,
+            max_cat_levels=self.max_cat_levels,
             monotonic_cst=self.monotonic_cst,
             n_jobs=self.n_jobs,
         )

@@ -102,6 +102,10 @@ def plan_forest(
         dictionary = select(dictionary, order)
         if tree.monotonic:
             tree.monotonic = [tree.monotonic[f] for f in order]
+        if tree.categories.categorical:
+            tree.categories.categorical = [
+                tree.categories.categorical[f] for f in order
+            ]
     settings = make_settings(
         _core.ForestSettings,
         tree=tree,

@@ -34,6 +34,16 @@ class NodeSets:
         """Return those of some nodes, as views of the same memory."""
         return NodeSets(self.numbers[nodes], self.words)
 
+    def of_nodes(
+        self, nodes: npt.NDArray[np.intp], inner: npt.NDArray[np.bool_]
+    ) -> NodeSets:
+        """Return those of some nodes alone, of which some are inner ones."""
+        numbers = np.where(inner, self.numbers[nodes], -1)
+        used, places = np.unique(numbers[numbers >= 0], return_inverse=True)
+        kept = numbers.astype(np.int32)
+        kept[numbers >= 0] = places
+        return NodeSets(kept, self.words[used])
+
     def members(self, node: int) -> npt.NDArray[np.bool_] | None:
         """Tell which of 256 ranks go left at a node; None if it has a threshold."""
         number = int(self.numbers[node])

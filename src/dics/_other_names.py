@@ -51,8 +51,9 @@ EVERYWHERE = {
     "categorical_features": "categorical_feature cat_features enable_categorical "
     "feature_types",
     "cat_smooth": "smooth",
-    "only boosting puts levels in order in each node; cat_smooth draws rare levels to "
-    "the mean": "cat_l2 min_cat_samples max_cat_levels cat_pairs",
+    "only boosting has it; cat_smooth draws rare levels to the mean": (
+        "cat_l2 cat_pairs"
+    ),
     "min_cat_samples": "min_data_per_group",
     "max_cat_levels": "max_cat_threshold",
     "cat_pairs": "max_ctr_complexity combinations_ctr",

@@ -165,6 +165,7 @@ def _cut_off(trees: Trees, stubs: npt.NDArray[np.bool_]) -> Pruned:
         criterion=trees.criterion,
         n_features=trees.n_features,
         wide=trees.wide,
+        sets=None if trees.sets is None else trees.sets.of_nodes(old, inner),
     )
     return Pruned(cut, (np.cumsum(kept) - 1)[owner])
 

@@ -13,6 +13,8 @@ NESTED = {
     "limits": _core.NodeLimits,
     "scale": _core.MomentScale,
     "apart": _core.ApartNode,
+    "categories": _core.CategorySettings,
+    "set_limits": _core.SetLimits,
 }
 KINDS = tuple(NESTED.values())
 

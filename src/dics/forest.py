@@ -99,7 +99,14 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         are, not by the codes of a frame; missing and new ones go where NaN goes.
     cat_smooth : float, default=10.0
         Rows of the mean target that are added to the rows of each level of a category
-        when levels are put in order by their mean targets.
+        when levels are put in order by their mean targets, of all rows and in a node.
+    min_cat_samples : int, default=20
+        Rows that neighbours in the order of a node need to have together to be told
+        apart, and each of the two sets: rarer levels are pooled. In a node of fewer
+        than twice as many rows, a threshold parts levels in the order of all rows.
+    max_cat_levels : int or None, default=None
+        Most levels of the smaller of the two sets that a node chooses; None for any
+        number.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Of two classes: with which features the probability of the second must rise (1)
         or fall (-1); see `CGTreeClassifier`.
@@ -195,6 +202,8 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
         cat_smooth: float = 10.0,
+        min_cat_samples: int = 20,
+        max_cat_levels: int | None = None,
         monotonic_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -221,6 +230,8 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         self.candidates = candidates
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.min_cat_samples = min_cat_samples
+        self.max_cat_levels = max_cat_levels
         self.monotonic_cst = monotonic_cst
         self.warm_start = warm_start
         self.random_state = random_state
@@ -347,7 +358,14 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         are, not by the codes of a frame; missing and new ones go where NaN goes.
     cat_smooth : float, default=10.0
         Rows of the mean target that are added to the rows of each level of a category
-        when levels are put in order by their mean targets.
+        when levels are put in order by their mean targets, of all rows and in a node.
+    min_cat_samples : int, default=20
+        Rows that neighbours in the order of a node need to have together to be told
+        apart, and each of the two sets: rarer levels are pooled. In a node of fewer
+        than twice as many rows, a threshold parts levels in the order of all rows.
+    max_cat_levels : int or None, default=None
+        Most levels of the smaller of the two sets that a node chooses; None for any
+        number.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         With which features predictions must rise (1) or fall (-1); see
         `CGTreeRegressor`.
@@ -429,6 +447,8 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
         cat_smooth: float = 10.0,
+        min_cat_samples: int = 20,
+        max_cat_levels: int | None = None,
         monotonic_cst: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -453,6 +473,8 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         self.candidates = candidates
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.min_cat_samples = min_cat_samples
+        self.max_cat_levels = max_cat_levels
         self.monotonic_cst = monotonic_cst
         self.warm_start = warm_start
         self.random_state = random_state

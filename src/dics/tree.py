@@ -98,7 +98,14 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         are, not by the codes of a frame; missing and new ones go where NaN goes.
     cat_smooth : float, default=10.0
         Rows of the mean target that are added to the rows of each level of a category
-        when levels are put in order by their mean targets.
+        when levels are put in order by their mean targets, of all rows and in a node.
+    min_cat_samples : int, default=20
+        Rows that neighbours in the order of a node need to have together to be told
+        apart, and each of the two sets: rarer levels are pooled. In a node of fewer
+        than twice as many rows, a threshold parts levels in the order of all rows.
+    max_cat_levels : int or None, default=None
+        Most levels of the smaller of the two sets that a node chooses; None for any
+        number.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Of two classes: with which features the probability of the second must rise (1)
         or fall (-1), all else being equal; 0 for no constraint. A dict has names of
@@ -166,6 +173,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         reuse_splits: bool = True,
         categorical_features: Any = "from_dtype",
         cat_smooth: float = 10.0,
+        min_cat_samples: int = 20,
+        max_cat_levels: int | None = None,
         monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -186,6 +195,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         self.reuse_splits = reuse_splits
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.min_cat_samples = min_cat_samples
+        self.max_cat_levels = max_cat_levels
         self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -308,7 +319,14 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         are, not by the codes of a frame; missing and new ones go where NaN goes.
     cat_smooth : float, default=10.0
         Rows of the mean target that are added to the rows of each level of a category
-        when levels are put in order by their mean targets.
+        when levels are put in order by their mean targets, of all rows and in a node.
+    min_cat_samples : int, default=20
+        Rows that neighbours in the order of a node need to have together to be told
+        apart, and each of the two sets: rarer levels are pooled. In a node of fewer
+        than twice as many rows, a threshold parts levels in the order of all rows.
+    max_cat_levels : int or None, default=None
+        Most levels of the smaller of the two sets that a node chooses; None for any
+        number.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         With which features predictions must rise (1) or fall (-1), all else being
         equal; 0 for no constraint. A dict has names of features as its keys.
@@ -367,6 +385,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         renew_thresholds: bool | str = "auto",
         categorical_features: Any = "from_dtype",
         cat_smooth: float = 10.0,
+        min_cat_samples: int = 20,
+        max_cat_levels: int | None = None,
         monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -385,6 +405,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         self.renew_thresholds = renew_thresholds
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.min_cat_samples = min_cat_samples
+        self.max_cat_levels = max_cat_levels
         self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -52,6 +52,16 @@ void bind_settings(nb::module_& m) {
         .def_rw("upper", &ApartNode::upper)
         .def_rw("tree_weight", &ApartNode::tree_weight)
         .def_rw("tree_rows", &ApartNode::tree_rows);
+    nb::class_<SetLimits>(m, "SetLimits")
+        .def(nb::init<>())
+        .def_rw("min_rows", &SetLimits::min_rows)
+        .def_rw("max_codes", &SetLimits::max_codes);
+    nb::class_<CategorySettings>(m, "CategorySettings")
+        .def(nb::init<>())
+        .def_rw("categorical", &CategorySettings::categorical)
+        .def_rw("smooth", &CategorySettings::smooth)
+        .def_rw("charge", &CategorySettings::charge)
+        .def_rw("set_limits", &CategorySettings::set_limits);
     nb::class_<GrowSettings>(m, "GrowSettings")
         .def(nb::init<>())
         .def_rw("criterion", &GrowSettings::criterion)
@@ -65,6 +75,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("keeps_leaf_rows", &GrowSettings::keeps_leaf_rows)
         .def_rw("monotonic", &GrowSettings::monotonic)
         .def_rw("scale", &GrowSettings::scale, nb::arg().none())
+        .def_rw("categories", &GrowSettings::categories)
         .def_rw("seed", &GrowSettings::seed)
         .def_rw("apart", &GrowSettings::apart, nb::arg().none());
     nb::class_<ForestSettings>(m, "ForestSettings")
@@ -82,10 +93,6 @@ void bind_settings(nb::module_& m) {
         .def_rw("sampling", &RowDraw::sampling)
         .def_rw("top_rate", &RowDraw::top_rate)
         .def_rw("other_rate", &RowDraw::other_rate);
-    nb::class_<SetLimits>(m, "SetLimits")
-        .def(nb::init<>())
-        .def_rw("min_rows", &SetLimits::min_rows)
-        .def_rw("max_codes", &SetLimits::max_codes);
     nb::class_<BoostSettings>(m, "BoostSettings")
         .def(nb::init<>())
         .def_rw("learning_rate", &BoostSettings::learning_rate)

@@ -56,8 +56,8 @@ struct ClassTrees {
     static TreeArrays flatten(const std::vector<GrownNode>& nodes, const Rows& rows,
                               const Sample& sample, const GrowSettings& settings,
                               std::int64_t n_rows) {
-        return ClassFlattener<Count>(rows, sample.weights, settings.n_classes)
-            .flatten(nodes, static_cast<double>(n_rows), settings.apart.has_value());
+        return ClassFlattener<Count>(rows, sample.weights, settings)
+            .flatten(nodes, static_cast<double>(n_rows));
     }
 };
 

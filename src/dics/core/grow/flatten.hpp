@@ -45,17 +45,27 @@ inline void add_up_weights(const Node* nodes, std::vector<double>& weight) {
     }
 }
 
+// The set of levels by which a node is split, where there may be such.
+inline void add_set(const GrownNode& node, const GrowSettings& settings,
+                    TreeArrays& tree) {
+    if (!settings.categories.categorical.empty())
+        tree.add_set(node.is_set ? &node.left_codes : nullptr);
+}
+
 // Lays out a tree of classes. Rows weigh what `weights` says, or (null) their counts.
 template <class Count>
 class ClassFlattener {
   public:
-    ClassFlattener(const ClassRows<Count>& rows, const double* weights, int n_classes)
-        : r_(rows), weights_(weights), sums_(static_cast<std::size_t>(n_classes)) {}
+    ClassFlattener(const ClassRows<Count>& rows, const double* weights,
+                   const GrowSettings& settings)
+        : r_(rows),
+          weights_(weights),
+          settings_(settings),
+          sums_(static_cast<std::size_t>(settings.n_classes)) {}
 
-    // Node weights are given in units of the mean weight of `n_rows` rows.
-    // Exact ones are kept, too, if they are wanted.
-    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows,
-                       bool wants_exact) {
+    // Node weights are given in units of the mean weight of `n_rows` rows. Exact ones
+    // are kept, too, of a node that is grown apart.
+    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
         std::vector<double> weight;
         flatten_nodes(
             grown, tree_.nodes, tree_.missing_left,
@@ -63,12 +73,13 @@ class ClassFlattener {
             [&](const GrownNode& node) {
                 weight.push_back(node.feature < 0 ? leaf_weight_ : 0);
                 tree_.impurity.push_back(node.impurity);
+                add_set(node, settings_, tree_);
             });
         add_up_weights(tree_.nodes.data(), weight);
         const double unit = total_weight() / n_rows;
         for (const double w : weight)
             tree_.weight.push_back(static_cast<float>(w / unit));
-        if (wants_exact)
+        if (settings_.apart)
             tree_.exact_weight = std::move(weight);
         // A forest's trees wait for the last of them: nothing to spare meanwhile.
         tree_.nodes.shrink_to_fit();
@@ -112,6 +123,7 @@ class ClassFlattener {
 
     const ClassRows<Count>& r_;
     const double* weights_;
+    const GrowSettings& settings_;
     std::vector<double> sums_;
     double leaf_weight_ = 0;
     std::int32_t n_rows_of_shares_ = 0;

@@ -93,6 +93,10 @@ class JoinedTrees {
         add(forest_.trees.leaf_means, tree.leaf_means);
         add(forest_.trees.leaf_rows, tree.leaf_rows);
         add(forest_.trees.leaf_row_counts, tree.leaf_row_counts);
+        const auto n_sets = static_cast<std::int32_t>(forest_.trees.sets.size());
+        for (const std::int32_t number : tree.set_numbers)
+            forest_.trees.set_numbers.push_back(number < 0 ? -1 : number + n_sets);
+        add(forest_.trees.sets, tree.sets);
         add(forest_.trees.exact_weight, tree.exact_weight);
         add(forest_.trees.root_spread, tree.root_spread);
         forest_.end_tree(width_);

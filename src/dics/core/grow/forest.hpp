@@ -40,12 +40,15 @@ inline std::vector<std::int64_t> features_of_tree(std::uint64_t key,
 // What is to be known of them alone.
 inline GrowSettings restricted(GrowSettings settings,
                                const std::vector<std::int64_t>& features) {
-    if (features.empty() || settings.monotonic.empty())
+    if (features.empty())
         return settings;
-    std::vector<std::int8_t> own;
-    for (const std::int64_t f : features)
-        own.push_back(settings.monotonic[static_cast<std::size_t>(f)]);
-    settings.monotonic = std::move(own);
+    if (!settings.monotonic.empty()) {
+        std::vector<std::int8_t> own;
+        for (const std::int64_t f : features)
+            own.push_back(settings.monotonic[static_cast<std::size_t>(f)]);
+        settings.monotonic = std::move(own);
+    }
+    settings.categories = settings.categories.of(features);
     return settings;
 }
 

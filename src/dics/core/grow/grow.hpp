@@ -8,6 +8,7 @@
 
 #include "data/row_source.hpp"
 #include "grow/node.hpp"
+#include "search/category_settings.hpp"
 #include "target/class_counts.hpp"
 #include "target/moment_rows.hpp"
 #include "team.hpp"
@@ -38,6 +39,7 @@ struct GrowSettings {
     bool keeps_leaf_rows = false;        // for quantiles
     std::vector<std::int8_t> monotonic;  // see Moments
     std::optional<MomentScale> scale;    // of other rows, too
+    CategorySettings categories;
     std::uint64_t seed = 0;
     std::optional<ApartNode> apart;  // grow this node, with all below it
 };
@@ -61,7 +63,7 @@ struct TreeArrays {
     std::vector<float> weight;
     std::vector<float> impurity;  // of trees and forests
     std::vector<double> gain;     // of boosting: what the node's split gains
-    // Of boosting with categories: the set of codes that go left, for each node, -1 for
+    // With categories: the set of codes that go left, for each node, -1 for
     // a threshold.
     std::vector<std::int32_t> set_numbers;
     std::vector<CodeSet> sets;

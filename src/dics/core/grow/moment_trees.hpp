@@ -80,17 +80,16 @@ class SpreadRule {
 class MomentFlattener {
   public:
     MomentFlattener(const MomentSample& sample, const MomentRows& rows,
-                    Criterion criterion, bool keeps_rows)
+                    const GrowSettings& settings)
         : sample_(sample),
           r_(rows),
-          rule_(criterion, static_cast<std::size_t>(rows.n_outputs)),
-          keeps_rows_(keeps_rows),
+          settings_(settings),
+          rule_(settings.criterion, static_cast<std::size_t>(rows.n_outputs)),
           n_outputs_(rule_.n_outputs()) {}
 
     // Node weights are given in units of the mean weight of `n_rows` rows. Exact ones,
-    // and the spread of the root, are kept, too, if they are wanted.
-    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows,
-                       bool wants_exact) {
+    // and the spread of the root, are kept, too, of a node that is grown apart.
+    TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
         tree_.nodes.reserve(grown.size());
         spreads_.resize(grown.size());
         means_.resize(grown.size() * n_outputs_);
@@ -104,6 +103,7 @@ class MomentFlattener {
                 if (node.feature < 0)
                     tree_.leaf_means.insert(tree_.leaf_means.end(), means_of(n_nodes),
                                             means_of(n_nodes + 1));
+                add_set(node, settings_, tree_);
                 ++n_nodes;
             });
         for (std::size_t i = n_nodes; i-- > 0;) {
@@ -116,7 +116,7 @@ class MomentFlattener {
             tree_.impurity.push_back(static_cast<float>(
                 std::max(0.0, spread.sum) / spread.weight / sample_.n_outputs));
         }
-        if (wants_exact) {
+        if (settings_.apart) {
             for (const Spread& spread : spreads_)
                 tree_.exact_weight.push_back(spread.weight);
             tree_.root_spread.assign(1, spreads_[0].sum);
@@ -136,7 +136,7 @@ class MomentFlattener {
     }
 
     std::int32_t add_leaf(const GrownNode& node) {
-        if (keeps_rows_)
+        if (settings_.keeps_leaf_rows)
             keep_rows(node);
         return n_leaves_++;
     }
@@ -193,8 +193,8 @@ class MomentFlattener {
 
     const MomentSample& sample_;
     const MomentRows& r_;
+    const GrowSettings& settings_;
     SpreadRule rule_;
-    bool keeps_rows_;
     std::size_t n_outputs_;
     std::vector<Spread> spreads_;  // of each node
     std::vector<double> means_;    // [node][output]
@@ -232,9 +232,8 @@ struct MomentTrees {
     static TreeArrays flatten(const std::vector<GrownNode>& nodes, const Rows& rows,
                               const Sample& sample, const GrowSettings& settings,
                               std::int64_t n_rows) {
-        return MomentFlattener(sample, rows, settings.criterion,
-                               settings.keeps_leaf_rows)
-            .flatten(nodes, static_cast<double>(n_rows), settings.apart.has_value());
+        return MomentFlattener(sample, rows, settings)
+            .flatten(nodes, static_cast<double>(n_rows));
     }
 };
 

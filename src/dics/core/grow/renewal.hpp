@@ -54,9 +54,9 @@ class RenewalStep : public Renewal<typename Kind::Target> {
         const std::int64_t n_cols = X_.n_cols();
         const RowSource<T> local(Matrix<T>{values.data(), n, n_cols, n_cols, 1});
 
-        const Thresholds made =
+        const Thresholds made = with_levels(
             make_thresholds(local, {}, local_weights, nullptr, 0, kMaxThresholds, 0,
-                            settings_.renew_rows, node.key, team);
+                            settings_.renew_rows, node.key, team));
         const Dictionary dictionary{made.values.data(), made.offsets.data(), n_cols};
         std::vector<std::uint8_t> space(
             static_cast<std::size_t>(codes_size(n, n_cols, codes_.width)));
@@ -88,6 +88,24 @@ class RenewalStep : public Renewal<typename Kind::Target> {
     }
 
   private:
+    // Codes of categories stay what they are, the numbers of their levels.
+    Thresholds with_levels(Thresholds made) const {
+        if (settings_.categories.categorical.empty())
+            return made;
+        Thresholds kept = made;
+        kept.values.clear();
+        kept.offsets.assign(1, 0);
+        const Dictionary renewed{made.values.data(), made.offsets.data(), X_.n_cols()};
+        for (std::int64_t f = 0; f < X_.n_cols(); ++f) {
+            const bool is_level = settings_.categories.is_categorical(f);
+            const Dictionary& from = is_level ? dictionary_ : renewed;
+            kept.values.insert(kept.values.end(), from.thresholds(f),
+                               from.thresholds(f) + from.count(f));
+            kept.offsets.push_back(static_cast<std::int64_t>(kept.values.size()));
+        }
+        return kept;
+    }
+
     void copy_rows(const Rows& r, const Open& node, std::vector<T>& values,
                    std::vector<double>& weights) const {
         values.reserve(static_cast<std::size_t>(node.size() * X_.n_cols()));

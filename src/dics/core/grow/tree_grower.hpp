@@ -73,7 +73,8 @@ class TreeGrower {
         const Target target = Kind::make_target(sample, rows, settings_.tree);
         typename Kind::DrawSearch search(
             target, codes_, dictionary_, rows, settings_.tree.limits.min_samples_leaf,
-            settings_.max_features, settings_.tree.max_candidates, draw_);
+            settings_.max_features, settings_.tree.max_candidates,
+            settings_.tree.categories, draw_);
         return grow_with(target, search, rows, dictionary_, sample);
     }
 

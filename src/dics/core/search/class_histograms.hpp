@@ -4,6 +4,7 @@
 #include "search/bit_mask_search.hpp"
 #include "search/candidate_draw.hpp"
 #include "search/class_histogram.hpp"
+#include "search/class_sets.hpp"
 #include "search/method.hpp"
 #include "search/origin.hpp"
 #include "search/sorted_search.hpp"
@@ -35,6 +36,7 @@ class ClassHistograms {
         HistogramScanner<Crit, Count> scanner;
         SortedSearch<Crit, Count> sorted;
         CandidateCodes candidates;
+        ClassSets<Crit, Count> sets;
     };
 
     // `origin` is null for the tree's first dictionary. With `max_candidates`, so many
@@ -42,7 +44,7 @@ class ClassHistograms {
     ClassHistograms(const Target& target, const Codes& codes,
                     const Dictionary& dictionary, const Origin* origin,
                     const ClassRows<Count>& rows, std::int64_t min_samples_leaf,
-                    std::int64_t max_candidates)
+                    std::int64_t max_candidates, const CategorySettings& categories)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
@@ -50,6 +52,7 @@ class ClassHistograms {
           r_(rows),
           limits_{min_samples_leaf, target.min_weight()},
           max_candidates_(max_candidates),
+          categories_(categories),
           choice_(MethodChoice::of_all_features(dictionary, target.n_classes())) {
         const int n_slices =
             target.n_classes() + (counts_rows(rows, min_samples_leaf) ? 1 : 0);
@@ -144,11 +147,21 @@ class ClassHistograms {
                              draws() ? 0 : gap_between(cut, f, dictionary_, origin_));
             if (split.beats(best))
                 best = split;
+            if (!categories_.covers(f, node.totals.n_rows))
+                continue;
+            const Split set = scratch.sets.best(categories_, target_, limits_.min_leaf,
+                                                f, codes_.column(f), codes_.width,
+                                                dictionary_.count(f) + 1, r_, node);
+            if (set.beats(best))
+                best = set;
         }
         return best;
     }
 
     CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+    CodeSetSide set_side(const Split& split) const {
+        return {codes_, dictionary_, split};
+    }
 
   private:
     struct Block {
@@ -218,6 +231,7 @@ class ClassHistograms {
     const ClassRows<Count>& r_;
     typename HistogramScanner<Crit, Count>::Limits limits_;
     std::int64_t max_candidates_;
+    const CategorySettings& categories_;
     MethodChoice choice_;
     std::vector<int> n_thresholds_;     // of each feature
     std::vector<Block> blocks_;         // those with a threshold

@@ -4,6 +4,7 @@
 #include "search/bit_mask_search.hpp"
 #include "search/candidate_draw.hpp"
 #include "search/class_histogram.hpp"
+#include "search/class_sets.hpp"
 #include "search/feature_draw.hpp"
 #include "search/method.hpp"
 #include "search/origin.hpp"
@@ -27,7 +28,8 @@ class FeatureDrawSearch {
     FeatureDrawSearch(const Target& target, const Codes& codes,
                       const Dictionary& dictionary, const ClassRows<Count>& rows,
                       std::int64_t min_samples_leaf, std::int64_t max_features,
-                      std::int64_t max_candidates, FeatureDraw& draw)
+                      std::int64_t max_candidates, const CategorySettings& categories,
+                      FeatureDraw& draw)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
@@ -35,6 +37,7 @@ class FeatureDrawSearch {
           limits_{min_samples_leaf, target.min_weight()},
           max_features_(max_features),
           max_candidates_(max_candidates),
+          categories_(categories),
           n_slices_(target.n_classes() + (counts_rows(rows, min_samples_leaf) ? 1 : 0)),
           draw_(draw),
           choice_(MethodChoice::of_drawn_features(dictionary, max_features)) {
@@ -59,6 +62,9 @@ class FeatureDrawSearch {
     }
 
     CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+    CodeSetSide set_side(const Split& split) const {
+        return {codes_, dictionary_, split};
+    }
 
     bool read_left_totals(const Open&, Context&, ClassTotals<Count>&) const {
         return false;
@@ -102,6 +108,13 @@ class FeatureDrawSearch {
             const Split split = as_split(cut, f);
             if (split.beats(best))
                 best = split;
+            if (!categories_.covers(f, totals_->n_rows))
+                continue;
+            const Split set =
+                sets_.best(categories_, target_, limits_.min_leaf, f, codes_.data + f,
+                           codes_.width, dictionary_.count(f) + 1, r_, *node_);
+            if (set.beats(best))
+                best = set;
         }
         return best;
     }
@@ -227,6 +240,7 @@ class FeatureDrawSearch {
     const ClassRows<Count>& r_;
     typename HistogramScanner<Crit, Count>::Limits limits_;
     std::int64_t max_features_, max_candidates_;
+    const CategorySettings& categories_;
     int n_slices_;
     FeatureDraw& draw_;
     MethodChoice choice_;
@@ -247,6 +261,7 @@ class FeatureDrawSearch {
     HistogramScanner<Crit, Count> scanner_;
     SortedSearch<Crit, Count> sorted_;
     BitMaskSearch<Crit, Count> masks_;
+    ClassSets<Crit, Count> sets_;
 };
 
 }  // namespace dics

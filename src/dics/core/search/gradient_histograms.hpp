@@ -336,8 +336,7 @@ class GradientHistograms {
     // don't tell 10 from 80 (2026-11).
     Split best_set(std::int32_t f, GainArgs args, Scratch& scratch) const {
         const int n_codes = dictionary_.count(f) + 1;
-        const std::vector<int>& order = scratch.order.sort(
-            args.hist, n_codes, target_.outputs(), target_.cat_smooth());
+        const std::vector<int>& order = order_codes(args.hist, n_codes, scratch.order);
         const auto n_present = static_cast<int>(order.size());
         find_set_cuts(
             n_present,
@@ -376,6 +375,23 @@ class GradientHistograms {
         split.is_set = true;
         split.index = -1;  // none of the dictionary
         return split;
+    }
+
+    // Codes of the node's rows by their gradients over their hessians.
+    const std::vector<int>& order_codes(const std::int32_t* hist, int n_codes,
+                                        CodeOrder& order) const {
+        const Outputs& outputs = target_.outputs();
+        order.start(outputs.n);
+        for (int code = 0; code < n_codes; ++code) {
+            const std::int32_t* sums = hist + code * cells();
+            if (sums[outputs.rows_at()] <= 0)
+                continue;
+            order.add(code, sums[outputs.rows_at()], [&](int c) {
+                const double h = sums[outputs.hessian_at(c)] + target_.cat_smooth();
+                return h > 0 ? sums[c] / h : 0.0;
+            });
+        }
+        return order.sort();
     }
 
     int cells() const { return target_.outputs().cells; }

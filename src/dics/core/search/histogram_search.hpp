@@ -34,7 +34,8 @@ typename Kind::Histograms make_histograms(const typename Kind::Target& target,
             origin,
             rows,
             settings.limits.min_samples_leaf,
-            settings.max_candidates};
+            settings.max_candidates,
+            settings.categories};
 }
 
 template <class Histograms>

@@ -4,6 +4,7 @@
 #include "search/candidate_draw.hpp"
 #include "search/feature_draw.hpp"
 #include "search/feature_scan.hpp"
+#include "search/moment_sets.hpp"
 #include "search/origin.hpp"
 
 namespace dics {
@@ -20,7 +21,8 @@ class MomentDrawSearch {
     MomentDrawSearch(const Target& target, const Codes& codes,
                      const Dictionary& dictionary, const MomentRows& rows,
                      std::int64_t min_samples_leaf, std::int64_t max_features,
-                     std::int64_t max_candidates, FeatureDraw& draw)
+                     std::int64_t max_candidates, const CategorySettings& categories,
+                     FeatureDraw& draw)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
@@ -28,6 +30,7 @@ class MomentDrawSearch {
           limits_{min_samples_leaf, target.min_weight()},
           max_features_(max_features),
           max_candidates_(max_candidates),
+          categories_(categories),
           draw_(draw) {}
 
     Context make_context(int) const { return {}; }
@@ -39,6 +42,9 @@ class MomentDrawSearch {
     }
 
     CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+    CodeSetSide set_side(const Split& split) const {
+        return {codes_, dictionary_, split};
+    }
     bool read_left_totals(const Open&, Context&, MomentTotals&) const { return false; }
     void pass_on(Open&, Open&, bool, Open&, bool, Context&) {}
     void drop(Open&, Context&) {}
@@ -60,13 +66,22 @@ class MomentDrawSearch {
             const Cut cut = max_candidates_ > 0
                                 ? best_candidate(static_cast<std::int64_t>(j))
                                 : scan_rows(f, {dictionary_.count(f)});
-            if (best.found() && cut.score < best.score)
-                continue;  // ties are decided below
-            const Split split = split_by_gap(
-                cut, f, node.key,
-                max_candidates_ > 0 ? 0 : gap_between(cut, f, dictionary_, nullptr));
-            if (split.beats(best))
-                best = split;
+            // Ties are decided below.
+            if (!best.found() || cut.score >= best.score) {
+                const Split split = split_by_gap(
+                    cut, f, node.key,
+                    max_candidates_ > 0 ? 0
+                                        : gap_between(cut, f, dictionary_, nullptr));
+                if (split.beats(best))
+                    best = split;
+            }
+            if (!categories_.covers(f, node.totals.n_rows))
+                continue;
+            const Split set = sets_.best(
+                categories_, target_, scan_, f, codes_.data + f, codes_.width,
+                dictionary_.count(f) + 1, r_, node, cells_.data());
+            if (set.beats(best))
+                best = set;
         }
         return best;
     }
@@ -93,8 +108,10 @@ class MomentDrawSearch {
     const MomentRows& r_;
     SideLimits limits_;
     std::int64_t max_features_, max_candidates_;
+    const CategorySettings& categories_;
     FeatureDraw& draw_;
     FeatureScan<Crit> scan_;
+    MomentSets<Crit> sets_;
 
     // Of the node being searched.
     std::vector<std::int64_t> cells_;

@@ -8,6 +8,7 @@
 #include "grow/node.hpp"
 #include "search/candidate_draw.hpp"
 #include "search/feature_scan.hpp"
+#include "search/moment_sets.hpp"
 #include "search/origin.hpp"
 #include "target/moments.hpp"
 
@@ -35,6 +36,7 @@ class MomentHistograms {
     struct Scratch {
         FeatureScan<Crit> scan;
         CandidateCodes candidates;
+        MomentSets<Crit> sets;
     };
 
     // `origin` is null for the tree's first dictionary. With `max_candidates`, so many
@@ -42,14 +44,15 @@ class MomentHistograms {
     MomentHistograms(const Target& target, const Codes& codes,
                      const Dictionary& dictionary, const Origin* origin,
                      const MomentRows& rows, std::int64_t min_samples_leaf,
-                     std::int64_t max_candidates)
+                     std::int64_t max_candidates, const CategorySettings& categories)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
           origin_(origin),
           r_(rows),
           limits_{min_samples_leaf, target.min_weight()},
-          max_candidates_(max_candidates) {
+          max_candidates_(max_candidates),
+          categories_(categories) {
         starts_.push_back(0);
         for (std::int64_t first = 0; first < codes.n_features; first += codes.width) {
             Block block{first, {}};
@@ -131,18 +134,29 @@ class MomentHistograms {
                 : hists ? scratch.scan.of_sums(hists + b.places[j], all, f)
                         : scratch.scan.of_rows({codes_.column(f), codes_.width, all},
                                                prepared.cells.data(), f);
-            if (best.found() && cut.score < best.score)
-                continue;  // ties are decided below
-            const Split split =
-                split_by_gap(cut, f, node.key,
-                             draws() ? 0 : gap_between(cut, f, dictionary_, origin_));
-            if (split.beats(best))
-                best = split;
+            // Ties are decided below.
+            if (!best.found() || cut.score >= best.score) {
+                const Split split = split_by_gap(
+                    cut, f, node.key,
+                    draws() ? 0 : gap_between(cut, f, dictionary_, origin_));
+                if (split.beats(best))
+                    best = split;
+            }
+            if (!categories_.covers(f, node.totals.n_rows))
+                continue;
+            const Split set = scratch.sets.best(
+                categories_, target_, scratch.scan, f, codes_.column(f), codes_.width,
+                dictionary_.count(f) + 1, r_, node, prepared.cells.data());
+            if (set.beats(best))
+                best = set;
         }
         return best;
     }
 
     CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+    CodeSetSide set_side(const Split& split) const {
+        return {codes_, dictionary_, split};
+    }
 
   private:
     struct Block {
@@ -222,6 +236,7 @@ class MomentHistograms {
     const MomentRows& r_;
     SideLimits limits_;
     std::int64_t max_candidates_;
+    const CategorySettings& categories_;
     std::vector<Block> blocks_;
     std::vector<std::int64_t> starts_;  // of each block's histograms
     std::int64_t small_rows_;

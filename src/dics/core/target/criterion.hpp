@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 
 namespace dics {
 
@@ -63,6 +64,12 @@ struct Gini {
         const double n = static_cast<double>(total);
         return std::fmax(0.0, 1.0 - static_cast<double>(sum) / n / n);
     }
+    // What a side more is worth where sides tell nothing of the class, for each unit of
+    // a row's weight.
+    template <class Count, class W>
+    DICS_INLINE double noise(W sum, Count total, int) {
+        return impurity(sum, total);
+    }
 };
 
 struct Entropy {
@@ -89,6 +96,11 @@ struct Entropy {
     static double impurity(W sum, Count total) {
         return std::fmax(
             0.0, -purity(sum, total) / kUnit<Count> / static_cast<double>(total));
+    }
+    // Twice the gain, in nats, is a chi-square number.
+    template <class Count, class W>
+    static double noise(W, Count, int n_present) {
+        return (n_present - 1) / (2 * std::numbers::ln2) * kUnit<Count>;
     }
 
   private:

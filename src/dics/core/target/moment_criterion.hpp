@@ -12,7 +12,9 @@
 namespace dics {
 
 // A criterion is made for a node and rates what goes left: the larger, the better, and
-// 0 for no gain. The gain of a cut is rate() * unit().
+// 0 for no gain. The gain of a cut is rate() * unit(). noise() is what a side more
+// gains on average where sides tell nothing of a target of that variance and mean, for
+// each unit of a row's weight.
 
 // The decrease of the sum of squares, W D^2 / (L R): L and R are what the sides weigh,
 // W both, and D = (S_left R - S_right L) / W. Friedman's improvement is the same
@@ -21,6 +23,7 @@ namespace dics {
 class SquaredError {
   public:
     static constexpr bool kUsesRanks = false;
+    static double noise(double variance, double) { return variance; }
 
     template <class Target>
     SquaredError(const Target& target, const MomentTotals& totals)
@@ -117,6 +120,7 @@ inline double excess(double d) {
 class PoissonDeviance {
   public:
     static constexpr bool kUsesRanks = false;
+    static double noise(double variance, double mean) { return variance / (2 * mean); }
 
     template <class Target>
     PoissonDeviance(const Target& target, const MomentTotals& totals)
@@ -171,6 +175,9 @@ class PoissonDeviance {
 class BinomialDeviance {
   public:
     static constexpr bool kUsesRanks = false;
+    static double noise(double variance, double mean) {
+        return variance / (2 * mean * (1 - mean) * std::numbers::ln2);
+    }
 
     template <class Target>
     BinomialDeviance(const Target& target, const MomentTotals& totals)
@@ -211,6 +218,10 @@ class BinomialDeviance {
 // search/median_scan.hpp.
 struct AbsoluteError {
     static constexpr bool kUsesRanks = true;
+    // A quarter of one over the density at the median, here of a normal distribution.
+    static double noise(double variance, double) {
+        return std::sqrt(variance * std::numbers::pi / 8);
+    }
 };
 
 }  // namespace dics

@@ -1,6 +1,7 @@
 // The target of regression: a node adds up weights and weighted targets.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -131,6 +132,30 @@ class Moments {
     }
 
     double weight_unit() const { return weight_unit_; }
+    // What a row weighs, in the mean.
+    double row_weight(const Totals& totals) const {
+        return static_cast<double>(totals.weight()) * weight_unit_ /
+               static_cast<double>(totals.n_rows);
+    }
+    double mean(const Totals& totals, int output) const {
+        return centre(output) +
+               static_cast<double>(totals.sum(output)) * unit(output) /
+                   (static_cast<double>(totals.weight()) * weight_unit_);
+    }
+    // Mean square of how far the targets of rows begin..end-1, which have these totals,
+    // are from their mean. A sum of whole numbers, like all others.
+    double variance(const Rows& r, std::int64_t begin, std::int64_t end,
+                    const Totals& totals, int output) const {
+        const double centre = mean(totals, output);
+        const double scale = row_weight(totals) / unit(output);
+        __int128 sum = 0;
+        for (std::int64_t i = begin; i < end; ++i) {
+            const __int128 far = std::llrint((r.target(i)[output] - centre) * scale);
+            sum += far * far;
+        }
+        return static_cast<double>(sum) / static_cast<double>(end - begin) / scale /
+               scale;
+    }
 
   private:
     static bool is_constant(const Rows& r, std::int64_t begin, std::int64_t end) {
