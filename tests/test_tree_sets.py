@@ -318,8 +318,8 @@ def test_leaves_that_gain_most_have_the_best_sets():
 @pytest.mark.parametrize("feature_sampling", ["node", "tree"])
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_forests_have_the_best_sets_of_what_they_draw(kind, feature_sampling):
-    X, y, _, parameters = make_case("missing", 0)
-    parameters |= {"n_estimators": 4, "max_features": 2}
+    X, y, _, parameters = make_case("missing", 1)
+    parameters |= {"n_estimators": 8, "max_features": 2, "max_depth": 5}
     parameters |= {"feature_sampling": feature_sampling}
     if kind == "classes":
         cls, y = CGForestClassifier, as_labels(y, 3)

@@ -246,6 +246,46 @@ def test_the_trees_of_one_process(model, seed, monkeypatch):
     assert by_rows.n_inner > 0 or apart_rows > 10
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("model", MODELS)
+def test_sets_of_levels_of_one_process(model, seed, monkeypatch):
+    monkeypatch.setattr("dics._categories.LEAST_ROWS", 10)
+    monkeypatch.setattr("dics._base.SET_CHARGE", 0.2)  # many sets
+    rng = np.random.default_rng([seed, MODELS.index(model), 1])
+    is_class = "Classifier" in model.__name__
+    X, y = make_rows(rng, 700, 5, 0)
+    levels = rng.integers(0, 12, len(y))
+    # What levels mean depends on another feature.
+    y += 3 * rng.normal(size=(2, 12))[(X[:, 2] > 0).astype(int), levels]
+    X[:, 1] = np.where(rng.random(len(y)) < 0.05, np.nan, levels)
+    if is_class:
+        n_classes = int(rng.choice([2, 4]))
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    chosen = options(rng, model) | {
+        "categorical_features": [0, 1],
+        "min_cat_samples": 5,
+        "max_features": [None, 3][rng.integers(2)],
+        "max_depth": 6,
+    }
+    chosen.pop("max_candidates", None)
+    if chosen["criterion"] == "poisson":
+        y = np.exp(y / 3)
+    weights = [None, rng.integers(0, 4, len(y)) * 1.0, rng.random(len(y))][
+        rng.integers(3)
+    ]
+    parts = split_rows(len(y), int(rng.integers(1, 5)), rng)
+    apart_rows = int(rng.choice([0, 10, 60, 10**6]))
+    expected = model(**chosen).fit(X, y, weights)
+    found = by_rows(model(**chosen), X, y, weights, parts, apart_rows, monkeypatch)
+    assert digest(found) == digest(expected), (chosen, apart_rows)
+    draws_once = chosen.get("feature_sampling") == "tree"  # perhaps not the categories
+    assert len(expected.trees_.sets.words) > 0 or draws_once
+    for name in ("numbers", "words"):
+        one, many = (getattr(m.trees_.sets, name) for m in (expected, found))
+        np.testing.assert_array_equal(one, many)
+        assert one.dtype == many.dtype
+
+
 def test_a_lost_peer_is_no_error():
     class Lost:
         runs = np.array([[0, 0, 0]], dtype=np.int64)

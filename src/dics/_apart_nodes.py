@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dics import _core
 from dics._grow_call import GrowCall, Targets, joined_targets
-from dics._grow_forest import in_columns
+from dics._grow_forest import in_columns, restrict_categories
 from dics._rows_elsewhere import EncodedRows
 from dics._settings import make_settings
 from dics._validation import Array
@@ -179,6 +179,7 @@ def _grow_drawn(
         settings.sampling = _core.FeatureSampling.none
         if settings.tree.monotonic:
             settings.tree.monotonic = [settings.tree.monotonic[f] for f in order]
+        restrict_categories(settings.tree, order)
     width = _core.forest_code_width(settings.sampling, len(dictionary.offsets) - 1)
     arranged = EncodedRows(codes).arranged(width, order)
     arrays = _grow_coded(settings, dictionary, arranged, width, drawn, known)

@@ -102,10 +102,7 @@ def plan_forest(
         dictionary = select(dictionary, order)
         if tree.monotonic:
             tree.monotonic = [tree.monotonic[f] for f in order]
-        if tree.categories.categorical:
-            tree.categories.categorical = [
-                tree.categories.categorical[f] for f in order
-            ]
+        restrict_categories(tree, order)
     settings = make_settings(
         _core.ForestSettings,
         tree=tree,
@@ -115,6 +112,13 @@ def plan_forest(
         **fields,
     )
     return ForestPlan(dictionary, order, settings)
+
+
+def restrict_categories(tree: _core.GrowSettings, order: npt.NDArray[np.int32]) -> None:
+    """Let settings speak of some of the features, in another order."""
+    known = tree.categories.categorical
+    if known:
+        tree.categories.categorical = [known[f] for f in order]
 
 
 def has_rare_codes(

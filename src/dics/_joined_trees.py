@@ -27,6 +27,7 @@ class Pool(NamedTuple):
     impurity: Array
     weight: FloatArray
     leaf: Array  # what `left` of a leaf is in the core
+    set_number: Array  # among the sets of all parts; -1 for none
 
 
 def joined_tree(
@@ -52,9 +53,13 @@ def joined_tree(
     weight, impurity = _top_measures(settings, top, apart, is_numbers=is_numbers)
     pool = _pool(call, top, apart, weight, impurity)
     order = _breadth_first(pool)
-    return _layout(
+    arrays = _layout(
         settings, pool, order, apart, weight[0] if is_numbers else tree_weight
     )
+    if settings.tree.categories.categorical:
+        words = [top["sets"], *(part["sets"] for part in apart)]
+        arrays.update(_sets_in_order(pool.set_number[order], np.concatenate(words)))
+    return arrays
 
 
 def _top_measures(
@@ -103,9 +108,10 @@ def _pool(
             impurity,
             weight,
             np.zeros(len(feature), dtype=np.int32),
+            top["set_numbers"],
         )
     ]
-    n_nodes, n_values = len(feature), 0
+    n_nodes, n_values, n_sets = len(feature), 0, len(top["sets"])
     place = np.arange(n_nodes)
     for number, arrays in zip(top["apart"], apart, strict=True):
         nodes = arrays["nodes"].view(NODE)[:, 0]
@@ -122,14 +128,24 @@ def _pool(
                 arrays["impurity"],
                 arrays["exact_weight"],
                 np.where(is_leaf, leaf, 0),
+                _set_numbers(arrays, n_sets),
             )
         )
         place[number] = n_nodes
         n_nodes += len(nodes)
         n_values += len(arrays["leaf_values"])
+        n_sets += len(arrays.get("sets", ()))
     return _placed(
         Pool(*(np.concatenate(some) for some in zip(*parts, strict=True))), place
     )
+
+
+def _set_numbers(arrays: dict[str, Any], n_before: int) -> npt.NDArray[np.int32]:
+    """Return the sets of nodes grown apart, among those that come behind others."""
+    if "set_numbers" not in arrays:
+        return np.full(len(arrays["nodes"]), -1, dtype=np.int32)
+    numbers = arrays["set_numbers"]
+    return np.where(numbers < 0, -1, numbers + n_before).astype(np.int32)
 
 
 def _placed(pool: Pool, place: npt.NDArray[np.intp]) -> Pool:
@@ -201,6 +217,15 @@ def _layout(
     return result
 
 
+def _sets_in_order(
+    numbers: npt.NDArray[np.int32], words: npt.NDArray[np.uint64]
+) -> dict[str, Any]:
+    """Return the sets of nodes in the order of the nodes."""
+    has_set = numbers >= 0
+    ordered = np.where(has_set, np.cumsum(has_set) - 1, -1).astype(np.int32)
+    return {"set_numbers": ordered, "sets": words[numbers[has_set]]}
+
+
 def weight_of_tree(call: GrowCall, top: dict[str, Any], targets: Targets) -> float:
     """Return what all rows of a tree of classes weigh, added up as the core does.
 
@@ -223,5 +248,11 @@ def one_behind_the_other(parts: list[dict[str, Any]]) -> dict[str, Any]:
             ends = np.cumsum([0, *(array[-1] for array in arrays[:-1])])
             shifted = [array[1:] + end for array, end in zip(arrays, ends, strict=True)]
             arrays = [arrays[0][:1], *shifted]
+        if name == "set_numbers":
+            before = np.cumsum([0, *(len(part["sets"]) for part in parts[:-1])])
+            arrays = [
+                np.where(own < 0, -1, own + n).astype(np.int32)
+                for own, n in zip(arrays, before, strict=True)
+            ]
         joined[name] = np.concatenate(arrays)
     return joined

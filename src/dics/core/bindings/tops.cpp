@@ -14,7 +14,15 @@ nb::dict top_dict(TopTree&& top) {
     std::vector<std::int32_t> feature, left;
     std::vector<float> threshold, impurity;
     std::vector<std::uint8_t> missing_left;
+    std::vector<std::int32_t> set_numbers;
+    std::vector<std::uint64_t> sets;
     for (const GrownNode& node : top.nodes) {
+        set_numbers.push_back(
+            node.is_set ? static_cast<std::int32_t>(sets.size() / CodeSet::kWords)
+                        : -1);
+        if (node.is_set)
+            sets.insert(sets.end(), node.left_codes.words.begin(),
+                        node.left_codes.words.end());
         feature.push_back(node.feature);
         threshold.push_back(node.threshold);
         missing_left.push_back(node.missing_left ? 1 : 0);
@@ -44,6 +52,9 @@ nb::dict top_dict(TopTree&& top) {
     result["missing_left"] = to_array(std::move(missing_left), {n});
     result["left"] = to_array(std::move(left), {n});
     result["impurity"] = to_array(std::move(impurity), {n});
+    result["set_numbers"] = to_array(std::move(set_numbers), {n});
+    const std::size_t n_sets = sets.size() / CodeSet::kWords;
+    result["sets"] = to_array(std::move(sets), {n_sets, CodeSet::kWords});
     result["n_rows"] = to_array(std::move(top.n_rows), {n});
     // Of the nodes that are grown apart: see ApartNode.
     result["apart"] = to_array(std::move(numbers));

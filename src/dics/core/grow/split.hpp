@@ -97,9 +97,10 @@ class CodeSide {
 class CodeSetSide {
   public:
     CodeSetSide(const Codes& codes, const Dictionary& dictionary, const Split& split)
-        : column_(codes.column(split.feature)),
-          stride_(codes.width),
-          left_(split.left) {
+        : CodeSetSide(codes.column(split.feature), codes.width, dictionary, split) {}
+    CodeSetSide(const std::uint8_t* column, std::int64_t stride,
+                const Dictionary& dictionary, const Split& split)
+        : column_(column), stride_(stride), left_(split.left) {
         if (split.missing_left)
             left_.add(dictionary.count(split.feature) + 1);
     }

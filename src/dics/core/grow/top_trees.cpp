@@ -38,6 +38,7 @@ class TopGrower {
         std::vector<float> thresholds;
         std::vector<std::int64_t> offsets{0};
         Dictionary dictionary;
+        CategorySettings categories;
         std::int64_t n_rows = 0;  // of all processes
         double weight = 0;
         TopTree top;
@@ -53,6 +54,7 @@ class TopGrower {
         std::vector<Known> known;  // of each feature
         std::vector<std::int32_t> features;
         std::vector<Value*> histograms;  // of each feature that was looked at
+        std::vector<double> variances;   // of outputs, where a set is looked for
     };
 
   public:
@@ -79,11 +81,12 @@ class TopGrower {
         for (Rows& rows : every) {
             const std::int64_t n_rows = *next++, weight = *next++;
             const std::vector<std::int64_t> features = choose_features();
-            trees_.push_back(std::make_unique<Tree>(
-                std::move(rows),
-                make_target(weight, restricted(settings_.forest.tree, features)),
-                is_weighted, limits_.min_samples_leaf));
+            const GrowSettings own = restricted(settings_.forest.tree, features);
+            trees_.push_back(
+                std::make_unique<Tree>(std::move(rows), make_target(weight, own),
+                                       is_weighted, limits_.min_samples_leaf));
             Tree& tree = *trees_.back();
+            tree.categories = own.categories;
             tree.n_rows = n_rows;
             tree.weight = static_cast<double>(weight);
             restrict(features, tree);
@@ -152,7 +155,7 @@ class TopGrower {
     std::vector<Waiting> roots() {
         std::vector<Waiting> level;
         for (std::size_t t = 0; t < trees_.size(); ++t) {
-            Waiting root{trees_[t].get(), {}, {}, {}, {}};
+            Waiting root{trees_[t].get(), {}, {}, {}, {}, {}};
             root.open.end = trees_[t]->rows.size();
             root.open.key = key_of(t);
             level.push_back(std::move(root));
@@ -241,11 +244,51 @@ class TopGrower {
                 take_note(item);
             active = std::move(looking);
         }
+        find_variances(level);
         team_.run(static_cast<std::int64_t>(level.size()), true,
                   [&](std::int64_t i, int) {
                       Waiting& node = level[static_cast<std::size_t>(i)];
                       node.open.split = best_split(node);
                   });
+    }
+
+    // Is a set of levels of the feature looked for?
+    static bool takes_sets(const Waiting& node, std::int32_t f) {
+        return node.tree->categories.covers(f, node.open.totals.n_rows);
+    }
+
+    // Of targets that are numbers, in nodes that look for sets.
+    void find_variances(std::vector<Waiting>& level) {
+        if constexpr (requires(Waiting& node) { node.open.totals.is_constant; }) {
+            std::vector<Waiting*> looking;
+            for (Waiting& node : level) {
+                if (std::any_of(node.features.begin(), node.features.end(),
+                                [&](std::int32_t f) { return takes_sets(node, f); }))
+                    looking.push_back(&node);
+            }
+            // Numbers of 128 bits, in two parts that can be added up.
+            constexpr int kPart = 48;
+            std::vector<std::int64_t> numbers;
+            for (const Waiting* node : looking) {
+                for (int c = 0; c < node->tree->rows.n_outputs; ++c) {
+                    const __int128 squares = node->tree->target.squares(
+                        node->tree->rows, node->open.begin, node->open.end,
+                        node->open.totals, c);
+                    numbers.push_back(static_cast<std::int64_t>(squares >> kPart));
+                    numbers.push_back(static_cast<std::int64_t>(
+                        squares & ((std::int64_t{1} << kPart) - 1)));
+                }
+            }
+            if (!looking.empty())
+                sum_.everywhere(numbers.data(),
+                                static_cast<std::int64_t>(numbers.size()));
+            auto next = numbers.begin();
+            for (Waiting* node : looking) {
+                for (int c = 0; c < node->tree->rows.n_outputs; ++c, next += 2)
+                    node->variances.push_back(node->tree->target.variance(
+                        (__int128{next[0]} << kPart) + next[1], node->open.totals, c));
+            }
+        }
     }
 
     // A feature of a node that is looked at.
@@ -299,17 +342,28 @@ class TopGrower {
         for (Item& item : items) {
             const Tree& tree = *item.node->tree;
             item.start = size;
-            size += tree.histogram.size(tree.dictionary.count(item.feature));
+            const int n_thresholds = tree.dictionary.count(item.feature);
+            size += tree.histogram.size(n_thresholds);
+            if (takes_sets(*item.node, item.feature))
+                size += n_thresholds + 2;  // the rows of each bin
         }
         std::vector<Value> values(static_cast<std::size_t>(size));
-        team_.run(
-            static_cast<std::int64_t>(items.size()), true, [&](std::int64_t i, int) {
-                const Item& item = items[static_cast<std::size_t>(i)];
-                const Tree& tree = *item.node->tree;
-                tree.histogram.fill(column(tree, item.feature),
-                                    tree.dictionary.count(item.feature), tree.rows,
-                                    item.node->open, values.data() + item.start);
-            });
+        team_.run(static_cast<std::int64_t>(items.size()), true,
+                  [&](std::int64_t i, int) {
+                      const Item& item = items[static_cast<std::size_t>(i)];
+                      const Tree& tree = *item.node->tree;
+                      const std::uint8_t* codes = column(tree, item.feature);
+                      const int n_thresholds = tree.dictionary.count(item.feature);
+                      Value* hist = values.data() + item.start;
+                      tree.histogram.fill(codes, n_thresholds, tree.rows,
+                                          item.node->open, hist);
+                      if (!takes_sets(*item.node, item.feature))
+                          return;
+                      Value* rows = hist + tree.histogram.size(n_thresholds);
+                      for (std::int64_t k = item.node->open.begin;
+                           k < item.node->open.end; ++k)
+                          ++rows[codes[tree.rows.rows[static_cast<std::size_t>(k)]]];
+                  });
         sum_.everywhere(values.data(), size);
         for (const Item& item : items)
             item.node->histograms[static_cast<std::size_t>(item.feature)] =
@@ -361,6 +415,13 @@ class TopGrower {
                 cut, f, key, k > 0 ? 0 : gap_between(cut, f, dictionary, nullptr));
             if (split.beats(best))
                 best = split;
+            if (!takes_sets(node, f))
+                continue;
+            const Split set = histogram.best_set(
+                tree.categories, f, hist, hist + tree.histogram.size(n_thresholds),
+                n_thresholds, node.variances);
+            if (set.beats(best))
+                best = set;
         }
         return best;
     }
@@ -403,13 +464,17 @@ class TopGrower {
     void divide(Waiting& node, std::vector<Waiting>& children) {
         Tree& tree = *node.tree;
         const Split& split = node.open.split;
-        const std::int64_t middle = tree.rows.partition(
-            node.open.begin, node.open.end,
-            CodeSide(column(tree, split.feature), 1, tree.dictionary, split));
+        const std::uint8_t* codes = column(tree, split.feature);
+        const std::int64_t middle =
+            split.is_set
+                ? tree.rows.partition(node.open.begin, node.open.end,
+                                      CodeSetSide(codes, 1, tree.dictionary, split))
+                : tree.rows.partition(node.open.begin, node.open.end,
+                                      CodeSide(codes, 1, tree.dictionary, split));
         const auto child = static_cast<std::int32_t>(tree.top.nodes.size());
         tree.top.nodes.resize(tree.top.nodes.size() + 2);
         tree.top.n_rows.resize(tree.top.nodes.size());
-        Waiting left{&tree, {}, {}, {}, {}}, right{&tree, {}, {}, {}, {}};
+        Waiting left{&tree, {}, {}, {}, {}, {}}, right{&tree, {}, {}, {}, {}, {}};
         place_children(node.open, middle, child, left.open, right.open);
         // What is constant in a node is so in its children.
         for (Waiting* side : {&left, &right}) {

@@ -149,9 +149,10 @@ class ClassHistograms {
                 best = split;
             if (!categories_.covers(f, node.totals.n_rows))
                 continue;
-            const Split set = scratch.sets.best(categories_, target_, limits_.min_leaf,
-                                                f, codes_.column(f), codes_.width,
-                                                dictionary_.count(f) + 1, r_, node);
+            scratch.sets.count(codes_.column(f), codes_.width, dictionary_.count(f) + 1,
+                               r_, node);
+            const Split set =
+                scratch.sets.best(categories_, target_, limits_.min_leaf, f);
             if (set.beats(best))
                 best = set;
         }

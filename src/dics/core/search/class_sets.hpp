@@ -19,16 +19,40 @@ class ClassSets {
     using Target = ClassCounts<Crit, Count>;
     using Open = OpenNode<ClassTotals<Count>>;
 
-    // `column` has the codes of the feature, `stride` apart; codes 0..n_codes-1 are its
-    // levels, and n_codes is NaN's.
+    // Counts the classes of each level. `column` has the codes of the feature, `stride`
+    // apart; codes 0..n_codes-1 are its levels, and n_codes is NaN's.
+    void count(const std::uint8_t* column, std::int64_t stride, int n_codes,
+               const ClassRows<Count>& r, const Open& node) {
+        start(n_codes, node);
+        const std::size_t k = classes_.size();
+        for (std::int64_t i = node.begin; i < node.end; ++i) {
+            const std::size_t code = column[r.rows[i] * stride];
+            counts_[code * k + places_[r.labels[i]]] += r.count(i);
+            ++rows_[code];
+        }
+    }
+    // The same from what was counted: [class][code], and the rows of each code.
+    void read(const Count* counted, const Count* rows, int n_codes, const Open& node) {
+        start(n_codes, node);
+        const auto n_bins = static_cast<std::size_t>(n_codes) + 1;
+        for (std::size_t c = 0; c < places_.size(); ++c) {
+            if (node.totals.counts[c] == 0)
+                continue;
+            for (std::size_t code = 0; code < n_bins; ++code)
+                counts_[code * classes_.size() + places_[c]] =
+                    counted[c * n_bins + code];
+        }
+        for (std::size_t code = 0; code < n_bins; ++code)
+            rows_[code] = static_cast<std::int64_t>(rows[code]);
+    }
+
+    // Of what was counted or read last.
     Split best(const CategorySettings& settings, const Target& target,
-               std::int64_t min_leaf, std::int64_t f, const std::uint8_t* column,
-               std::int64_t stride, int n_codes, const ClassRows<Count>& r,
-               const Open& node) {
-        node_ = &node;
+               std::int64_t min_leaf, std::int64_t f) {
+        const Open& node = *node_;
+        const int n_codes = static_cast<int>(rows_.size()) - 1;
         min_leaf_ = min_leaf;
         min_weight_ = target.min_weight();
-        count(column, stride, n_codes, r);
         if (!sort(settings, n_codes))
             return {};
         Cut cut;
@@ -55,10 +79,10 @@ class ClassSets {
         return counts_.data() + static_cast<std::size_t>(code) * classes_.size();
     }
 
-    // Class counts of each code, of the classes that the node has.
-    void count(const std::uint8_t* column, std::int64_t stride, int n_codes,
-               const ClassRows<Count>& r) {
-        const std::vector<Count>& totals = node_->totals.counts;
+    // Finds the classes that the node has.
+    void start(int n_codes, const Open& node) {
+        node_ = &node;
+        const std::vector<Count>& totals = node.totals.counts;
         classes_.clear();
         places_.assign(totals.size(), 0);
         for (std::size_t c = 0; c < totals.size(); ++c) {
@@ -67,14 +91,8 @@ class ClassSets {
             places_[c] = classes_.size();
             classes_.push_back(totals[c]);
         }
-        const std::size_t k = classes_.size();
-        counts_.assign(static_cast<std::size_t>(n_codes + 1) * k, 0);
+        counts_.assign(static_cast<std::size_t>(n_codes + 1) * classes_.size(), 0);
         rows_.assign(static_cast<std::size_t>(n_codes) + 1, 0);
-        for (std::int64_t i = node_->begin; i < node_->end; ++i) {
-            const std::size_t code = column[r.rows[i] * stride];
-            counts_[code * k + places_[r.labels[i]]] += r.count(i);
-            ++rows_[code];
-        }
     }
 
     // Shares are drawn to those of the node by `smooth` rows of it.

@@ -110,9 +110,9 @@ class FeatureDrawSearch {
                 best = split;
             if (!categories_.covers(f, totals_->n_rows))
                 continue;
-            const Split set =
-                sets_.best(categories_, target_, limits_.min_leaf, f, codes_.data + f,
-                           codes_.width, dictionary_.count(f) + 1, r_, *node_);
+            sets_.count(codes_.data + f, codes_.width, dictionary_.count(f) + 1, r_,
+                        *node_);
+            const Split set = sets_.best(categories_, target_, limits_.min_leaf, f);
             if (set.beats(best))
                 best = set;
         }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "search/class_histogram.hpp"
+#include "search/class_sets.hpp"
 #include "search/feature_scan.hpp"
+#include "search/moment_sets.hpp"
 
 namespace dics {
 
@@ -60,6 +62,13 @@ class SharedClassHistogram {
         present_.find(node.totals);
     }
 
+    // The best set of levels; `rows` are those of each bin.
+    Split best_set(const CategorySettings& settings, std::int64_t f, const Value* hist,
+                   const Value* rows, int n_thresholds, const std::vector<double>&) {
+        sets_.read(hist, rows, n_thresholds + 1, *node_);
+        return sets_.best(settings, *target_, limits_.min_leaf, f);
+    }
+
     // The best cut; `hist` is changed where candidates are drawn.
     Cut scan(Value* hist, int n_thresholds, const CodeReading& reading, std::int64_t) {
         if (reading.candidates)
@@ -81,6 +90,7 @@ class SharedClassHistogram {
     const Open* node_ = nullptr;
     PresentClasses<Value> present_;
     HistogramScanner<Crit, Value> scanner_;
+    ClassSets<Crit, Value> sets_;
 };
 
 // Of numbers: [bin][cell].
@@ -120,7 +130,24 @@ class SharedMomentHistogram {
     }
 
     void start_node(const Rows& rows, const Open& node) {
+        node_ = &node;
         scan_.start_node(*target_, rows, node, limits_);
+    }
+
+    // The best set of levels; `rows` are those of each bin, `variances` those of the
+    // node's outputs.
+    Split best_set(const CategorySettings& settings, std::int64_t f, const Value* hist,
+                   const Value* rows, int n_thresholds,
+                   const std::vector<double>& variances) {
+        if constexpr (Crit::kUsesRanks) {
+            return {};  // not made of sums: such trees are not grown so
+        } else {
+            sets_.read(hist, rows, n_thresholds + 1, *node_);
+            return sets_.best(
+                settings, *target_, scan_, f,
+                [&](int c) { return variances[static_cast<std::size_t>(c)]; }, {},
+                nullptr);
+        }
     }
 
     Cut scan(Value* hist, int n_thresholds, const CodeReading& reading,
@@ -140,7 +167,9 @@ class SharedMomentHistogram {
     const Target* target_;
     int n_cells_;
     SideLimits limits_;
+    const Open* node_ = nullptr;
     FeatureScan<Crit> scan_;
+    MomentSets<Crit> sets_;
     std::vector<Value> read_;  // bins as the candidates divide them
 };
 

@@ -142,10 +142,10 @@ class Moments {
                static_cast<double>(totals.sum(output)) * unit(output) /
                    (static_cast<double>(totals.weight()) * weight_unit_);
     }
-    // Mean square of how far the targets of rows begin..end-1, which have these totals,
-    // are from their mean. A sum of whole numbers, like all others.
-    double variance(const Rows& r, std::int64_t begin, std::int64_t end,
-                    const Totals& totals, int output) const {
+    // Squares of how far the targets of rows begin..end-1 of a node that has these
+    // totals are from its mean: a sum of whole numbers, like all others, ...
+    __int128 squares(const Rows& r, std::int64_t begin, std::int64_t end,
+                     const Totals& totals, int output) const {
         const double centre = mean(totals, output);
         const double scale = row_weight(totals) / unit(output);
         __int128 sum = 0;
@@ -153,8 +153,13 @@ class Moments {
             const __int128 far = std::llrint((r.target(i)[output] - centre) * scale);
             sum += far * far;
         }
-        return static_cast<double>(sum) / static_cast<double>(end - begin) / scale /
-               scale;
+        return sum;
+    }
+    // ... and what that is in the mean of a node's rows.
+    double variance(__int128 squares, const Totals& totals, int output) const {
+        const double scale = row_weight(totals) / unit(output);
+        return static_cast<double>(squares) / static_cast<double>(totals.n_rows) /
+               scale / scale;
     }
 
   private:
