@@ -85,6 +85,27 @@ def test_sets_of_nodes_that_are_taken_back():
     pickle.loads(pickle.dumps(model))  # a leaf with a set would be refused
 
 
+def test_trees_and_forests_have_the_sets_of_one_machine(monkeypatch):
+    monkeypatch.setattr("dics.dask._tops.LEAST_APART", 5)
+    rng = np.random.default_rng(3)
+    levels, x = rng.integers(0, 8, (2000, 2)), rng.normal(size=(2000, 2))
+    y = (2 * rng.normal(size=8)[levels] * np.sign(x)).sum(axis=1)
+    y += 0.3 * rng.normal(size=2000)
+    X = np.hstack([levels, x])
+    with cluster_of(2):
+        for name in NAMES:
+            if "CGBM" in name:
+                continue
+            target = y if "Regressor" in name else np.digitize(y, [-1, 1])
+            for layout in ("rows", "whole"):
+                local, model = models(name, categorical_features=[0, 1])
+                expected = plain_pickle(local.fit(X, target))
+                assert len(local.trees_.sets.words) > 5
+                model.set_params(layout=layout)
+                model.fit(da.from_array(X, chunks=(700, 4)), target)
+                assert plain_pickle(model.to_local()) == expected, (name, layout)
+
+
 # --- collections ------------------------------------------------------------
 
 
