@@ -65,41 +65,41 @@ class JoinedTrees {
     // By the first tree; others are mostly like it. Pages that stay empty take no
     // memory, and arrays that grow would be copied.
     void make_room(const TreeArrays& tree) {
-        auto reserve = [&](auto& all, const auto& one) {
+        each_array(tree, [&](auto& all, const auto& one) {
             try {
                 all.reserve(one.size() * waiting_.size() / 4 * 5 + one.size());
             } catch (const std::exception&) {
                 // Of very many trees: more than they may ever take. Arrays grow, then.
             }
-        };
-        reserve(forest_.trees.nodes, tree.nodes);
-        reserve(forest_.trees.missing_left, tree.missing_left);
-        reserve(forest_.trees.weight, tree.weight);
-        reserve(forest_.trees.impurity, tree.impurity);
-        reserve(forest_.trees.leaf_values, tree.leaf_values);
-        reserve(forest_.trees.leaf_means, tree.leaf_means);
-        reserve(forest_.trees.leaf_rows, tree.leaf_rows);
+        });
     }
 
     void append(const TreeArrays& tree) {
-        auto add = [](auto& all, const auto& one) {
-            all.insert(all.end(), one.begin(), one.end());
-        };
-        add(forest_.trees.nodes, tree.nodes);
-        add(forest_.trees.missing_left, tree.missing_left);
-        add(forest_.trees.weight, tree.weight);
-        add(forest_.trees.impurity, tree.impurity);
-        add(forest_.trees.leaf_values, tree.leaf_values);
-        add(forest_.trees.leaf_means, tree.leaf_means);
-        add(forest_.trees.leaf_rows, tree.leaf_rows);
-        add(forest_.trees.leaf_row_counts, tree.leaf_row_counts);
         const auto n_sets = static_cast<std::int32_t>(forest_.trees.sets.size());
         for (const std::int32_t number : tree.set_numbers)
             forest_.trees.set_numbers.push_back(number < 0 ? -1 : number + n_sets);
-        add(forest_.trees.sets, tree.sets);
-        add(forest_.trees.exact_weight, tree.exact_weight);
-        add(forest_.trees.root_spread, tree.root_spread);
+        each_array(tree, [](auto& all, const auto& one) {
+            all.insert(all.end(), one.begin(), one.end());
+        });
         forest_.end_tree(width_);
+    }
+
+    // Calls visit(array of the forest, array of the tree) for all that are put one
+    // behind the other as they are.
+    template <class Visit>
+    void each_array(const TreeArrays& tree, Visit visit) {
+        TreeArrays& all = forest_.trees;
+        visit(all.nodes, tree.nodes);
+        visit(all.missing_left, tree.missing_left);
+        visit(all.weight, tree.weight);
+        visit(all.impurity, tree.impurity);
+        visit(all.leaf_values, tree.leaf_values);
+        visit(all.leaf_means, tree.leaf_means);
+        visit(all.leaf_rows, tree.leaf_rows);
+        visit(all.leaf_row_counts, tree.leaf_row_counts);
+        visit(all.sets, tree.sets);
+        visit(all.exact_weight, tree.exact_weight);
+        visit(all.root_spread, tree.root_spread);
     }
 
     std::mutex mutex_;

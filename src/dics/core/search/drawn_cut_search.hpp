@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "search/class_entry_scan.hpp"
-#include "search/node_entries.hpp"
+#include "search/listed_nodes.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -37,7 +37,13 @@ inline std::uint64_t cut_key(std::uint64_t node_key, std::int64_t feature) {
 // trees: the best of many cuts of a frequent word would be preferred to a rare word
 // that tells more (measured in _grow_forest.py).
 template <class Crit, class Count>
-class DrawnCutSearch {
+class DrawnCutSearch
+    : public ListedNodes<ClassCounts<Crit, Count>, OpenNode<ClassTotals<Count>>> {
+    using Base = ListedNodes<ClassCounts<Crit, Count>, OpenNode<ClassTotals<Count>>>;
+    using Base::dictionary_;
+    using Base::lists_;
+    using Base::places_;
+
   public:
     using Target = ClassCounts<Crit, Count>;
     using Open = OpenNode<ClassTotals<Count>>;
@@ -52,13 +58,11 @@ class DrawnCutSearch {
     DrawnCutSearch(const Target& target, const CodeLists& lists,
                    const Dictionary& dictionary, const ClassRows<Count>& rows,
                    std::int64_t min_samples_leaf, std::int64_t max_features)
-        : target_(target),
-          lists_(lists),
-          dictionary_(dictionary),
+        : Base(lists, dictionary, rows.rows),
+          target_(target),
           r_(rows),
           min_samples_leaf_(min_samples_leaf),
           max_features_(static_cast<std::size_t>(max_features)),
-          places_(lists, rows.rows),
           order_(static_cast<std::size_t>(dictionary.n_features)) {
         std::iota(order_.begin(), order_.end(), 0);
     }
@@ -73,15 +77,6 @@ class DrawnCutSearch {
         for (int i = 0; i < n_nodes; ++i)
             nodes[i]->split = best_split(*nodes[i], context);
     }
-
-    ListedSide side(const Split& split) const { return {lists_, dictionary_, split}; }
-    bool read_left_totals(const Open&, Context&, typename Target::Totals&) const {
-        return false;
-    }
-    void pass_on(Open& node, Open&, bool, Open&, bool, Context&) {
-        places_.update(node.begin, node.end);
-    }
-    void drop(Open&, Context&) {}
 
   private:
     Split best_split(const Open& node, Context& context) {
@@ -158,12 +153,9 @@ class DrawnCutSearch {
     }
 
     const Target& target_;
-    const CodeLists& lists_;
-    Dictionary dictionary_;
     const ClassRows<Count>& r_;
     std::int64_t min_samples_leaf_;
     std::size_t max_features_;
-    RowPlaces places_;
     // A forest has a search for each of its threads. All features, of which those that
     // a node has drawn come first; and where these were before.
     std::vector<std::int32_t> order_;

@@ -5,7 +5,7 @@
 
 #include "search/candidate_draw.hpp"
 #include "search/feature_draw.hpp"
-#include "search/node_entries.hpp"
+#include "search/listed_nodes.hpp"
 #include "search/origin.hpp"
 #include "team.hpp"
 
@@ -14,7 +14,12 @@ namespace dics {
 // Gives the splits that a search of the whole codes gives. `Scan` finds the best cut of
 // a feature from its entries: ClassEntryScan or MomentEntryScan.
 template <class Scan, class Rows>
-class ListedSearch {
+class ListedSearch : public ListedNodes<typename Scan::Target, typename Scan::Open> {
+    using Base = ListedNodes<typename Scan::Target, typename Scan::Open>;
+    using Base::dictionary_;
+    using Base::lists_;
+    using Base::places_;
+
   public:
     using Target = typename Scan::Target;
     using Open = typename Scan::Open;
@@ -33,15 +38,13 @@ class ListedSearch {
                  const Dictionary& dictionary, const Rows& rows,
                  std::int64_t min_samples_leaf, std::int64_t max_candidates,
                  FeatureDraw* draw, std::int64_t max_features)
-        : target_(target),
-          lists_(lists),
-          dictionary_(dictionary),
+        : Base(lists, dictionary, rows.rows),
+          target_(target),
           r_(rows),
           min_samples_leaf_(min_samples_leaf),
           max_candidates_(max_candidates),
           draw_(draw),
-          max_features_(max_features),
-          places_(lists, rows.rows) {
+          max_features_(max_features) {
         if (!draw_)
             return;
         groups_.resize(static_cast<std::size_t>(draw_->n_groups()));
@@ -60,15 +63,6 @@ class ListedSearch {
         for (int i = 0; i < n_nodes; ++i)
             nodes[i]->split = best_split(*nodes[i], context);
     }
-
-    ListedSide side(const Split& split) const { return {lists_, dictionary_, split}; }
-    bool read_left_totals(const Open&, Context&, typename Target::Totals&) const {
-        return false;
-    }
-    void pass_on(Open& node, Open&, bool, Open&, bool, Context&) {
-        places_.update(node.begin, node.end);
-    }
-    void drop(Open&, Context&) {}
 
   private:
     Split best_split(const Open& node, Context& context) {
@@ -212,13 +206,10 @@ class ListedSearch {
     static constexpr double kRowCost = 2;
 
     const Target& target_;
-    const CodeLists& lists_;
-    Dictionary dictionary_;
     const Rows& r_;
     std::int64_t min_samples_leaf_, max_candidates_;
     FeatureDraw* draw_;
     std::int64_t max_features_;
-    RowPlaces places_;
     // Of a node whose rows were walked: features that vary, a chain for each group. A
     // forest, which alone draws, has a search for each of its threads.
     struct Group {
