@@ -5,11 +5,16 @@ Scores are means over splits: AUC of two classes, R2, or explained Poisson devia
 (with the exposure as weight). HistGradientBoosting takes up to 255 levels; there the
 others of a column are missing. CatBoost runs only with `--catboost`, since it takes
 minutes for a fit.
+
+With `--family tree` or `forest`, single trees of depth 8 or forests of 50 trees
+are compared with themselves: sets that nodes choose, thresholds in the order of all
+rows, one-hot columns and ordinal codes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +29,14 @@ from sklearn.ensemble import (
 )
 from sklearn.preprocessing import OneHotEncoder
 
-from dics import FastCGBMClassifier, FastCGBMRegressor
+from dics import (
+    CGForestClassifier,
+    CGForestRegressor,
+    CGTreeClassifier,
+    CGTreeRegressor,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+)
 from dics_paper.progress import Steps
 from dics_paper.text import markdown_table, show_seconds
 from dics_paper.timing import measure
@@ -32,6 +44,7 @@ from dics_paper.timing import measure
 N_THREADS = 2
 MOST_LEVELS = 255  # of HistGradientBoosting
 N_SPLITS = 3
+NO_SETS = 10**9  # rows that no node has
 
 Prepared = tuple[Any, Any]  # rows to fit and rows to predict
 
@@ -71,6 +84,16 @@ def ours(table: CategoryTable, **options: Any) -> Any:
         return FastCGBMClassifier(**options)
     loss = "poisson" if table.is_poisson else "squared_error"
     return FastCGBMRegressor(loss=loss, **options)
+
+
+def our_trees(table: CategoryTable, *, is_forest: bool, **options: Any) -> Any:
+    size = {"n_estimators": 50} if is_forest else {"max_depth": 8}
+    options = {"random_state": 0, "n_jobs": N_THREADS, **size, **options}
+    if table.is_classes:
+        return (CGForestClassifier if is_forest else CGTreeClassifier)(**options)
+    criterion = "poisson" if table.is_poisson else "squared_error"
+    cls = CGForestRegressor if is_forest else CGTreeRegressor
+    return cls(criterion=criterion, **options)
 
 
 def lightgbm(table: CategoryTable) -> Any:
@@ -147,6 +170,19 @@ OURS = {
     "one-hot": Model(ours, as_one_hot),
     "ordinal": Model(ours, as_ordinal),
 }
+
+
+def trees_of(family: str) -> dict[str, Model]:
+    """Return the ways in which single trees or forests take categories."""
+    make = partial(our_trees, is_forest=family == "forest")
+    return {
+        "ours": Model(make),
+        "order of all rows": Model(partial(make, min_cat_samples=NO_SETS)),
+        "one-hot": Model(make, as_one_hot),
+        "ordinal": Model(make, as_ordinal),
+    }
+
+
 PEERS = {"LightGBM": Model(lightgbm), "HistGB": Model(hist_gb, with_few_levels)}
 SLOW_PEERS = {"CatBoost": Model(catboost)}
 
@@ -189,7 +225,10 @@ def mean_score(rows: Sequence[dict[str, Any]], model: str) -> float:
 
 
 def show_verdicts(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> None:
-    peers = [m for m in models if m not in OURS]
+    show_verdict_on_codes(rows)
+    peers = [m for m in models if m in PEERS or m in SLOW_PEERS]
+    if not peers:
+        return
     best = np.mean([max(row["models"][m]["score"] for m in peers) for row in rows])
     gap = mean_score(rows, "ours") - float(best)
     print(
@@ -201,6 +240,16 @@ def show_verdicts(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> None
         f"- mean score against LightGBM: {gap:+.4f} (above: "
         f"{'met' if gap > 0 else 'missed'})"
     )
+    ratio = mean_ratio(
+        [
+            row["models"]["LightGBM"]["seconds"] / row["models"]["ours"]["seconds"]
+            for row in rows
+        ]
+    )
+    print(f"- fit, against LightGBM: {ratio:.2f}x: {show_verdict(ratio, 1.5)}")
+
+
+def show_verdict_on_codes(rows: Sequence[dict[str, Any]]) -> None:
     gaps = {
         row["data"]: row["models"]["ours"]["score"]
         - max(row["models"][m]["score"] for m in ("one-hot", "ordinal"))
@@ -212,13 +261,6 @@ def show_verdicts(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> None
         f"{gaps[worst]:+.4f} (within 0.002: "
         f"{'met' if gaps[worst] >= -0.002 else 'missed'})"
     )
-    ratio = mean_ratio(
-        [
-            row["models"]["LightGBM"]["seconds"] / row["models"]["ours"]["seconds"]
-            for row in rows
-        ]
-    )
-    print(f"- fit, against LightGBM: {ratio:.2f}x: {show_verdict(ratio, 1.5)}")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -226,8 +268,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--datasets", nargs="+", default=list(FILES), choices=FILES)
     parser.add_argument("--splits", type=int, default=N_SPLITS, metavar="N")
     parser.add_argument("--catboost", action="store_true", help="run CatBoost as well")
+    parser.add_argument(
+        "--family", default="boosting", choices=["boosting", "forest", "tree"]
+    )
     args = parser.parse_args(argv)
     models = {**OURS, **PEERS, **(SLOW_PEERS if args.catboost else {})}
+    if args.family != "boosting":
+        models = trees_of(args.family)
     print_header("Categories")
     results = run_sets(
         args.datasets,

@@ -176,6 +176,8 @@ class ClassSets {
     // each class are noise: of shares that vary alike in d directions,
     // (1 + sqrt(d / n))^2 / d (Marchenko and Pastur 1967).
     double along_share(int n) const {
+        if (classes_.size() == 2)
+            return 1;
         const auto weight = static_cast<double>(node_->totals.weight);
         double squares = 0, cubes = 0;
         for (const Count count : classes_) {

@@ -21,7 +21,8 @@ namespace dics {
 // The order is made by the very rows that rate its cuts: of k levels that tell nothing,
 // the best set gains in proportion to k - 1. That much, times CategorySettings::charge,
 // is taken off its score; `noise` of a criterion is what each of the k - 1 gains on
-// average where levels tell nothing and each is a side of its own.
+// average where levels tell nothing and each is a side of its own. What is left is what
+// limits of a split's gain and the order of splits look at, too.
 class LevelOrder {
   public:
     // Of codes 0..n_codes-1; `rows_of(code)` are their rows in the node, and
