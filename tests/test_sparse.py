@@ -271,6 +271,16 @@ def test_other_methods(store):
     )
 
 
+def test_more_threads_than_blocks():
+    """Rows are spread out in blocks of up to 1024; any of the threads may take one."""
+    X, y = make_data(shape=(1200, 60))
+    model = CGForestClassifier(n_estimators=10, random_state=0, n_jobs=8).fit(X, y)
+    leaves = model.apply(X)
+    sparse = scipy.sparse.csr_array(X)
+    for _ in range(50):
+        np.testing.assert_array_equal(model.apply(sparse), leaves)
+
+
 def test_validation_rows(store):
     X, y = make_data()
     model = FastCGBMClassifier(n_estimators=30, scoring="accuracy", random_state=0)

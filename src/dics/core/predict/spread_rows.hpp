@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "data/row_source.hpp"
@@ -59,16 +60,19 @@ void for_spread_rows(const SparseMatrix<T>& X, std::int64_t n_rows, Team& team,
     const std::int64_t block = std::clamp<std::int64_t>(kSpaceBytes / row_bytes, 1,
                                                         std::min(kMostRows, n_rows));
     const std::int64_t n_blocks = (n_rows + block - 1) / block;
-    std::vector<SpreadRows<T>> spaces;
-    for (int t = 0; t < team.size() && t < n_blocks; ++t)
-        spaces.emplace_back(X, block);
+    // Any of the threads may take a block, also where there are fewer blocks.
+    std::vector<std::optional<SpreadRows<T>>> spaces(
+        static_cast<std::size_t>(team.size()));
     team.run(n_blocks, n_blocks > 1, [&](std::int64_t task, int thread) {
         const std::int64_t first = task * block;
         Team alone(1, [&] {
             team.check(thread);
             return false;
         });
-        spaces[static_cast<std::size_t>(thread)].with(
+        auto& space = spaces[static_cast<std::size_t>(thread)];
+        if (!space)
+            space.emplace(X, block);
+        space->with(
             std::min(block, n_rows - first),
             [&](std::int64_t i) { return row_of(first + i); },
             [&](const Matrix<T>& rows) { body(rows, first, alone); });
