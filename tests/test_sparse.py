@@ -24,6 +24,7 @@ from dics import (
     QuantileCandidates,
     dictionary,
 )
+from dics._boosting_rows import CodedRows
 
 pytestmark = pytest.mark.core
 
@@ -291,6 +292,34 @@ def test_validation_rows(store):
     )
     same_bytes(fitted, dense)
     np.testing.assert_array_equal(fitted.validation_score_, dense.validation_score_)
+
+
+def test_trial(store):
+    """Rows that a trial holds out, and those that it keeps."""
+    X, y = make_data(shape=(1200, 60))
+    model = FastCGBMClassifier(learning_rate="auto", random_state=0)
+    fitted, _ = check_same(model, X, scipy.sparse.csr_array(X), y)
+    assert fitted.plan_.n_trial_rounds > 0
+
+
+def test_rows_taken_twice(monkeypatch):
+    """Lists of some rows share their entries with the lists that these are taken of."""
+    monkeypatch.setattr(dictionary, "LISTED_SHARE", 2.0)
+    X, y = make_data()
+    model = FastCGBMClassifier(n_estimators=5, early_stopping=True, random_state=0)
+    once = clone(model).fit(scipy.sparse.csr_array(X), y)
+    take, n_taken = CodedRows.take, []
+
+    def take_twice(self, rows):
+        if rows is None:
+            return self
+        more = np.union1d(rows, np.arange(0, self.n_rows, 5))
+        n_taken.append(len(more))
+        return take(take(self, more), np.searchsorted(more, rows))
+
+    monkeypatch.setattr(CodedRows, "take", take_twice)
+    same_bytes(clone(model).fit(scipy.sparse.csr_array(X), y), once)
+    assert min(n_taken) < len(y)
 
 
 @pytest.mark.parametrize("name", ["forest", "boosting", "number boosting"])

@@ -556,7 +556,7 @@ class Boosting(BoostedModel, CallbackSupport):
             ),
         )
         # Column by column: a round looks at some of the features.
-        codes = encode_or_list(data.X, dictionary, 1, data.n_threads)
+        codes = encode_or_list(data.X, dictionary, 1, data.n_threads, by_rows=False)
         return CodedRows(codes, labels, targets, data.weights, scores)
 
     def _keep(self, new: Trees, used: npt.NDArray[np.int64], rounds: Rounds) -> None:

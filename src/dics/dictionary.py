@@ -94,16 +94,19 @@ def encode_or_list(
     width: int,
     n_threads: int,
     order: npt.NDArray[np.int32] | None = None,
+    *,
+    by_rows: bool = True,
 ) -> Codes:
     """Return the codes of a checked X, or lists of them if X is sparse enough.
 
     Lists have the codes that differ from that of zero, in the order of the features
-    that `encode` has; either way the same trees grow from them.
+    that `encode` has; either way the same trees grow from them. Boosting does without
+    lists by row, which take as much memory again.
     """
     if isinstance(X, SparseRows):
         n_features = X.shape[1] if order is None else len(order)
         if len(X.values) < LISTED_SHARE * len(X) * n_features:
-            return _core.code_lists(X, *dictionary[:2], order=order)
+            return _core.code_lists(X, *dictionary[:2], order=order, by_rows=by_rows)
     return encode(X, dictionary, width, n_threads, order)
 
 

@@ -97,7 +97,8 @@ void encode_array(const nb::object& X, const Array<float>& values,
 
 std::unique_ptr<CodeLists> code_lists(const SparseArrays& X, const Array<float>& values,
                                       const Array<std::int64_t>& offsets,
-                                      const Optional<std::int32_t>& order) {
+                                      const Optional<std::int32_t>& order,
+                                      bool by_rows) {
     const AnyRows rows = X.rows();
     const Dictionary dictionary = as_dictionary(values, offsets);
     check_features(rows, dictionary);
@@ -106,7 +107,7 @@ std::unique_ptr<CodeLists> code_lists(const SparseArrays& X, const Array<float>&
             [&](const auto& source) {
                 return std::make_unique<CodeLists>(
                     source.sparse(), dictionary, data_or_null(order),
-                    order ? static_cast<std::int64_t>(order->shape(0)) : 0);
+                    order ? static_cast<std::int64_t>(order->shape(0)) : 0, by_rows);
             },
             rows);
     });
@@ -125,9 +126,12 @@ std::unique_ptr<CodeLists> take_lists(const CodeLists& lists,
 void bind_candidates(nb::module_& m) {
     nb::class_<CodeLists>(m, "CodeLists",
                           "Codes that differ from the common one of their feature.")
-        .def("take", &take_lists, "rows"_a, "Lists of some rows.");
+        .def("take", &take_lists, "rows"_a,
+             "Lists of some rows, rising, which share the entries.");
     m.def("code_lists", &code_lists, "X"_a, "values"_a, "offsets"_a, "order"_a.none(),
-          "Codes of a sparse X, or of some of its columns in the given order.");
+          "by_rows"_a,
+          "Codes of a sparse X, or of some of its columns in the given order: by "
+          "feature, and by row too.");
     nb::class_<SparseArrays>(m, "SparseArrays", "A sparse X, row by row.")
         .def(nb::init<nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
                       Array<std::int32_t>, Array<std::int64_t>, std::int64_t,

@@ -168,9 +168,9 @@ class SplitDrawer {
     void gather(const std::uint32_t* rows, std::int64_t n_rows) {
         const std::size_t n_features = splits_.dense.size();
         row_codes_.resize(static_cast<std::size_t>(n_rows) * n_features);
-        const Chunks chunks{n_rows, kGatherRows};
         if (codes_.lists)
-            return gather_lists(rows, chunks);
+            return gather_lists(rows, n_rows);
+        const Chunks chunks{n_rows, kGatherRows};
         team_.run(chunks.count(), n_rows >= kParallelRows, [&](std::int64_t task, int) {
             std::size_t feature = 0;
             for (; feature + 4 <= n_features; feature += 4)
@@ -182,33 +182,16 @@ class SplitDrawer {
         });
     }
 
-    void gather_lists(const std::uint32_t* rows, const Chunks& chunks) {
-        const std::size_t stride = splits_.dense.size();
-        std::vector<std::int32_t> numbers(static_cast<std::size_t>(codes_.n_features),
-                                          -1);
-        std::vector<std::uint8_t> common;
-        for (std::size_t j = 0; j < stride; ++j) {
-            numbers[static_cast<std::size_t>(splits_.dense[j])] =
-                static_cast<std::int32_t>(j);
-            common.push_back(codes_.lists->common(splits_.dense[j]));
-        }
-        team_.run(chunks.count(), chunks.n_rows >= kParallelRows,
-                  [&](std::int64_t task, int) {
-                      const std::int64_t end = chunks.begin(task) + chunks.length(task);
-                      for (std::int64_t i = chunks.begin(task); i < end; ++i) {
-                          std::uint8_t* to =
-                              row_codes_.data() + static_cast<std::size_t>(i) * stride;
-                          std::copy(common.begin(), common.end(), to);
-                          codes_.lists->each_feature(
-                              rows ? std::int64_t{rows[i]} : i,
-                              [&](std::int32_t f, std::uint8_t code) {
-                                  const std::int32_t j =
-                                      numbers[static_cast<std::size_t>(f)];
-                                  if (j >= 0)
-                                      to[j] = code;
-                              });
-                      }
-                  });
+    void gather_lists(const std::uint32_t* rows, std::int64_t n_rows) {
+        const auto n_features = static_cast<std::int64_t>(splits_.dense.size());
+        team_.run(n_features, n_rows >= kParallelRows, [&](std::int64_t j, int) {
+            std::vector<std::uint8_t> column(static_cast<std::size_t>(codes_.n_rows));
+            codes_.lists->spread(splits_.dense[static_cast<std::size_t>(j)],
+                                 column.data());
+            std::uint8_t* to = row_codes_.data() + j;
+            for (std::int64_t i = 0; i < n_rows; ++i, to += n_features)
+                *to = column[rows ? std::size_t{rows[i]} : static_cast<std::size_t>(i)];
+        });
     }
 
     template <int F>

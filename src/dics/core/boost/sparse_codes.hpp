@@ -168,21 +168,20 @@ class SparseCodes {
         }
     }
 
+    // From the lists of its features: those of the rows would have all the others too.
     static void take_lists(const CodeLists& lists, Part& part) {
-        std::vector<std::int32_t> numbers(static_cast<std::size_t>(lists.n_features()),
-                                          -1);
-        for (std::size_t k = 0; k < part.features.size(); ++k)
-            numbers[static_cast<std::size_t>(part.features[k])] =
-                static_cast<std::int32_t>(k);
-        part.entries.clear();
-        part.starts.assign(1, 0);
-        for (std::int64_t row = 0; row < lists.n_rows(); ++row) {
-            lists.each_feature(row, [&](std::int32_t f, std::uint8_t code) {
-                const std::int32_t k = numbers[static_cast<std::size_t>(f)];
-                if (k >= 0)
-                    part.entries.push_back(static_cast<std::uint32_t>(k) << 8 | code);
+        part.starts.assign(static_cast<std::size_t>(lists.n_rows()) + 1, 0);
+        for (const std::int32_t f : part.features)
+            lists.each_row(
+                f, [&](std::uint32_t row, std::uint8_t) { ++part.starts[row + 1]; });
+        for (std::size_t row = 1; row < part.starts.size(); ++row)
+            part.starts[row] += part.starts[row - 1];
+        part.entries.resize(part.starts.back());
+        std::vector<std::uint64_t> next(part.starts.begin(), part.starts.end() - 1);
+        for (std::size_t k = 0; k < part.features.size(); ++k) {
+            lists.each_row(part.features[k], [&](std::uint32_t row, std::uint8_t code) {
+                part.entries[next[row]++] = static_cast<std::uint32_t>(k << 8 | code);
             });
-            part.starts.push_back(part.entries.size());
         }
     }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -13,15 +14,16 @@
 
 namespace dics {
 
-// Entries are codes that differ from the feature's `common` one. They are listed twice:
-// a large node asks for those of a feature, a small one for those of its rows. Ten
-// bytes each, where a matrix of codes has one for each row and feature.
+// Entries are codes that differ from the feature's `common` one. They are listed by
+// feature, and for trees by row as well: a large node asks for those of a feature, a
+// small one for those of its rows. Five bytes each, or ten, where a matrix of codes has
+// one for each row and feature.
 class CodeLists {
   public:
     // Of columns order[0..n_order-1] of X, or (null) of all.
     template <class T>
     CodeLists(const SparseMatrix<T>& X, const Dictionary& dictionary,
-              const std::int32_t* order, std::int64_t n_order)
+              const std::int32_t* order, std::int64_t n_order, bool by_rows)
         : n_rows_(X.n_rows), n_features_(order ? n_order : X.n_cols) {
         const std::vector<std::uint8_t> elsewhere = codes_elsewhere(X, dictionary);
         std::vector<std::int32_t> numbers(static_cast<std::size_t>(X.n_cols), -1);
@@ -30,23 +32,24 @@ class CodeLists {
             numbers[static_cast<std::size_t>(column)] = static_cast<std::int32_t>(f);
             common_.push_back(elsewhere[static_cast<std::size_t>(column)]);
         }
-        // Pages that stay empty take no memory; a vector that grows is copied.
-        row_features_.reserve(static_cast<std::size_t>(X.starts[X.n_rows]));
-        row_codes_.reserve(static_cast<std::size_t>(X.starts[X.n_rows]));
-        row_starts_.push_back(0);
-        for (std::int64_t row = 0; row < X.n_rows; ++row) {
+        // Calls each(feature, code) for the entries of a row.
+        auto read_row = [&](std::int64_t row, auto each) {
             for (std::int64_t k = X.starts[row]; k < X.starts[row + 1]; ++k) {
                 const auto column = static_cast<std::size_t>(X.columns[k]);
                 const std::uint8_t code =
                     code_of(X.values[k], dictionary, X.columns[k]);
-                if (numbers[column] >= 0 && code != elsewhere[column]) {
-                    row_features_.push_back(numbers[column]);
-                    row_codes_.push_back(code);
-                }
+                if (numbers[column] >= 0 && code != elsewhere[column])
+                    each(numbers[column], code);
             }
-            row_starts_.push_back(static_cast<std::int64_t>(row_codes_.size()));
+        };
+        if (!by_rows) {
+            list_columns(read_row);
+            return;
         }
-        list_columns();
+        // Pages that stay empty take no memory; a vector that grows is copied.
+        row_features_.reserve(static_cast<std::size_t>(X.starts[X.n_rows]));
+        row_codes_.reserve(static_cast<std::size_t>(X.starts[X.n_rows]));
+        list_both(read_row);
     }
 
     // Of codes that are bytes: those that differ from `common`, the codes that most
@@ -55,44 +58,47 @@ class CodeLists {
         : n_rows_(codes.n_rows),
           n_features_(codes.n_features),
           common_(std::move(common)) {
-        row_starts_.push_back(0);
-        for (std::int64_t row = 0; row < n_rows_; ++row) {
+        list_both([&](std::int64_t row, auto each) {
             for (std::int64_t b = 0; b < codes.n_blocks(); ++b) {
                 const std::int64_t first = b * codes.width;
                 const std::uint8_t* own = codes.block(b) + row * codes.width - first;
                 const std::int64_t last = std::min(n_features_, first + codes.width);
                 for (std::int64_t f = first; f < last; ++f) {
-                    if (own[f] != common_[static_cast<std::size_t>(f)]) {
-                        row_features_.push_back(static_cast<std::int32_t>(f));
-                        row_codes_.push_back(own[f]);
-                    }
+                    if (own[f] != common_[static_cast<std::size_t>(f)])
+                        each(static_cast<std::int32_t>(f), own[f]);
                 }
             }
-            row_starts_.push_back(static_cast<std::int64_t>(row_codes_.size()));
-        }
-        list_columns();
+        });
     }
 
-    // Some rows of other lists, numbered anew.
+    // Some rows of other lists, rising and numbered anew. They share the entries, and
+    // pass over those of other rows. There are no lists by row.
     CodeLists(const CodeLists& all, const std::int64_t* rows, std::int64_t n_rows)
-        : n_rows_(n_rows), n_features_(all.n_features_), common_(all.common_) {
-        row_starts_.push_back(0);
-        for (std::int64_t i = 0; i < n_rows; ++i) {
-            const auto row = static_cast<std::size_t>(rows[i]);
-            const auto first = static_cast<std::ptrdiff_t>(all.row_starts_[row]);
-            const auto last = static_cast<std::ptrdiff_t>(all.row_starts_[row + 1]);
-            row_features_.insert(row_features_.end(), all.row_features_.begin() + first,
-                                 all.row_features_.begin() + last);
-            row_codes_.insert(row_codes_.end(), all.row_codes_.begin() + first,
-                              all.row_codes_.begin() + last);
-            row_starts_.push_back(static_cast<std::int64_t>(row_codes_.size()));
+        : n_rows_(n_rows),
+          n_features_(all.n_features_),
+          common_(all.common_),
+          columns_(all.columns_) {
+        std::vector<std::int32_t> numbers(static_cast<std::size_t>(all.n_rows_), -1);
+        for (std::int64_t i = 0; i < n_rows; ++i)
+            numbers[static_cast<std::size_t>(rows[i])] = static_cast<std::int32_t>(i);
+        if (all.numbers_.empty()) {
+            numbers_ = std::move(numbers);
+        } else {
+            for (const std::int32_t row : all.numbers_)
+                numbers_.push_back(row < 0 ? -1
+                                           : numbers[static_cast<std::size_t>(row)]);
         }
-        list_columns();
+        for (std::int64_t f = 0; f < n_features_; ++f) {
+            std::int64_t n = 0;
+            each_row(f, [&](std::uint32_t, std::uint8_t) { ++n; });
+            counts_.push_back(n);
+        }
     }
 
     std::int64_t n_rows() const { return n_rows_; }
     std::int64_t n_features() const { return n_features_; }
-    std::int64_t n_entries() const { return row_starts_.back(); }
+    // Of all rows, whichever were taken.
+    std::int64_t n_entries() const { return columns_->starts.back(); }
     std::uint8_t common(std::int64_t f) const {
         return common_[static_cast<std::size_t>(f)];
     }
@@ -100,26 +106,34 @@ class CodeLists {
     // Calls each(row, code) for the entries of a feature, by rising row.
     template <class Each>
     void each_row(std::int64_t f, Each each) const {
-        for (std::int64_t k = column_starts_[f]; k < column_starts_[f + 1]; ++k)
-            each(column_rows_[k], column_codes_[k]);
+        const std::int64_t last = columns_->starts[f + 1];
+        for (std::int64_t k = columns_->starts[f]; k < last; ++k) {
+            const std::uint32_t row = columns_->rows[k];
+            if (numbers_.empty()) {
+                each(row, columns_->codes[k]);
+            } else if (numbers_[row] >= 0) {
+                each(static_cast<std::uint32_t>(numbers_[row]), columns_->codes[k]);
+            }
+        }
     }
     std::int64_t n_entries(std::int64_t f) const {
-        return column_starts_[f + 1] - column_starts_[f];
+        return counts_.empty() ? columns_->starts[f + 1] - columns_->starts[f]
+                               : counts_[static_cast<std::size_t>(f)];
     }
-    // Calls each(feature, code) for the entries of a row.
+    // Calls each(feature, code) for the entries of a row, if they are listed by row.
     template <class Each>
     void each_feature(std::int64_t row, Each each) const {
         for (std::int64_t k = row_starts_[row]; k < row_starts_[row + 1]; ++k)
             each(row_features_[k], row_codes_[k]);
     }
 
+    // Not where rows were taken.
     std::uint8_t code(std::int64_t f, std::uint32_t row) const {
-        const auto first = column_rows_.begin() + column_starts_[f];
-        const auto last = column_rows_.begin() + column_starts_[f + 1];
-        const auto at = std::lower_bound(first, last, row);
-        return at == last || *at != row
-                   ? common(f)
-                   : column_codes_[static_cast<std::size_t>(at - column_rows_.begin())];
+        const std::uint32_t* rows = columns_->rows.data();
+        const std::uint32_t* last = rows + columns_->starts[f + 1];
+        const std::uint32_t* at =
+            std::lower_bound(rows + columns_->starts[f], last, row);
+        return at == last || *at != row ? common(f) : columns_->codes[at - rows];
     }
 
     // The codes of a feature in all rows.
@@ -129,31 +143,59 @@ class CodeLists {
     }
 
   private:
-    void list_columns() {
-        column_starts_.assign(static_cast<std::size_t>(n_features_) + 1, 0);
-        for (const std::int32_t f : row_features_)
-            ++column_starts_[static_cast<std::size_t>(f) + 1];
+    struct Columns {
+        std::vector<std::int64_t> starts;
+        std::vector<std::uint32_t> rows;
+        std::vector<std::uint8_t> codes;
+    };
+
+    // read_row(row, each) calls each(feature, code) for the entries of a row.
+    template <class ReadRow>
+    void list_columns(ReadRow read_row) {
+        Columns columns;
+        auto& starts = columns.starts;
+        starts.assign(static_cast<std::size_t>(n_features_) + 1, 0);
+        for (std::int64_t row = 0; row < n_rows_; ++row)
+            read_row(row, [&](std::int32_t f, std::uint8_t) { ++starts[f + 1]; });
         for (std::size_t f = 0; f < static_cast<std::size_t>(n_features_); ++f)
-            column_starts_[f + 1] += column_starts_[f];
-        column_rows_.resize(row_features_.size());
-        column_codes_.resize(row_features_.size());
-        std::vector<std::int64_t> next(column_starts_.begin(),
-                                       column_starts_.end() - 1);
+            starts[f + 1] += starts[f];
+        columns.rows.resize(static_cast<std::size_t>(starts.back()));
+        columns.codes.resize(columns.rows.size());
+        std::vector<std::int64_t> next(starts.begin(), starts.end() - 1);
         for (std::int64_t row = 0; row < n_rows_; ++row) {
-            each_feature(row, [&](std::int32_t f, std::uint8_t code) {
+            read_row(row, [&](std::int32_t f, std::uint8_t code) {
                 const auto to = static_cast<std::size_t>(next[f]++);
-                column_rows_[to] = static_cast<std::uint32_t>(row);
-                column_codes_[to] = code;
+                columns.rows[to] = static_cast<std::uint32_t>(row);
+                columns.codes[to] = code;
             });
         }
+        columns_ = std::make_shared<const Columns>(std::move(columns));
+    }
+
+    template <class ReadRow>
+    void list_both(ReadRow read_row) {
+        row_starts_.push_back(0);
+        for (std::int64_t row = 0; row < n_rows_; ++row) {
+            read_row(row, [&](std::int32_t f, std::uint8_t code) {
+                row_features_.push_back(f);
+                row_codes_.push_back(code);
+            });
+            row_starts_.push_back(static_cast<std::int64_t>(row_codes_.size()));
+        }
+        list_columns([&](std::int64_t row, auto each) { each_feature(row, each); });
     }
 
     std::int64_t n_rows_, n_features_;
     std::vector<std::uint8_t> common_;
-    std::vector<std::int64_t> row_starts_, column_starts_;
+    std::shared_ptr<const Columns> columns_;
+    // Where rows were taken: what the others' rows are here, or -1, and how many
+    // entries of each feature are left. Empty otherwise.
+    std::vector<std::int32_t> numbers_;
+    std::vector<std::int64_t> counts_;
+    // Lists by row, which may be empty.
+    std::vector<std::int64_t> row_starts_;
     std::vector<std::int32_t> row_features_;
-    std::vector<std::uint32_t> column_rows_;
-    std::vector<std::uint8_t> row_codes_, column_codes_;
+    std::vector<std::uint8_t> row_codes_;
 };
 
 }  // namespace dics

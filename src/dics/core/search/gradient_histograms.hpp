@@ -98,9 +98,10 @@ class GradientHistograms {
         return first_blocks_[static_cast<std::size_t>(slice)];
     }
     std::int64_t size() const { return starts_.back() + kLanes; }
-    // What doesn't fit is counted anew instead of being subtracted.
+    // What doesn't fit is counted anew instead of being subtracted. Few entries are
+    // soon counted, and there a large pool would be most of the memory of a fit.
     std::int64_t pool_bytes(std::int64_t bytes) const {
-        return std::max(kPoolBytes, 2 * bytes);
+        return std::max(codes_.lists ? kListedPoolBytes : kPoolBytes, 2 * bytes);
     }
 
     std::int64_t work(std::int64_t n_rows) const {
@@ -246,6 +247,7 @@ class GradientHistograms {
 
   private:
     static constexpr std::int64_t kPoolBytes = std::int64_t{128} << 20;
+    static constexpr std::int64_t kListedPoolBytes = std::int64_t{4} << 20;
     // Additions below which no thread is woken.
     static constexpr std::int64_t kParallelCells = 1 << 14;
 
