@@ -10,6 +10,8 @@ import pytest
 import dics
 from dics import CGForestRegressor, FastCGBMClassifier, FastCGBMRegressor
 from dics._categories import FOLD_KEY, LEAST_ROWS, N_FOLDS
+from dics._category_columns import LevelColumn
+from dics._category_pairs import joined_column
 from dics.export import export_text
 
 N_LEVELS = 40
@@ -214,3 +216,27 @@ def test_tampered_pairs_are_refused(field):
     object.__setattr__(pair, field, value[field])
     with pytest.raises(ValueError, match="pair"):
         pickle.loads(pickle.dumps(model))
+
+
+@pytest.mark.parametrize("n_levels", [1, 7, 300, 70_000])
+@pytest.mark.parametrize("has_missing", [False, True])
+def test_joined_column(n_levels, has_missing):
+    """The twin: distinct keys of all rows, and which of them each row has."""
+    rng = np.random.default_rng(n_levels)
+    first, second = (
+        LevelColumn(
+            np.arange(float(n)), rng.integers(-1 if has_missing else 0, n, size=500)
+        )
+        for n in (n_levels, 40)
+    )
+    keys = np.where(
+        (first.numbers < 0) | (second.numbers < 0),
+        -1,
+        first.numbers * 40 + second.numbers,
+    )
+    levels = np.unique(keys[keys >= 0])
+    joined = joined_column(first, second)
+    np.testing.assert_array_equal(joined.levels, levels)
+    np.testing.assert_array_equal(joined.numbers < 0, keys < 0)
+    there = keys >= 0
+    np.testing.assert_array_equal(levels[joined.numbers[there]], keys[there])

@@ -364,6 +364,7 @@ class Outcomes:
         self.values = values
         given = labels if values is None else values
         assert given is not None
+        self.is_weighted = weights is not None
         self.weights = np.ones(len(given)) if weights is None else weights
         weighty = self.weights[self.weights > 0]
         self.added = smoothing * float(weighty.mean())
@@ -459,29 +460,31 @@ class Outcomes:
         """Return the mean target of each level in the rows of other folds."""
         if target is None:
             target = self.target_of(column)
-        here = column.numbers >= 0
-        cells = column.numbers[here] * N_FOLDS + fold[here]
-        weights = self.weights[here]
-        n_cells = N_FOLDS * len(column.levels)
+        n_levels = len(column.levels)
+        rows = column.rows_with_level()
+        # Fold by fold, so that sums over folds are sums of vectors.
+        cells = fold[rows].astype(np.int64) * n_levels + column.numbers[rows]
 
         def by_fold(of_rows: FloatArray | None) -> FloatArray:
-            sums = bin_sums(cells, of_rows, n_cells)
-            return sums.reshape(-1, N_FOLDS)
+            sums = bin_sums(cells, of_rows, N_FOLDS * n_levels)
+            return sums.reshape(N_FOLDS, n_levels)
 
         counts = by_fold(None)
-        sums, totals = by_fold(weights), by_fold(weights * target[here])
-        means = np.empty((len(column.levels) + 1, N_FOLDS))
-        means[-1] = np.nan
+        sums, totals = counts, by_fold(self._weighted(target)[rows])
+        if self.is_weighted:
+            sums = by_fold(self.weights[rows])
+        means = np.empty((N_FOLDS, n_levels + 1))
+        means[:, -1] = np.nan
         for k in range(N_FOLDS):
             others = np.arange(N_FOLDS) != k
-            means[:-1, k] = np.where(
-                counts[:, others].sum(axis=1) > 0,
+            means[k, :-1] = np.where(
+                counts[others].sum(axis=0) > 0,
                 self._drawn_to_mean(
-                    sums[:, others].sum(axis=1), totals[:, others].sum(axis=1)
+                    sums[others].sum(axis=0), totals[others].sum(axis=0)
                 ),
                 np.nan,
             )
-        return FoldTable(column.levels, means)
+        return FoldTable(column.levels, means.T)
 
     def level_means_elsewhere(self, known: Categories, read: ReadX) -> LevelMeans:
         """Return what rows elsewhere need for their numbers."""
@@ -501,21 +504,23 @@ class Outcomes:
     def level_means(self, column: LevelColumn) -> FloatArray:
         """Return the mean target of each level, drawn towards the mean of all rows."""
         target = self.target_of(column)
-        return self._means(column.numbers, len(column.levels), target)
+        return self._means(column, target)
 
     def mean(self, target: FloatArray) -> float:
         """Return the mean of a target over all rows."""
         return float((self.weights * target).sum() / self.weights.sum())
 
-    def _means(
-        self, numbers: npt.NDArray[np.int64], n_levels: int, target: FloatArray
-    ) -> FloatArray:
+    def _means(self, column: LevelColumn, target: FloatArray) -> FloatArray:
         """Mean targets of levels, drawn towards the mean of all rows."""
-        here = numbers >= 0
-        weights, levels = self.weights[here], numbers[here]
+        rows = column.rows_with_level()
+        n_levels, levels = len(column.levels), column.numbers[rows]
+        weights = self.weights[rows] if self.is_weighted else None
         sums = bin_sums(levels, weights, n_levels)
-        totals = bin_sums(levels, weights * target[here], n_levels)
+        totals = bin_sums(levels, self._weighted(target)[rows], n_levels)
         return self._drawn_to_mean(sums, totals)
+
+    def _weighted(self, target: FloatArray) -> FloatArray:
+        return self.weights * target if self.is_weighted else target
 
     def _drawn_to_mean(self, sums: FloatArray, totals: FloatArray) -> FloatArray:
         """Means of levels by sums of their weights and of their targets."""
@@ -546,7 +551,7 @@ class Outcomes:
             spread = self.values.std(axis=0)
             outputs = list((self.values / np.where(spread > 0, spread, 1.0)).T)
         means = np.stack(
-            [self._means(column.numbers, n_levels, output) for output in outputs],
+            [self._means(column, output) for output in outputs],
             axis=1,
         )
         here = column.numbers >= 0

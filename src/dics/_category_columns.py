@@ -7,7 +7,8 @@ give the same level different ones.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,11 @@ class LevelColumn(NamedTuple):
 
     levels: Array  # text (of dtype object), float64 or bool
     numbers: npt.NDArray[np.int64]
+
+    def rows_with_level(self) -> npt.NDArray[np.bool_] | slice:
+        """Return an index of the rows whose level isn't missing."""
+        here: npt.NDArray[np.bool_] = self.numbers >= 0
+        return slice(None) if here.all() else here
 
 
 # --- kinds of X ---------------------------------------------------------------------
@@ -61,7 +67,17 @@ def column_count(X: Any) -> int:
 def columns_of_categories(X: Any) -> list[int]:
     """Find the columns whose type says that they hold categories or text."""
     if is_pandas(X):
-        return [i for i, dtype in enumerate(X.dtypes) if _is_category(X, i, dtype)]
+        dtypes = list(X.dtypes)
+        # Each type is looked at once: columns of numbers share theirs, and a frame may
+        # have thousands. To hash one of categories would take all their names.
+        distinct = {id(dtype): dtype for dtype in dtypes}
+        says_so = {key: _names_category(dtype) for key, dtype in distinct.items()}
+        return [
+            i
+            for i, dtype in enumerate(dtypes)
+            if says_so[id(dtype)]
+            or (_is_object(dtype) and _holds_text(_objects_of(X, i)))
+        ]
     if is_polars(X):
         return _named_types(str(dtype) for dtype in X.dtypes)
     if is_arrow(X):
@@ -71,11 +87,17 @@ def columns_of_categories(X: Any) -> list[int]:
     return []
 
 
-def _is_category(X: Any, i: int, dtype: Any) -> bool:
-    if getattr(dtype, "kind", "") == "O" and str(dtype) == "object":
-        return _holds_text(np.asarray(X.iloc[:, i], dtype=object))
-    dtype = getattr(dtype, "pyarrow_dtype", dtype)  # what pandas wraps
-    name = str(dtype)
+def _is_object(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "") == "O" and str(dtype) == "object"
+
+
+def _objects_of(X: Any, i: int) -> Array:
+    return np.asarray(X.iloc[:, i], dtype=object)
+
+
+def _names_category(dtype: Any) -> bool:
+    """Tell whether a type of pandas says that a column holds categories or text."""
+    name = str(getattr(dtype, "pyarrow_dtype", dtype))  # what pandas wraps
     return name.startswith(("category", "dictionary")) or name in TEXT_TYPES
 
 
@@ -166,18 +188,16 @@ def _shortened(names: list[Any]) -> str:
 
 def read_column(X: Any, i: int) -> LevelColumn:
     """Read the levels of one column and the number of the level of each row."""
-    names = column_names(X)
-    name = i if names is None else names[i]
     try:
         values, numbers = _distinct(X, i)
     except TypeError as error:  # what cannot be hashed or compared
         raise ValueError(
-            f"X: column {name!r} holds values that cannot be levels of a category: "
-            f"{error}."
+            f"X: column {_name_of(X, i)!r} holds values that cannot be levels of a "
+            f"category: {error}."
         ) from error
     numbers = np.asarray(numbers, dtype=np.int64)
     used = np.bincount(numbers[numbers >= 0], minlength=len(values)) > 0
-    levels, places = _sorted_levels(values[used], name)
+    levels, places = _sorted_levels(values[used], partial(_name_of, X, i))
     ranks = np.full(len(values) + 1, -1, dtype=np.int64)  # the last is of -1
     ranks[:-1][used] = places
     return LevelColumn(levels, ranks[numbers])
@@ -277,7 +297,14 @@ def _objects(values: list[Any]) -> Array:
     return array
 
 
-def _sorted_levels(values: Array, name: Any) -> tuple[Array, Array]:
+def _name_of(X: Any, i: int) -> Any:
+    names = column_names(X)
+    return i if names is None else names[i]
+
+
+def _sorted_levels(
+    values: Array, name_column: Callable[[], Any]
+) -> tuple[Array, Array]:
     """Return the levels in order, and the place of each value among them."""
     plain = values.tolist()
     kinds = set(map(type, plain))
@@ -288,15 +315,15 @@ def _sorted_levels(values: Array, name: Any) -> tuple[Array, Array]:
     elif all(issubclass(kind, int | float) and kind is not bool for kind in kinds):
         if max(plain) > MOST_EXACT or min(plain) < -MOST_EXACT:
             raise ValueError(
-                f"X: column {name!r} has levels beyond 2**53, which float64 would "
-                "merge; make text of them, such as .astype(str)."
+                f"X: column {name_column()!r} has levels beyond 2**53, which float64 "
+                "would merge; make text of them, such as .astype(str)."
             )
         levels = np.array(plain, dtype=np.float64) + 0.0  # of two zeros the one
     else:
         found = sorted(kind.__name__ for kind in kinds)
         raise ValueError(
-            f"X: column {name!r} has levels of the types {', '.join(found)}; the "
-            "levels of a category are all text, all numbers or all bools. Convert "
+            f"X: column {name_column()!r} has levels of the types {', '.join(found)}; "
+            "the levels of a category are all text, all numbers or all bools. Convert "
             "the column, for example by .astype(str)."
         )
     levels, places = np.unique(levels, return_inverse=True)

@@ -107,10 +107,26 @@ def chosen_pairs(
 def joined_column(first: LevelColumn, second: LevelColumn) -> LevelColumn:
     """Return pairs of levels as a column."""
     keys = joined_keys(first.numbers, second.numbers, len(second.levels))
-    levels, numbers = np.unique(keys, return_inverse=True)
-    if len(levels) and levels[0] < 0:
-        levels, numbers = levels[1:], numbers - 1
-    return LevelColumn(levels, numbers.astype(np.int64))
+    rows = np.flatnonzero(keys >= 0)
+    order = rows[sorted_places(first.numbers[rows], second.numbers[rows])]
+    keys = keys[order]
+    is_new = np.ones(len(keys), dtype=bool)
+    is_new[1:] = keys[1:] != keys[:-1]
+    numbers = np.full(len(first.numbers), -1, dtype=np.int64)
+    numbers[order] = np.cumsum(is_new) - 1
+    return LevelColumn(keys[is_new], numbers)
+
+
+def sorted_places(first: Numbers, second: Numbers) -> npt.NDArray[np.intp]:
+    """Sort rows by the first number, and those of the same by the second.
+
+    NumPy sorts 16 bits by counting, which takes a tenth of the time.
+    """
+    most = max(first.max(initial=0), second.max(initial=0))
+    if most <= np.iinfo(np.uint16).max:
+        first, second = first.astype(np.uint16), second.astype(np.uint16)
+    order = np.argsort(second, kind="stable")
+    return order[np.argsort(first[order], kind="stable")]
 
 
 class PairTrials:
