@@ -49,7 +49,7 @@ from dics._sklearn_callbacks import CallbackSupport, FitTasks
 from dics._validation import Array, FloatArray, built_aside
 from dics._warning import warn_user
 from dics._watched_score import scorer_of, watched_score
-from dics.candidates import CentroidCandidates, fit_candidates
+from dics.candidates import CentroidCandidates, fit_candidates, has_rare_features
 from dics.dictionary import encode_or_list
 from dics.trees import Trees
 
@@ -381,12 +381,19 @@ class Boosting(BoostedModel, CallbackSupport):
             early_stopping=stops_early,
             has_validation=has_validation,
             has_level_means=self._categories is not None and self._categories.has_means,
+            has_rare_features=self._has_rare_features(data, parts),
         )
         if is_warm_start:  # it continues with the dictionary of the first fit
             plan = replace(plan, max_thresholds=self.plan_.max_thresholds)
             if self.learning_rate == "auto" and self.plan_.n_trial_rounds > 0:
                 plan = replace(plan, learning_rate=self.plan_.learning_rate)
         return plan
+
+    def _has_rare_features(self, data: TrainingData, parts: Parts) -> bool:
+        """Tell whether features are many and rare; regressors have no rule for it."""
+        if data.values is not None:
+            return False
+        return has_rare_features(data._replace(weights=parts.weights))
 
     def _begin(self, data: TrainingData, parts: Parts) -> None:
         """Make the dictionary and a model without rounds."""

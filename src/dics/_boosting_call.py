@@ -148,7 +148,7 @@ def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
     n_done = len(model.trees_)
     limits = {
         "max_depth": min(model.max_depth or NO_LIMIT, NO_LIMIT),
-        "min_samples_leaf": min(model.min_samples_leaf, len(data.X) + 1),
+        "min_samples_leaf": min(model.plan_.min_samples_leaf, len(data.X) + 1),
         "max_leaf_nodes": min(model.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
         "reuse_splits": model.reuse_splits,
     }
@@ -168,7 +168,7 @@ def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
         "sketch_outputs": model.plan_.sketch_outputs or 0,
         "rows": rows,
         "leaves_of_sample": model.leaf_values == "sample",
-        "l2": model.l2_regularization * unit,
+        "l2": model.plan_.l2_regularization * unit,
         "noise_shrinkage": model.plan_.noise_shrinkage,
         "weight_unit": unit,
         "min_gain": model.min_split_gain * unit,

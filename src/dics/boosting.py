@@ -44,20 +44,21 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of rounds, each of which adds one tree. "auto" is 100 for two classes,
-        and 250 for more, or 100 if a trial lowers the learning rate.
+        Number of rounds, each of which adds one tree. "auto" is 100 for two classes
+        (300 of many rare features, see Notes), and 250 for more (500), or 100 if a
+        trial lowers the learning rate.
     learning_rate : float or "auto", default="auto"
         Factor eta of what each tree adds. For two classes "auto" is 0.1, 0.15 from
         10,000 and 0.2 from 20,000 training rows on, half of it where mean targets stand
         for levels of categories; without `noise_shrinkage` 0.02, and 0.04 from 10,000
-        on. Both scores of two classes move, so the margin between them
-        moves twice as fast. For more classes "auto" is 0.15. If `n_estimators` is
-        "auto" too and there are 1,000 to 100,000 training rows, some of them are held
-        out from a trial of 100 rounds. If their loss rises before, the trial is thrown
-        away and the rate is lower, the more the earlier it was; otherwise the rounds of
-        the trial are kept, and the others see all rows. Where mean targets stand for
-        levels, 0.6 of the rounds (100 at most) are such a trial for any `n_estimators`,
-        and the rate depends on that number.
+        on. Both scores of two classes move, so the margin between them moves twice as
+        fast. For more classes "auto" is 0.15, and 0.1 of many rare features. If
+        `n_estimators` is "auto" too and there are 1,000 to 100,000 training rows, some
+        of them are held out from a trial of 100 rounds. If their loss rises before, the
+        trial is thrown away and the rate is lower, the more the earlier it was;
+        otherwise the rounds of the trial are kept, and the others see all rows. Where
+        mean targets stand for levels, 0.6 of the rounds (100 at most) are such a trial
+        for any `n_estimators`, and the rate depends on that number.
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit. The paper uses 3.
     max_leaf_nodes : int or None, default=31
@@ -90,8 +91,8 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     leaf_values : {"all", "sample"}, default="all"
         Whether the values of the leaves come from all rows, or only from those drawn by
         `sampling`, as in the paper.
-    l2_regularization : float, default=0.1
-        The paper's lambda.
+    l2_regularization : float or "auto", default="auto"
+        The paper's lambda. "auto" is 0.1, and 0.01 of many rare features (see Notes).
     noise_shrinkage : "auto" or float, default="auto"
         How much less a leaf adds that may be noise. Sums G and H of a leaf's gradients
         and hessians have G^2 / H = 1 in the mean if they are noise alone; a step of two
@@ -100,8 +101,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         less than one on average.
     min_split_gain : float, default=0.0
         The paper's gamma: what a split must gain.
-    min_samples_leaf : int, default=20
-        Rows, of those drawn, that each side of a split must have.
+    min_samples_leaf : int or "auto", default="auto"
+        Rows, of those drawn, that each side of a split must have. "auto" is 20, and 5
+        of many rare features.
     min_sum_hessian : float, default=0.0
         Sum of hessians that each side of a split must have, over all outputs
         (XGBoost's `min_child_weight`).
@@ -222,6 +224,11 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     leaf. What a leaf adds is limited to where an upper bound of the loss is least, so
     that without row sampling no round raises the training loss.
 
+    Many rare features, such as words, are more than 2048, most of which have one value
+    in the first few hundred rows that are looked at, in a dense X or a sparse one. A
+    split by one of them has few rows on one side: leaves may be smaller there and are
+    less drawn to zero, and more rounds see more of the features.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -242,6 +249,14 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
             StrOptions({"auto"}),
             *Boosting._parameter_constraints["n_estimators"],
         ],
+        "l2_regularization": [
+            StrOptions({"auto"}),
+            *Boosting._parameter_constraints["l2_regularization"],
+        ],
+        "min_samples_leaf": [
+            StrOptions({"auto"}),
+            *Boosting._parameter_constraints["min_samples_leaf"],
+        ],
         "noise_shrinkage": [
             StrOptions({"auto"}),
             Interval(Real, 0.0, None, closed="left"),
@@ -252,6 +267,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     _paper_setting: ClassVar[dict[str, Any]] = {
         **Boosting._paper_setting,
         "n_estimators": 300,
+        "l2_regularization": 0.1,
         "noise_shrinkage": 0.0,
     }
 
@@ -270,10 +286,10 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         top_rate: float | str = "auto",
         other_rate: float | str = "auto",
         leaf_values: str = "all",
-        l2_regularization: float = 0.1,
+        l2_regularization: float | str = "auto",
         noise_shrinkage: float | str = "auto",
         min_split_gain: float = 0.0,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int | str = "auto",
         min_sum_hessian: float = 0.0,
         reuse_splits: bool = True,
         early_stopping: bool | str = "auto",
