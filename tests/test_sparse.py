@@ -132,6 +132,19 @@ def test_many_features(store, name, rate):
     check_same(MODELS[name], X, scipy.sparse.csr_array(X), y)
 
 
+@pytest.mark.parametrize("shape", [(66_000, 12), (60, 66_000)])
+@pytest.mark.parametrize("name", ["tree", "boosting"])
+def test_wide_numbers(monkeypatch, name, shape):
+    """Rows or features whose numbers need more than two bytes in lists."""
+    monkeypatch.setattr(dictionary, "LISTED_SHARE", 2.0)
+    rng = np.random.default_rng(0)
+    X = (rng.random(shape, dtype=np.float32) < 0.05).astype(np.uint8)
+    y = X[:, -1] + X[:, -2] + 2 * (rng.random(shape[0]) < 0.1)
+    model = clone(MODELS[name]).set_params(max_depth=3)
+    fits = [clone(model).fit(rows, y) for rows in (X, scipy.sparse.csr_array(X))]
+    same_bytes(*fits)
+
+
 @pytest.mark.parametrize("name", ["number tree", "number forest", "number boosting"])
 def test_several_outputs(store, name):
     X, y = make_data()

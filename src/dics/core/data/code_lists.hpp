@@ -10,14 +10,15 @@
 
 #include "data/encode_sparse.hpp"
 #include "data/matrix.hpp"
+#include "data/number_list.hpp"
 #include "data/row_source.hpp"
 
 namespace dics {
 
 // Entries are codes that differ from the feature's `common` one. They are listed by
 // feature, and for trees by row as well: a large node asks for those of a feature, a
-// small one for those of its rows. Five bytes each, or ten, where a matrix of codes has
-// one for each row and feature.
+// small one for those of its rows. Five bytes each, or ten (three or six, where rows or
+// features are few), where a matrix of codes has one for each row and feature.
 class CodeLists {
   public:
     // Of columns order[0..n_order-1] of X, or (null) of all.
@@ -46,6 +47,7 @@ class CodeLists {
             list_columns(read_row);
             return;
         }
+        row_features_ = NumberList(n_features_);
         // Pages that stay empty take no memory; a vector that grows is copied.
         row_features_.reserve(static_cast<std::size_t>(X.starts[X.n_rows]));
         row_codes_.reserve(static_cast<std::size_t>(X.starts[X.n_rows]));
@@ -57,7 +59,8 @@ class CodeLists {
     CodeLists(const Codes& codes, std::vector<std::uint8_t> common)
         : n_rows_(codes.n_rows),
           n_features_(codes.n_features),
-          common_(std::move(common)) {
+          common_(std::move(common)),
+          row_features_(n_features_) {
         list_both([&](std::int64_t row, auto each) {
             for (std::int64_t b = 0; b < codes.n_blocks(); ++b) {
                 const std::int64_t first = b * codes.width;
@@ -108,7 +111,7 @@ class CodeLists {
     void each_row(std::int64_t f, Each each) const {
         const std::int64_t last = columns_->starts[f + 1];
         for (std::int64_t k = columns_->starts[f]; k < last; ++k) {
-            const std::uint32_t row = columns_->rows[k];
+            const std::uint32_t row = columns_->rows[static_cast<std::size_t>(k)];
             if (numbers_.empty()) {
                 each(row, columns_->codes[k]);
             } else if (numbers_[row] >= 0) {
@@ -124,16 +127,17 @@ class CodeLists {
     template <class Each>
     void each_feature(std::int64_t row, Each each) const {
         for (std::int64_t k = row_starts_[row]; k < row_starts_[row + 1]; ++k)
-            each(row_features_[k], row_codes_[k]);
+            each(static_cast<std::int32_t>(row_features_[static_cast<std::size_t>(k)]),
+                 row_codes_[k]);
     }
 
     // Not where rows were taken.
     std::uint8_t code(std::int64_t f, std::uint32_t row) const {
-        const std::uint32_t* rows = columns_->rows.data();
-        const std::uint32_t* last = rows + columns_->starts[f + 1];
-        const std::uint32_t* at =
-            std::lower_bound(rows + columns_->starts[f], last, row);
-        return at == last || *at != row ? common(f) : columns_->codes[at - rows];
+        const auto last = static_cast<std::size_t>(columns_->starts[f + 1]);
+        const std::size_t at = columns_->rows.lower_bound(
+            static_cast<std::size_t>(columns_->starts[f]), last, row);
+        return at == last || columns_->rows[at] != row ? common(f)
+                                                       : columns_->codes[at];
     }
 
     // The codes of a feature in all rows.
@@ -145,14 +149,14 @@ class CodeLists {
   private:
     struct Columns {
         std::vector<std::int64_t> starts;
-        std::vector<std::uint32_t> rows;
+        NumberList rows;
         std::vector<std::uint8_t> codes;
     };
 
     // read_row(row, each) calls each(feature, code) for the entries of a row.
     template <class ReadRow>
     void list_columns(ReadRow read_row) {
-        Columns columns;
+        Columns columns{{}, NumberList(n_rows_), {}};
         auto& starts = columns.starts;
         starts.assign(static_cast<std::size_t>(n_features_) + 1, 0);
         for (std::int64_t row = 0; row < n_rows_; ++row)
@@ -165,7 +169,7 @@ class CodeLists {
         for (std::int64_t row = 0; row < n_rows_; ++row) {
             read_row(row, [&](std::int32_t f, std::uint8_t code) {
                 const auto to = static_cast<std::size_t>(next[f]++);
-                columns.rows[to] = static_cast<std::uint32_t>(row);
+                columns.rows.set(to, static_cast<std::uint32_t>(row));
                 columns.codes[to] = code;
             });
         }
@@ -177,7 +181,7 @@ class CodeLists {
         row_starts_.push_back(0);
         for (std::int64_t row = 0; row < n_rows_; ++row) {
             read_row(row, [&](std::int32_t f, std::uint8_t code) {
-                row_features_.push_back(f);
+                row_features_.push_back(static_cast<std::uint32_t>(f));
                 row_codes_.push_back(code);
             });
             row_starts_.push_back(static_cast<std::int64_t>(row_codes_.size()));
@@ -194,7 +198,7 @@ class CodeLists {
     std::vector<std::int64_t> counts_;
     // Lists by row, which may be empty.
     std::vector<std::int64_t> row_starts_;
-    std::vector<std::int32_t> row_features_;
+    NumberList row_features_;
     std::vector<std::uint8_t> row_codes_;
 };
 
