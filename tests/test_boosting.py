@@ -321,6 +321,7 @@ def test_paper_setting(data):
         "top_rate": 0.2,
         "other_rate": 0.1,
         "leaf_values": "sample",
+        "l2_regularization": 0.1,
         "min_samples_leaf": 1,
         "random_state": 0,
     }

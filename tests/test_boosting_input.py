@@ -231,9 +231,9 @@ def test_matrices_are_read_in_place(dtype, order, monkeypatch):
     X = np.array(np.clip(X * 30 + 128, 0, 255).round(), dtype=dtype, order=order)
     seen = []
 
-    def spy(X, *args):
+    def spy(X, *args, **options):
         seen.append(X)
-        return encode_or_list(X, *args)
+        return encode_or_list(X, *args, **options)
 
     monkeypatch.setattr("dics._boosting_base.encode_or_list", spy)
     candidates = QuantileCandidates()
