@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import dask
 import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from distributed import Client, LocalCluster, Scheduler, Worker
@@ -113,6 +112,8 @@ def as_dask(values, chunks):
 
 def frame_of(parts):
     """A dask dataframe whose partitions have categories of their own."""
+    import dask.dataframe as dd  # not on workers that have little memory
+
     own = [
         part.assign(
             **{
