@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dics import _core
 from dics._boosting_rows import CodedRows
 from dics._model_check import check_length, require
+from dics._objective import logarithms
 from dics._validation import FloatArray
 
 # Losses whose scores are logarithms of what is predicted.
@@ -60,7 +61,7 @@ class NumberLoss:
             unit = power_of_two(np.average(y, axis=0, weights=weights))
             mean = np.average(y / unit, axis=0, weights=weights)
             self.centre, self.unit = np.zeros(y.shape[1]), unit
-            self.start = np.log(np.maximum(mean, 1e-30)).astype(np.float32)
+            self.start = logarithms(np.maximum(mean, 1e-30)).astype(np.float32)
             return
         if self.name == "squared_error":
             centre = mean_of(y, weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,14 @@ LEAST_PRIOR = 1e-9
 TIED_SCORES = 1e-7
 
 Scores = npt.NDArray[np.float32]
+
+
+def logarithms(values: FloatArray) -> FloatArray:
+    """Return natural logarithms that are the same on every processor.
+
+    NumPy's own are others where there is AVX-512, and the start of a model with them.
+    """
+    return np.array([math.log(value) for value in values])
 
 
 class LogLoss:
@@ -45,7 +54,7 @@ class LogLoss:
     ) -> Scores:
         """F_0: the logarithms of the class shares, or their margin for two classes."""
         shares = np.bincount(labels, weights, minlength=self.n_classes)
-        logs = np.log(np.maximum(shares / shares.sum(), LEAST_PRIOR))
+        logs = logarithms(np.maximum(shares / shares.sum(), LEAST_PRIOR))
         start = logs if self.n_outputs == self.n_classes else logs[1:] - logs[:1]
         return np.asarray(start, dtype=np.float32)
 
