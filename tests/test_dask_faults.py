@@ -305,6 +305,15 @@ def test_scheduler_is_gone(name, tmp_path):
         assert not hasattr(model, "trees_")
 
 
+@pytest.fixture
+def heeds_interrupts():
+    """Raise KeyboardInterrupt, also where tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_interrupts")
 @pytest.mark.parametrize("name", MODELS)
 def test_interrupted_fit(name, tmp_path):
     """The estimator is as it was, and the cluster can be used again."""
