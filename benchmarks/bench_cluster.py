@@ -1,9 +1,11 @@
 """Fits on a cluster of two workers, beside fits here and the peers' Dask estimators.
 
-A LocalCluster of two workers with one thread each; ours here has two threads. CPU
-seconds are those of the client and all workers. Then a model of larger clusters: the
-time of a round with 1 to 1,000 workers, from what computing and sending take on this
-machine, as measured just before.
+A LocalCluster of two workers with one thread each; ours here has two threads. Each fit
+is made once on a few rows, which imports what it needs, and then `--repeats` times (the
+peers' `--peer-repeats` times); medians are shown, fits here and on the cluster take
+turns. CPU seconds are those of the client and all workers. Then a model of larger
+clusters: the time of a round with 1 to 1,000 workers, from what computing and sending
+take on this machine, as measured just before.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +31,7 @@ from dics_paper.text import markdown_table, show_seconds
 
 N_ROUNDS = 100
 MOST_CPU, MOST_WALL = 1.25, 0.7
+LAYOUTS = ("whole", "rows")
 
 
 class Cost(NamedTuple):
@@ -55,12 +59,39 @@ def cpu_seconds(client: Client | None) -> float:
     return here + sum(sum(times[:2]) for times in client.run(os.times).values())
 
 
-def measured(fit: Callable[[], Any], score: Callable[[Any], float], client: Any) -> Any:
-    """Return a fitted model and what the fit took."""
-    cpu, begin = cpu_seconds(client), time.perf_counter()
-    model = fit()
-    wall = time.perf_counter() - begin
-    return model, Cost(wall, cpu_seconds(client) - cpu, score(model))
+class Runs:
+    """Fits of one kind, and what they took.
+
+    Parameters
+    ----------
+    fit : callable
+        Fits all rows.
+    client : Client or None
+        Of the cluster on which it does.
+    """
+
+    def __init__(self, fit: Callable[[], Any], client: Client | None) -> None:
+        self._fit = fit
+        self._client = client
+        self._taken: list[tuple[float, float]] = []
+        self.model: Any = None
+
+    def run(self) -> None:
+        cpu, begin = cpu_seconds(self._client), time.perf_counter()
+        self.model = self._fit()
+        wall = time.perf_counter() - begin
+        self._taken.append((wall, cpu_seconds(self._client) - cpu))
+
+    def cost(self, score: Callable[[Any], float] = lambda _: 0.0) -> Cost:
+        """Return the medians, and the score of the model."""
+        wall, cpu = np.median(self._taken, axis=0)
+        return Cost(float(wall), float(cpu), score(self.model))
+
+
+def take_turns(runs: Sequence[Runs], n_repeats: int) -> None:
+    for _ in range(n_repeats):
+        for each in runs:
+            each.run()
 
 
 @contextmanager
@@ -82,12 +113,21 @@ def peers() -> dict[str, Callable[[], Any]]:
     }
 
 
-def compare_boosting(
-    client: Client, n_rows: int, n_classes: int, with_peers: bool
-) -> dict[str, Any]:
-    X, y = make_whole(n_rows, n_classes)
-    held, truth = make_whole(100_000, n_classes)
-    dX, dy = make_collections(n_rows, n_classes)
+class Rows(NamedTuple):
+    """The same rows here and on the cluster."""
+
+    X: Any
+    y: Any
+    dX: Any
+    dy: Any
+
+    @classmethod
+    def make(cls, n_rows: int, n_classes: int) -> Rows:
+        return cls(*make_whole(n_rows, n_classes), *make_collections(n_rows, n_classes))
+
+
+def score_on(held: Any, truth: Any) -> Callable[[Any], float]:
+    """Return what measures the accuracy of a model."""
 
     def score(model: Any) -> float:
         if hasattr(model, "get_booster"):  # XGBoost's, which predicts collections only
@@ -97,69 +137,88 @@ def compare_boosting(
         local = model.to_local() if hasattr(model, "to_local") else model
         return float((np.asarray(local.predict(held)) == truth).mean())
 
-    options = {"n_estimators": N_ROUNDS, "random_state": 0}
-    here, ours = measured(
-        lambda: dics.FastCGBMClassifier(n_jobs=2, **options).fit(X, y), score, None
-    )
+    return score
+
+
+def compare_boosting(
+    client: Client, n_rows: int, n_classes: int, n_repeats: int, n_peer_repeats: int
+) -> dict[str, Any]:
+    rows = Rows.make(n_rows, n_classes)
+    few = Rows.make(1, n_classes)  # one block, to import what fits need
+    score = score_on(*make_whole(100_000, n_classes))
+    options = {"n_estimators": N_ROUNDS, "random_state": 0, "n_jobs": 2}
+
+    def here(given: Rows = rows) -> Any:
+        return dics.FastCGBMClassifier(**options).fit(given.X, given.y)
+
+    def there(given: Rows = rows) -> Any:
+        return dics.dask.DaskFastCGBMClassifier(**options).fit(given.dX, given.dy)
+
+    here(few), there(few)
+    ours, cluster = Runs(here, None), Runs(there, client)
     sums = Sums()
     log = logging.getLogger("dics.dask")
     log.setLevel(logging.INFO)
     log.addHandler(sums)
-    there, cluster = measured(
-        lambda: dics.dask.DaskFastCGBMClassifier(n_jobs=2, **options).fit(dX, dy),
-        score,
-        client,
-    )
+    take_turns([ours, cluster], n_repeats)
     log.removeHandler(sums)
     row: dict[str, Any] = {
         "classes": n_classes,
-        "here": ours,
-        "cluster": cluster,
-        "same bytes": pickle.dumps(here) == pickle.dumps(there.to_local()),
+        "here": ours.cost(score),
+        "cluster": cluster.cost(score),
+        "same bytes": same_bytes(ours, cluster),
         "sums a round": sums.sums / max(1, sums.rounds),
         "bytes a round": sums.sent / max(1, sums.rounds),
     }
-    for name, make in peers().items() if with_peers else ():
-        _, row[name] = measured(lambda make=make: make().fit(dX, dy), score, client)
+    for name, make in peers().items() if n_peer_repeats else ():
+        make().fit(few.dX, few.dy)
+        runs = Runs(lambda make=make: make().fit(rows.dX, rows.dy), client)
+        take_turns([runs], n_peer_repeats)
+        row[name] = runs.cost(score)
     return row
 
 
-def compare_trees(client: Client, n_rows: int) -> list[dict[str, Any]]:
+def same_bytes(here: Runs, cluster: Runs) -> bool:
+    return pickle.dumps(here.model) == pickle.dumps(cluster.model.to_local())
+
+
+def compare_trees(client: Client, n_rows: int, n_repeats: int) -> list[dict[str, Any]]:
     """Forest and tree, here and on the cluster."""
-    X, y = make_whole(n_rows, 2)
-    dX, dy = make_collections(n_rows, 2)
-    rows = []
+    given = Rows.make(n_rows, 2)
+    found = []
     for name, options in (
         ("CGForestClassifier", {"n_estimators": 20, "max_depth": 12}),
         ("CGTreeClassifier", {}),
     ):
-        own, mine = getattr(dics, name), getattr(dics.dask, f"Dask{name}")
-        here, ours = measured(
-            lambda own=own, options=options: own(
-                random_state=0, n_jobs=2, **options
-            ).fit(X, y),
-            lambda _: 0.0,
-            None,
-        )
-        for layout in ("whole", "rows"):
-            there, cluster = measured(
-                lambda mine=mine, options=options, layout=layout: mine(
-                    random_state=0, n_jobs=2, layout=layout, **options
-                ).fit(dX, dy),
-                lambda _: 0.0,
-                client,
-            )
-            same = pickle.dumps(here) == pickle.dumps(there.to_local())
-            rows.append(
-                {
-                    "model": name,
-                    "layout": layout,
-                    "here": ours,
-                    "cluster": cluster,
-                    "same bytes": same,
-                }
-            )
-    return rows
+        found += compare_layouts(client, name, options, given, n_repeats)
+    return found
+
+
+def compare_layouts(
+    client: Client, name: str, options: dict[str, Any], given: Rows, n_repeats: int
+) -> list[dict[str, Any]]:
+    own, mine = getattr(dics, name), getattr(dics.dask, f"Dask{name}")
+    options = {"random_state": 0, "n_jobs": 2, **options}
+
+    def here() -> Any:
+        return own(**options).fit(given.X, given.y)
+
+    def there(layout: str) -> Any:
+        return mine(layout=layout, **options).fit(given.dX, given.dy)
+
+    runs = {layout: Runs(partial(there, layout), client) for layout in LAYOUTS}
+    ours = Runs(here, None)
+    take_turns([ours, *runs.values()], n_repeats)
+    return [
+        {
+            "model": name,
+            "layout": layout,
+            "here": ours.cost(),
+            "cluster": cluster.cost(),
+            "same bytes": same_bytes(ours, cluster),
+        }
+        for layout, cluster in runs.items()
+    ]
 
 
 def show_boosting(rows: Sequence[dict[str, Any]]) -> None:
@@ -197,16 +256,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--classes", type=int, nargs="+", default=[2, 10])
-    parser.add_argument("--without-peers", action="store_true")
+    parser.add_argument("--repeats", type=int, default=3, metavar="N")
+    parser.add_argument(
+        "--peer-repeats", type=int, default=3, metavar="N", help="0: no peers"
+    )
     args = parser.parse_args(argv)
     print_header("Cluster")
     with two_workers() as client:
         boosting = [
-            compare_boosting(client, args.rows, k, not args.without_peers)
+            compare_boosting(client, args.rows, k, args.repeats, args.peer_repeats)
             for k in args.classes
         ]
         show_boosting(boosting)
-        trees = compare_trees(client, args.rows // 5)
+        trees = compare_trees(client, args.rows // 5, args.repeats)
     print()
     print(
         markdown_table(
@@ -242,7 +304,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             links=links,
         )
         show_scaling(machine, row["classes"], N_FEATURES)
-    save_json(args.json, {"boosting": boosting, "trees": trees})
+    save_json(args.json, "cluster", boosting=boosting, trees=trees)
 
 
 if __name__ == "__main__":
