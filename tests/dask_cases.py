@@ -218,6 +218,7 @@ class Case:
             own["feature_sampling"] = str(rng.choice(["node", "tree"]))
             if kind == "Classifier" and rng.random() < 0.3:
                 own["class_weight"] = "balanced_subsample"
+            own["oob_score"] = own["bootstrap"] and bool(rng.random() < 0.5)
         self.layout = {"layout": str(rng.choice(["rows", "rows", "whole", "auto"]))}
 
     def fit_here(self):

@@ -136,8 +136,6 @@ def test_what_a_cluster_cannot_do(client):
 
     with pytest.raises(ValueError, match="a loss of your own can't be used"):
         dask_model("FastCGBMRegressor", loss=OwnLoss()).fit(untouched(), SCORE)
-    with pytest.raises(ValueError, match="oob_score=True needs the values"):
-        dask_model("CGForestClassifier", oob_score=True).fit(untouched(), LABELS)
     with pytest.raises(ValueError, match="max_depth"):
         dask_model("CGTreeClassifier", max_depth=-1).fit(untouched(), LABELS)
     with pytest.raises(TypeError, match="unexpected argument 'eval_metric'"):

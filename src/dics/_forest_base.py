@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar, overload
 
@@ -22,8 +21,10 @@ from dics._base import (
 from dics._candidates_base import TrainingData
 from dics._forest_draws import check_draws, draw_counts
 from dics._grow_forest import MAX_FEATURES, grow_forest
+from dics._out_of_bag import OutOfBag, OutOfBagSums
 from dics._progress import Progress
 from dics._pruning import prune
+from dics._rows_elsewhere import RowsElsewhere
 from dics._tree_base import CGTree
 from dics._validation import MAX_COUNT, FloatArray
 from dics._warning import warn_user
@@ -281,37 +282,29 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         """Let each tree predict the rows that it didn't draw."""
 
     def _out_of_bag_sums(
-        self,
-        data: TrainingData,
-        n_draws: int,
-        width: int,
-        add: Callable[[Trees, npt.NDArray[np.uint32], FloatArray], None],
-    ) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-        """Return the sum of what trees say of rows they didn't draw; and their number.
+        self, data: TrainingData, n_draws: int, width: int, hard: bool | None
+    ) -> OutOfBagSums:
+        """Return the sum of what trees say of rows they didn't draw; see `OutOfBag`.
 
-        ``add(tree, rows, sums)`` adds the predictions of a tree for some rows.
+        Rows that no tree has left out have NaN.
         """
-        n_rows = len(data.X)
-        sums = np.zeros((n_rows, width))
-        n_trees = np.zeros(n_rows, dtype=np.int64)
         draws = draw_counts(
-            data.seed, range(len(self.trees_)), n_rows, n_draws, data.weights
+            data.seed, range(len(self.trees_)), len(data.X), n_draws, data.weights
         )
-        for t, counts in enumerate(draws):
-            rows = np.flatnonzero(counts == 0).astype(np.uint32)
-            if len(rows) == 0:
-                continue
-            own = np.zeros((len(rows), width))
-            add(self.trees_[t], rows, own)
-            sums[rows] += own
-            n_trees[rows] += 1
-        if not n_trees.all():
+        left_out = (counts == 0 for counts in draws)
+        trees = OutOfBag(self.trees_, width, hard)
+        X: Any = data.X
+        if isinstance(X, RowsElsewhere):
+            found = X.out_of_bag_sums(trees, left_out)
+        else:
+            found = trees.sums(X, left_out, data.n_threads)
+        if not found.n_trees.all():
             warn_user(
                 "Some inputs do not have OOB scores. This probably means too few trees "
                 "were used to compute any reliable OOB estimates."
             )
-        sums[n_trees == 0] = np.nan
-        return sums, n_trees
+        found.sums[found.n_trees == 0] = np.nan
+        return found
 
     def decision_path(
         self, X: Any

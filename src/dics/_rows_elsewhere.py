@@ -8,7 +8,7 @@ are. So a fit of rows elsewhere is the same fit, with another kind of X.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dics._boosting_call import BoostCall
     from dics._categories import Categories
     from dics._fold_means import LevelMeans
+    from dics._out_of_bag import OutOfBag, OutOfBagSums
     from dics._rounds import Rounds
     from dics._wide_columns import Ranks, WideColumns
     from dics.dictionary import Dictionary
@@ -80,6 +81,12 @@ class RowsElsewhere(ABC):
         n_outputs: int,
     ) -> CodedElsewhere:
         """Return the rows as codes, where they are."""
+
+    @abstractmethod
+    def out_of_bag_sums(
+        self, trees: OutOfBag, left_out: Iterable[npt.NDArray[np.bool_]]
+    ) -> OutOfBagSums:
+        """Add up what trees say of rows that they have not drawn."""
 
 
 class CodedElsewhere(ABC):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -277,17 +276,9 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
 
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree vote on the rows that it didn't draw."""
-
-        def add(tree: Trees, rows: npt.NDArray[np.uint32], votes: FloatArray) -> None:
-            tree.add_votes(
-                data.X,
-                votes,
-                hard=self.voting == "hard",
-                n_threads=data.n_threads,
-                rows=rows,
-            )
-
-        votes, n_trees = self._out_of_bag_sums(data, n_draws, data.n_classes, add)
+        votes, n_trees = self._out_of_bag_sums(
+            data, n_draws, data.n_classes, self.voting == "hard"
+        )
         seen = n_trees > 0
         votes[seen] /= votes[seen].sum(axis=1, keepdims=True)
         self.oob_decision_function_ = votes
@@ -526,11 +517,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree predict the rows that it didn't draw."""
         assert data.values is not None
-
-        def add(tree: Trees, rows: npt.NDArray[np.uint32], sums: FloatArray) -> None:
-            tree.add_values(data.X, sums, n_threads=data.n_threads, rows=rows)
-
-        sums, n_trees = self._out_of_bag_sums(data, n_draws, data.values.shape[1], add)
+        sums, n_trees = self._out_of_bag_sums(data, n_draws, data.values.shape[1], None)
         seen = n_trees > 0
         self.oob_prediction_ = self._shaped(sums / np.maximum(n_trees, 1)[:, None])
         metric = self.oob_score if callable(self.oob_score) else r2_score

@@ -339,11 +339,6 @@ class DaskImpurityTrees(DaskEstimator):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if getattr(self, "oob_score", False):
-            raise ValueError(
-                "oob_score=True needs the values of all rows in one place, which a "
-                "cluster has not; score validation rows instead."
-            )
         check_collection(X, "X")
         check_lengths(X=X, y=y, sample_weight=sample_weight)
         if self.layout == "rows" and self._not_by_rows():

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from dics._category_columns import LevelColumn, replaced
+from dics._out_of_bag import OutOfBag, OutOfBagSums
 from dics._validation import Array, check_matrix
 from dics.dictionary import Dictionary, encode
 
@@ -115,6 +116,14 @@ def codes_of(
         return np.empty((n_blocks, 0, width), dtype=np.uint8)
     codes = encode(matrix, dictionary, width, threads_of_worker(), order)
     return codes.reshape(n_blocks, len(matrix), width)
+
+
+def out_of_bag_of(
+    matrix: Array, trees: OutOfBag, left_out: npt.NDArray[np.uint8]
+) -> OutOfBagSums:
+    """Add up what trees say of rows; a bit of `left_out` for each tree and row."""
+    masks = (np.unpackbits(own, count=len(matrix)).astype(np.bool_) for own in left_out)
+    return trees.sums(matrix, masks, threads_of_worker())
 
 
 def joined_codes(parts: list[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from dics._fold_means import LevelMeans
 from dics._grow_call import GrowCall, Targets
 from dics._grow_forest import ForestPlan
 from dics._joined_trees import one_behind_the_other
+from dics._out_of_bag import OutOfBag, OutOfBagSums
 from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
@@ -35,6 +36,7 @@ from dics.dask._parts import (
     distinct_values,
     matrix_of,
     narrowed,
+    out_of_bag_of,
     rows_of,
 )
 from dics.dask._reports import new_topic, reports_of
@@ -343,6 +345,25 @@ class ClusterRows(RowsElsewhere):
             return None
         found: Trees = trees
         return found
+
+    def out_of_bag_sums(
+        self, trees: OutOfBag, left_out: Iterable[npt.NDArray[np.bool_]]
+    ) -> OutOfBagSums:
+        ends = list(pairwise(self.whole.starts))
+        # Rows are drawn here, and a bit for each tree goes to where a row is.
+        bits: list[list[npt.NDArray[np.uint8]]] = [[] for _ in ends]
+        for own in left_out:
+            for of_part, (first, last) in zip(bits, ends, strict=True):
+                of_part.append(np.packbits(own[first:last]))
+        known = self._sent(trees)
+        found = self.watch.computed(
+            [
+                dask.delayed(out_of_bag_of)(part, known, self._sent(np.stack(of_part)))
+                for part, of_part in zip(self.parts, bits, strict=True)
+            ]
+        )
+        sums, n_trees = zip(*found, strict=True)
+        return OutOfBagSums(np.concatenate(sums), np.concatenate(n_trees))
 
     def fits_worker(self, n_bytes: int) -> bool:
         """Tell whether so many bytes are at most half of what a worker may use."""
