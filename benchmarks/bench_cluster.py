@@ -268,7 +268,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             for k in args.classes
         ]
         show_boosting(boosting)
-        trees = compare_trees(client, args.rows // 5, args.repeats)
+        trees = compare_trees(client, args.rows, args.repeats)
     print()
     print(
         markdown_table(
