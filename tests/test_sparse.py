@@ -446,3 +446,57 @@ def test_frame_of_both_kinds():
         tree = CGTreeClassifier(random_state=0).fit(frame, y)
     dense = pd.DataFrame(np.asarray(frame), columns=frame.columns)
     same_bytes(tree, CGTreeClassifier(random_state=0).fit(dense, y))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_dummies_of_pandas(name):
+    """Sparse bools, alone and beside numbers."""
+    letters = pd.Series(list("abcd") * 50)
+    bools = pd.get_dummies(letters, sparse=True)
+    numbers = pd.get_dummies(letters, prefix="n", sparse=True, dtype=float)
+    y = np.arange(200) % 4 // 2
+    for frame in (bools, pd.concat([bools, numbers], axis=1)):
+        model = clone(MODELS[name]).fit(frame, y)
+        dense = frame.sparse.to_dense().astype(np.float64)
+        same_bytes(model, clone(MODELS[name]).fit(dense, y))
+        assert (model.predict(frame) == model.predict(dense)).all()
+
+
+@pytest.mark.parametrize("fill", [np.nan, 1.0])
+def test_only_zeros_may_be_left_out_of_frames(fill):
+    column = pd.arrays.SparseArray([2.0, fill, 3.0, fill] * 9, fill_value=fill)
+    frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1] * 18), "b": column})
+    with pytest.raises(ValueError, match=r"X: column 'b' is sparse with .*to_dense"):
+        CGTreeClassifier().fit(frame, [0, 1] * 18)
+
+
+def beyond(matrix, name, value, at=0):
+    """Change a number of a matrix, behind the back of scipy."""
+    getattr(matrix, name)[at] = value
+    return matrix
+
+
+def test_entries_outside_the_matrix():
+    """Left to scipy and the core, these would read and write somewhere else."""
+    X, y = make_data()
+
+    def new(kind, *options):
+        return kind(X.copy(), *options)
+
+    tree = CGTreeClassifier(random_state=0).fit(X, y)
+    n, p = X.shape
+    for given, message in (
+        (beyond(new(scipy.sparse.csr_array), "indices", p), f"column {p}, .* {p};"),
+        (beyond(new(scipy.sparse.csr_array), "indices", -3), f"column -3, .* {p};"),
+        (beyond(new(scipy.sparse.csc_matrix), "indices", n), f"row {n}, .* {n};"),
+        (beyond(new(scipy.sparse.coo_array), "col", 10**6), f"column 1000000, .* {p};"),
+        (beyond(new(scipy.sparse.coo_array), "row", -1), f"row -1, .* {n};"),
+        (beyond(new(scipy.sparse.bsr_array), "indices", p), f"column.* {p}, "),
+        (beyond(new(scipy.sparse.csr_array), "indptr", 10**6, 5), "its indptr must"),
+        (beyond(new(scipy.sparse.csr_array), "indptr", 10**6, n), "its indptr must"),
+        (beyond(new(scipy.sparse.csr_array), "indptr", 1), "its indptr must"),
+    ):
+        with pytest.raises(ValueError, match=f"^X: .*{message}"):
+            tree.predict(given)
+        with pytest.raises(ValueError, match=f"^X: .*{message}"):
+            CGTreeClassifier().fit(given, y)

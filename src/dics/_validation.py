@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
 from dics._column_check import check_kind, explaining_text
 from dics._rows_elsewhere import RowsElsewhere
+from dics._sparse_check import check_entries, matrix_of_frame
 from dics._sparse_rows import SparseRows
 from dics._warning import warn_user
 
@@ -80,16 +81,16 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array | SparseRows:
     if not is_sparse(X):
         return check_matrix(estimator, X, reset=reset)
     with naming("X"):
-        checked = validate_data(
-            estimator,
-            X,
-            reset=reset,
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        matrix = X if scipy.sparse.issparse(X) else matrix_of_frame(X)
+        check_entries(matrix)
+        checked = check_array(
+            matrix,
             accept_sparse="csr",
-            dtype=[_wanted_type(X), np.float32, np.float64, np.uint8],
+            dtype=[_wanted_type(matrix), np.float32, np.float64, np.uint8],
             ensure_all_finite=False,
+            estimator=estimator,
         )
-        if not scipy.sparse.issparse(checked):  # a frame that leaves out other numbers
-            return _as_array(checked)
         _check_row_count(checked.shape[0])
         rows = SparseRows.of(checked)
     _refuse_stored_nan(rows, X)
