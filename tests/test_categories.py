@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -71,6 +72,7 @@ def as_other_frames(frame):
         "polars enum": polars.with_columns(pl.col("color").cast(pl.Enum(LEVELS))),
         "polars other enum": polars.with_columns(pl.col("color").cast(enum)),
         "arrow": pa.Table.from_pandas(frame),
+        "batch": pa.RecordBatch.from_pandas(frame),
     }
 
 
@@ -289,6 +291,21 @@ def test_texts_name_the_levels():
     )
 
 
+def test_texts_show_odd_levels():
+    frame = pd.DataFrame({"c": ["a\nb", "", "x"] * 40})
+    tree = CGTreeRegressor(max_depth=1).fit(frame, [0.0, 0.0, 1.0] * 40)
+    assert export_text(tree).startswith("|--- c in {'', 'a\\nb'}\n")
+
+
+def test_texts_ask_for_what_is_missing():
+    X = np.array([np.nan, 1.0, 2.0, 2.0] * 30)[:, None]
+    tree = CGTreeRegressor(max_depth=1).fit(X, [0.0, 5.0, 5.0, 9.0] * 30)
+    tree.trees_.threshold[0], tree.trees_.missing_left[0] = -np.inf, True
+    text = export_text(tree, show_missing=True)
+    assert text.startswith("|--- feature_0 is missing\n")
+    assert "|--- feature_0 is not missing\n" in text
+
+
 def test_contributions_add_up():
     frame, y = make_rows()
     model = FastCGBMRegressor(n_estimators=10, random_state=0).fit(frame, y)
@@ -380,6 +397,36 @@ def test_columns_that_cannot_be(cls, wanted, message):
         cls(categorical_features=wanted).fit(frame, target_for(cls, y))
 
 
+def test_more_ways_to_name_columns():
+    frame, y = make_rows()
+    by_set = CGTreeRegressor(categorical_features={"color", "k"}).fit(frame, y)
+    assert by_set.is_categorical_.tolist() == [True, False, True]
+    rows = [[k, x] for k, x in zip(frame.k.tolist(), frame.x.tolist(), strict=True)]
+    listed = CGTreeRegressor(categorical_features=[0]).fit(rows, y)
+    array = CGTreeRegressor(categorical_features=[0]).fit(np.array(rows), y)
+    assert (listed.predict(rows) == array.predict(np.array(rows))).all()
+
+
+def test_sparse_rows_hold_no_categories():
+    X = scipy.sparse.csr_array(np.eye(6))
+    CGTreeRegressor(categorical_features=[False] * 6).fit(X, np.arange(6))
+    with pytest.raises(ValueError, match="column 6, X has columns 0 to 5"):
+        CGTreeRegressor(categorical_features=[6]).fit(X, np.arange(6))
+    with pytest.raises(ValueError, match="columns of a sparse X"):
+        CGTreeRegressor(categorical_features=[1]).fit(X, np.arange(6))
+
+
+def test_arrow_columns_are_named():
+    frame, y = make_rows()
+    table = pa.Table.from_pandas(frame)
+    model = CGTreeRegressor().fit(table, y)
+    with pytest.raises(ValueError, match="'x' holds text, such as 'a'; in fit"):
+        model.predict(pa.Table.from_pandas(frame.assign(x="a")))
+    dates = frame.assign(x=pd.Timestamp("2020-01-01"))
+    with pytest.raises(ValueError, match="'x' holds dates or times"):
+        CGTreeRegressor().fit(pa.Table.from_pandas(dates), y)
+
+
 def test_names_need_a_frame():
     X = np.zeros((10, 2))
     with pytest.raises(ValueError, match="no column names"):
@@ -407,6 +454,9 @@ def test_levels_that_changed_are_refused():
     huge = frame.assign(k=np.int64(2) ** 60 + frame.k)
     with pytest.raises(ValueError, match=r"'k'.*2\*\*53"):
         CGTreeRegressor(categorical_features=["k"]).fit(huge, y)
+    endless = frame.assign(x=np.where(frame.k == 1, np.inf, 1.0))
+    with pytest.raises(ValueError, match="'x' has an infinite level"):
+        CGTreeRegressor(categorical_features=["x"]).fit(endless, y)
 
 
 def test_categories_have_no_direction():

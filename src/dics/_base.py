@@ -192,6 +192,8 @@ class TreesEstimator(BaseEstimator, ABC):
         X = as_rows(X)
         if self._categories is None or np.ndim(X) != 2:
             return ReadX(X, [])
+        if isinstance(X, list | tuple):
+            X = np.asarray(X)
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
         return ReadX(X, self._categories.features)

@@ -30,6 +30,7 @@ from dics._category_columns import (
     LevelColumn,
     chosen_columns,
     column_names,
+    is_arrow,
     kind_of,
     places_of,
     read_column,
@@ -314,7 +315,14 @@ def filled_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def as_rows(X: Any) -> Any:
-    """Return lists of rows with text among the numbers as an array of objects."""
+    """Return lists of rows with text among the numbers as an array of objects.
+
+    A batch of Arrow becomes a table, whose names of columns scikit-learn knows.
+    """
+    if is_arrow(X) and not hasattr(X, "to_batches"):
+        from pyarrow import Table
+
+        return Table.from_batches([X])
     if not isinstance(X, list | tuple) or not _has_text(X):
         return X
     if len({len(row) for row in X if isinstance(row, list | tuple)}) > 1:

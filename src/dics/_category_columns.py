@@ -7,7 +7,7 @@ give the same level different ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Set
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -131,16 +131,23 @@ def chosen_columns(wanted: Any, X: Any) -> list[int]:
         return []
     if isinstance(wanted, str):  # "from_dtype"
         return columns_of_categories(X)
-    if isinstance(wanted, Collection | np.ndarray):
+    if isinstance(wanted, Set):
+        entries = list(wanted)
+    elif isinstance(wanted, Collection | np.ndarray):
         entries = np.asarray(wanted, dtype=object).ravel().tolist()
     else:
         entries = [wanted]
-    if hasattr(X, "toarray") and entries:
+    chosen = _resolved(entries, column_count(X), column_names(X))
+    if hasattr(X, "toarray") and chosen:
         raise ValueError(
             "categorical_features names columns of a sparse X, which holds numbers "
             "only; give X as an array or a data frame, or categorical_features=None."
         )
-    n_columns, names = column_count(X), column_names(X)
+    return chosen
+
+
+def _resolved(entries: list[Any], n_columns: int, names: list[Any] | None) -> list[int]:
+    """Return the numbers of columns that are named, numbered or marked."""
     if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
         if len(entries) != n_columns:
             raise ValueError(
@@ -149,10 +156,13 @@ def chosen_columns(wanted: Any, X: Any) -> list[int]:
                 "names or numbers of columns."
             )
         return [i for i, entry in enumerate(entries) if entry]
-    return sorted({_column_number(entry, n_columns, names) for entry in entries})
+    return sorted(
+        {f for entry in entries for f in _column_numbers(entry, n_columns, names)}
+    )
 
 
-def _column_number(entry: Any, n_columns: int, names: list[Any] | None) -> int:
+def _column_numbers(entry: Any, n_columns: int, names: list[Any] | None) -> list[int]:
+    """Return the column of a number, or all of a name."""
     if isinstance(entry, str):
         if names is None:
             raise ValueError(
@@ -164,7 +174,7 @@ def _column_number(entry: Any, n_columns: int, names: list[Any] | None) -> int:
                 f"categorical_features names the column {entry!r}, which X does not "
                 f"have; its columns are {_shortened(names)}."
             )
-        return names.index(entry)
+        return [i for i, name in enumerate(names) if name == entry]
     if isinstance(entry, bool) or not isinstance(entry, int | np.integer):
         raise ValueError(
             "categorical_features must hold names or numbers of columns, or a mask of "
@@ -173,9 +183,9 @@ def _column_number(entry: Any, n_columns: int, names: list[Any] | None) -> int:
     if not 0 <= entry < n_columns:
         raise ValueError(
             f"categorical_features has the column {entry}, X has columns 0 to "
-            f"{n_columns - 1}."
+            f"{n_columns - 1}; count from 0, or give names."
         )
-    return int(entry)
+    return [int(entry)]
 
 
 def _shortened(names: list[Any]) -> str:
@@ -229,8 +239,10 @@ def replaced(X: Any, columns: dict[int, LevelColumn]) -> Any:
         new = [series(X.columns[i], values) for i, values in numbers.items()]
         return X.with_columns(new)
     if is_arrow(X):
+        from pyarrow import array as arrow_array
+
         for i, values in numbers.items():
-            X = X.set_column(i, X.column_names[i], [values])
+            X = X.set_column(i, X.column_names[i], arrow_array(values))
         return X
     array = np.array(X, dtype=object if X.dtype == object else None)
     if array.dtype.kind in "biu":
@@ -313,6 +325,11 @@ def _sorted_levels(
     elif kinds == {bool}:
         levels = np.array(plain, dtype=bool)
     elif all(issubclass(kind, int | float) and kind is not bool for kind in kinds):
+        if np.isinf(np.array(plain, dtype=np.float64)).any():
+            raise ValueError(
+                f"X: column {name_column()!r} has an infinite level; make text of its "
+                "levels, such as .astype(str), or NaN of what is missing."
+            )
         if max(plain) > MOST_EXACT or min(plain) < -MOST_EXACT:
             raise ValueError(
                 f"X: column {name_column()!r} has levels beyond 2**53, which float64 "

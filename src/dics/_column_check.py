@@ -8,6 +8,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+# As Arrow calls them.
+TEMPORAL_TYPES = ("date", "timestamp", "time", "duration")
+
 
 def check_kind(X: Any) -> None:
     """Refuse frames that are not there yet, records, and columns of dates."""
@@ -57,6 +60,8 @@ def _remedy(estimator: Any, *, reset: bool) -> str:
 
 def _frame_columns(X: Any) -> tuple[list[Any], list[Any]]:
     """Names and types of the columns of a data frame; none if X is no such thing."""
+    if hasattr(X, "schema") and hasattr(X, "column_names"):  # of Arrow
+        return list(X.column_names), list(X.schema.types)
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return [], []
     try:
@@ -68,6 +73,8 @@ def _frame_columns(X: Any) -> tuple[list[Any], list[Any]]:
 def _is_temporal(dtype: Any) -> bool:
     if hasattr(dtype, "is_temporal"):  # of polars
         return bool(dtype.is_temporal())
+    if str(dtype).startswith(TEMPORAL_TYPES) and not hasattr(dtype, "kind"):  # of Arrow
+        return True
     return getattr(dtype, "kind", "") in ("M", "m")
 
 
@@ -102,8 +109,10 @@ def _text_in(X: Any) -> tuple[Any, str] | None:
 
 
 def _column(frame: Any, i: int) -> Any:
-    column = frame.iloc[:, i] if hasattr(frame, "iloc") else frame[:, i]
-    return np.asarray(column)
+    if hasattr(frame, "iloc"):
+        return np.asarray(frame.iloc[:, i])
+    is_arrow = hasattr(frame, "schema") and hasattr(frame, "column_names")
+    return np.asarray(frame.column(i) if is_arrow else frame[:, i])
 
 
 def _is_number(text: str | bytes) -> bool:

@@ -269,11 +269,18 @@ def node_lines(tree: Tree, node: int, style: Style) -> list[str]:
     return lines
 
 
+def asks_for_missing(tree: Tree, node: int) -> bool:
+    """Tell whether nothing but what is missing goes left."""
+    return bool(tree.threshold[node] == -np.inf and tree.missing_left[node])
+
+
 def test_texts(tree: Tree, node: int, number: str) -> tuple[str, str]:
     """Say what goes left and what goes right; `number` is the threshold as text."""
     feature = int(tree.feature[node])
     name = tree.feature_names[feature]
     category = None if tree.categories is None else tree.categories.of(feature)
+    if asks_for_missing(tree, node):
+        return f"{name} is missing", f"{name} is not missing"
     if category is None:
         return f"{name} < {number}", f"{name} >= {number}"
     members = None if tree.sets is None else tree.sets.members(node)
@@ -287,9 +294,15 @@ def test_texts(tree: Tree, node: int, number: str) -> tuple[str, str]:
     )
 
 
+def _level_text(level: str | bool) -> str:
+    """Return a level as it is; in quotes if that can't be seen, or breaks a line."""
+    text = str(level)
+    return text if text.strip() and text.isprintable() else repr(text)
+
+
 def _set_text(levels: NDArray[Any]) -> str:
     shown = [
-        _short(level, 3) if isinstance(level, float) else str(level)
+        _short(level, 3) if isinstance(level, float) else _level_text(level)
         for level in levels.tolist()
     ]
     if len(shown) > _MOST_LISTED_LEVELS:

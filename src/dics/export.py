@@ -28,6 +28,7 @@ from ._tree_view import (
     Shown,
     Style,
     Tree,
+    asks_for_missing,
     check_integer,
     class_weights,
     fixed,
@@ -342,7 +343,7 @@ def _rule_texts(
 ) -> tuple[str, str]:
     number = fixed(float(tree.threshold[node]), decimals)
     below, above = test_texts(tree, node, number)
-    if not show_missing:
+    if not show_missing or asks_for_missing(tree, node):
         return below, above
     if tree.missing_left[node]:
         return f"{below} or missing", above
