@@ -10,6 +10,7 @@
 #include "boost/leaf_finder.hpp"
 #include "boost/leaf_residuals.hpp"
 #include "boost/leaf_values.hpp"
+#include "boost/loss_total.hpp"
 #include "boost/output_sketch.hpp"
 #include "boost/quantizer.hpp"
 #include "boost/round_splits.hpp"
@@ -150,20 +151,18 @@ class Booster {
                      const float* steps, int part) {
         const Chunks chunks{rows.codes.n_rows};
         const auto n_tasks = static_cast<std::size_t>(chunks.count());
-        losses_.assign(2 * n_tasks, 0);
+        losses_.start(n_tasks);
         const bool parallel = rows.codes.n_rows * outputs_.stride >= kParallelNumbers;
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
             const std::int64_t begin = chunks.begin(task);
             const LossSum loss = objective_.kernels().update_gradients(
                 gradient_args(rows, begin, chunks.length(task), leaf, steps, part));
-            losses_[static_cast<std::size_t>(2 * task)] = loss.whole;
-            losses_[static_cast<std::size_t>(2 * task + 1)] = loss.parts;
+            losses_.set(static_cast<std::size_t>(task), loss);
         });
         if (objective_.is_custom())
             return objective_.fill_gradients(
                 gradient_args(rows, 0, rows.codes.n_rows, leaf, steps, part));
-        sum_.parts(losses_, n_tasks, 2);
-        return LossSum{losses_[0], losses_[1]}.value();
+        return losses_.value(n_tasks, sum_);
     }
 
     // Of rows begin..begin+n-1; gradients are not wanted of validation rows.
@@ -368,7 +367,8 @@ class Booster {
                 node.n_samples = leaf_values_.n_rows(left);
                 weights[i] = leaf_values_.weight(left);
             } else {
-                node.n_samples = flat_[left].n_samples + flat_[left + 1].n_samples;
+                node.n_samples = LeafValues::kept_rows(
+                    std::int64_t{flat_[left].n_samples} + flat_[left + 1].n_samples);
             }
         }
         add_up_weights(flat_.data(), weights);
@@ -397,7 +397,7 @@ class Booster {
 
     std::vector<float> gradients_, hessians_, norms_;  // of all rows
     std::vector<std::uint32_t> leaf_, validation_leaf_;
-    std::vector<std::int64_t> losses_;  // of each task, see LossSum
+    LossTotal losses_;
 
     // The steps of a round, in their order.
     RowDrawer row_drawer_;
@@ -448,10 +448,9 @@ Boosted boost(const Dictionary& dictionary, const BoostRows& training,
             .run(after_round);
     };
     try {
-        const bool is_wide =
-            n_drawn(training, settings.rows, sum) > settings.narrow_rows;
-        return is_wide ? run.template operator()<WideGradientHistograms>()
-                       : run.template operator()<GradientHistograms>();
+        return is_wide(training, settings, sum)
+                   ? run.template operator()<WideGradientHistograms>()
+                   : run.template operator()<GradientHistograms>();
     } catch (const PeersLost&) {  // before the first round
         Boosted nothing;
         nothing.is_lost = true;
