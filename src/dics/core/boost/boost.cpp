@@ -428,12 +428,16 @@ class Booster {
     ForestArrays result_;
 };
 
-// About how many rows of all contributors a round draws.
-std::int64_t n_drawn(const BoostRows& rows, const RowDraw& draw, const Sum& sum) {
-    const auto n = static_cast<double>(sum.n_rows(rows.codes.n_rows));
+// Do sums need 64 bits? They have to count all rows too: where gradients are zero, a
+// round draws them all.
+bool is_wide(const BoostRows& rows, const BoostSettings& settings, const Sum& sum) {
+    constexpr std::int64_t most_counted = std::int64_t{1} << 30;
+    const std::int64_t n = sum.n_rows(rows.codes.n_rows);
+    const RowDraw& draw = settings.rows;
     const bool all = draw.sampling == RowSampling::none;
-    return static_cast<std::int64_t>(
-        n * (all ? 1 : std::min(1.0, draw.top_rate + draw.other_rate)));
+    const double share = all ? 1 : std::min(1.0, draw.top_rate + draw.other_rate);
+    const auto n_drawn = static_cast<std::int64_t>(static_cast<double>(n) * share);
+    return n_drawn > settings.narrow_rows || n > most_counted;
 }
 
 }  // namespace
