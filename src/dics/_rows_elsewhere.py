@@ -161,13 +161,13 @@ class SampledRows(NamedTuple):
     """An X as the core samples it: all of it, or the rows of given numbers."""
 
     X: Array | SparseRows
-    numbers: npt.NDArray[np.uint32] | None
+    numbers: npt.NDArray[np.int64] | None
     n_rows: int
 
 
 def sampled_rows(
     X: Array | SparseRows | RowsElsewhere,
-    needed: Callable[[], list[npt.NDArray[np.uint32]]],
+    needed: Callable[[], list[npt.NDArray[np.int64]]],
 ) -> SampledRows:
     """Return X for the core, or those of its rows that it will look at.
 

@@ -223,8 +223,7 @@ class CentroidCandidates(BaseCandidates):
             data.X,
             lambda: [
                 np.asarray(
-                    _core.rows_for_clusters(len(data.X), data.weights, settings),
-                    dtype=np.uint32,
+                    _core.rows_for_clusters(len(data.X), data.weights, settings)
                 ),
                 rows_for_filling(data, budget),
             ],
@@ -367,7 +366,7 @@ def fill_rows(n_features: int, budget: int) -> int:
     return max(FILL_VALUES // n_features, FILL_ROWS_PER_THRESHOLD * budget)
 
 
-def rows_for_filling(data: TrainingData, budget: int) -> npt.NDArray[np.uint32]:
+def rows_for_filling(data: TrainingData, budget: int) -> npt.NDArray[np.int64]:
     """Return the numbers of the rows that `filled_dictionary` looks at first."""
     return _numbers_drawn(data, fill_rows(data.X.shape[1], budget))
 
@@ -376,9 +375,8 @@ def _rows_drawn(data: TrainingData, n_drawn: int) -> SampledRows:
     return sampled_rows(data.X, lambda: [_numbers_drawn(data, n_drawn)])
 
 
-def _numbers_drawn(data: TrainingData, n_drawn: int) -> npt.NDArray[np.uint32]:
-    rows = _core.rows_for_thresholds(len(data.X), n_drawn, data.seed)
-    return np.asarray(rows, dtype=np.uint32)
+def _numbers_drawn(data: TrainingData, n_drawn: int) -> npt.NDArray[np.int64]:
+    return np.asarray(_core.rows_for_thresholds(len(data.X), n_drawn, data.seed))
 
 
 def has_rare_features(data: TrainingData) -> bool:

@@ -19,7 +19,7 @@ nb::tuple centroid_arrays(Centroids&& c, std::size_t n_features) {
                           to_array(std::move(c.squared_distances), {k, k}));
 }
 
-RowNumbers as_row_numbers(const Optional<std::uint32_t>& numbers, const AnyRows& matrix,
+RowNumbers as_row_numbers(const Optional<std::int64_t>& numbers, const AnyRows& matrix,
                           std::int64_t n_rows) {
     if (!numbers)
         return {};
@@ -28,7 +28,7 @@ RowNumbers as_row_numbers(const Optional<std::uint32_t>& numbers, const AnyRows&
     return {numbers->data(), n_rows};
 }
 
-nb::dict cluster_array(const nb::object& X, const Optional<std::uint32_t>& numbers,
+nb::dict cluster_array(const nb::object& X, const Optional<std::int64_t>& numbers,
                        std::int64_t n_rows, const Optional<double>& weights,
                        const Optional<std::uint32_t>& labels,
                        const ClusterSettings& settings, int n_threads) {
@@ -51,7 +51,7 @@ nb::dict cluster_array(const nb::object& X, const Optional<std::uint32_t>& numbe
 }
 
 nb::tuple make_thresholds_array(
-    const nb::object& X, const Optional<std::uint32_t>& numbers, std::int64_t n_rows,
+    const nb::object& X, const Optional<std::int64_t>& numbers, std::int64_t n_rows,
     const Optional<double>& weights,
     const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>&
         boundaries,

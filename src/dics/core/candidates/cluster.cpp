@@ -10,7 +10,7 @@
 namespace dics {
 namespace {
 
-using Rows = std::vector<std::uint32_t>;
+using Rows = std::vector<std::int64_t>;
 
 // Partial sums are made per chunk of rows and added in the order of the chunks, so the
 // result doesn't depend on how many threads shared the chunks.
@@ -308,7 +308,7 @@ void sum_clusters(const Preparation<T>& prepare, const Rows& rows,
             kernels().dots(x.data(), m, centers.points.data(), centers.count, stride,
                            products.data());
             for (int k = 0; k < m; ++k) {
-                const std::uint32_t row = rows[static_cast<std::size_t>(i + k)];
+                const std::int64_t row = rows[static_cast<std::size_t>(i + k)];
                 const double weight = weights ? weights[row] * unit_weight : 1.0;
                 const float* point = &x[k * stride];
                 if (centers.count > 0) {
@@ -350,8 +350,8 @@ void move_centers(Centers& centers, std::vector<double>& seen,
 }
 
 // A row of the batch that isn't taken, unless luck is against it.
-std::uint32_t free_row(Stream& stream, const Rows& batch, const Rows& taken) {
-    std::uint32_t row = 0;
+std::int64_t free_row(Stream& stream, const Rows& batch, const Rows& taken) {
+    std::int64_t row = 0;
     for (int attempt = 0; attempt < 8; ++attempt) {
         row = batch[stream.below(batch.size())];
         if (std::find(taken.begin(), taken.end(), row) == taken.end())
@@ -474,23 +474,39 @@ Centroids measured(TotalSums& totals, int first, int last, const Moments& moment
     return result;
 }
 
-Rows drawn_rows(const Rows& pool, std::uint64_t key, std::int64_t n_draws) {
-    Rows rows = stratified_rows(key, static_cast<std::int64_t>(pool.size()), n_draws);
-    for (auto& row : rows)
-        row = pool[row];
-    return rows;
-}
-
 // Rows that take part: all but those of zero weight.
-Rows weighted_rows(std::int64_t n, const double* weights) {
-    Rows rows;
-    rows.reserve(static_cast<std::size_t>(n));
-    for (std::int64_t i = 0; i < n; ++i) {
-        if (!weights || weights[i] > 0)
-            rows.push_back(static_cast<std::uint32_t>(i));
+class RowPool {
+  public:
+    RowPool(std::int64_t n_rows, const double* weights)
+        : n_rows_(n_rows), weights_(weights) {
+        for (std::int64_t i = 0; weights && i < n_rows; ++i) {
+            if (weights[i] > 0)
+                rows_.push_back(i);
+        }
     }
-    return rows;
-}
+
+    Rows draw(std::uint64_t key, std::int64_t n_draws) const {
+        if (!weights_)
+            return stratified_rows(key, n_rows_, n_draws);
+        Rows rows =
+            stratified_rows(key, static_cast<std::int64_t>(rows_.size()), n_draws);
+        for (std::int64_t& row : rows)
+            row = rows_[static_cast<std::size_t>(row)];
+        return rows;
+    }
+
+    double largest_weight() const {
+        double largest = 0;
+        for (const std::int64_t row : rows_)
+            largest = std::max(largest, weights_[row]);
+        return largest;
+    }
+
+  private:
+    std::int64_t n_rows_;
+    const double* weights_;
+    Rows rows_;  // empty without weights
+};
 
 // What rows are drawn for.
 constexpr std::uint64_t kMomentKey = 1, kStartKey = 2, kMeasureKey = 4, kStepKey = 16;
@@ -507,23 +523,17 @@ template <class T>
 Clusters cluster_rows(const KnownRows<T>& X, const double* weights,
                       const std::uint32_t* labels, const ClusterSettings& s,
                       Team& team) {
-    const Rows pool = weighted_rows(X.n_rows(), weights);
-    double largest = 0;
-    if (weights) {
-        for (std::uint32_t row : pool)
-            largest = std::max(largest, weights[row]);
-    }
-    const double unit_weight = weights ? 1 / largest : 1.0;
+    const RowPool pool(X.n_rows(), weights);
+    const double unit_weight = weights ? 1 / pool.largest_weight() : 1.0;
 
-    const Moments moments = measure_moments(
-        X, drawn_rows(pool, combine(s.seed, kMomentKey), s.moment_rows), team);
+    const Moments moments =
+        measure_moments(X, pool.draw(combine(s.seed, kMomentKey), s.moment_rows), team);
     const Preparation<T> prepare(X, moments, s.standardize);
     Centers centers;
     centers.stride = prepare.stride();
     std::vector<ClusterSums> parts;
     if (s.n_clusters > 0) {
-        const Rows start =
-            drawn_rows(pool, combine(s.seed, kStartKey), n_start_rows(s));
+        const Rows start = pool.draw(combine(s.seed, kStartKey), n_start_rows(s));
         centers = start_centers(prepare, start, weights, s.n_clusters,
                                 combine(s.seed, 3), team);
         centers.update_norms();
@@ -531,7 +541,7 @@ Clusters cluster_rows(const KnownRows<T>& X, const double* weights,
     std::vector<double> seen(static_cast<std::size_t>(centers.count), 0.0);
     for (int step = 0; step < (centers.count > 0 ? s.n_steps : 0); ++step) {
         const auto key = step_key(s, step);
-        const Rows batch = drawn_rows(pool, key, s.batch_size);
+        const Rows batch = pool.draw(key, s.batch_size);
         sum_clusters(prepare, batch, weights, nullptr, 0, centers, kChunkRows,
                      unit_weight, team, parts);
         move_centers(centers, seen, parts);
@@ -540,7 +550,7 @@ Clusters cluster_rows(const KnownRows<T>& X, const double* weights,
     }
     parts.clear();
     TotalSums totals =
-        measure(prepare, drawn_rows(pool, combine(s.seed, kMeasureKey), s.measure_rows),
+        measure(prepare, pool.draw(combine(s.seed, kMeasureKey), s.measure_rows),
                 weights, labels, s.n_classes, centers, unit_weight, team);
     const int k = centers.count;
     return Clusters{
@@ -551,12 +561,12 @@ Clusters cluster_rows(const KnownRows<T>& X, const double* weights,
 
 }  // namespace
 
-std::vector<std::uint32_t> rows_for_clusters(std::int64_t n_rows, const double* weights,
-                                             const ClusterSettings& s) {
-    const Rows pool = weighted_rows(n_rows, weights);
+std::vector<std::int64_t> rows_for_clusters(std::int64_t n_rows, const double* weights,
+                                            const ClusterSettings& s) {
+    const RowPool pool(n_rows, weights);
     Rows all;
     auto add = [&](std::uint64_t key, std::int64_t n) {
-        const Rows drawn = drawn_rows(pool, key, n);
+        const Rows drawn = pool.draw(key, n);
         all.insert(all.end(), drawn.begin(), drawn.end());
     };
     add(combine(s.seed, kMomentKey), s.moment_rows);

@@ -52,7 +52,7 @@ Clusters cluster(const AnyRows& X, const RowNumbers& known, const double* weight
                  Team& team);
 
 // Numbers of the rows of X that it looks at, rising.
-std::vector<std::uint32_t> rows_for_clusters(std::int64_t n_rows, const double* weights,
-                                             const ClusterSettings& settings);
+std::vector<std::int64_t> rows_for_clusters(std::int64_t n_rows, const double* weights,
+                                            const ClusterSettings& settings);
 
 }  // namespace dics

@@ -23,10 +23,10 @@ class SampledColumns {
   public:
     // `weights` null: every row counts one. Rows without weight are left out.
     // `rows` are numbers of rows, and weights are of all of them.
-    SampledColumns(const KnownRows<T>& X, const std::vector<std::uint32_t>& rows,
+    SampledColumns(const KnownRows<T>& X, const std::vector<std::int64_t>& rows,
                    const double* weights)
         : X_(X.X), weights_(weights) {
-        for (const std::uint32_t row : rows) {
+        for (const std::int64_t row : rows) {
             if (weights && !(weights[row] > 0))
                 continue;
             rows_.push_back(row);
@@ -175,8 +175,7 @@ class SampledColumns {
 
     RowSource<T> X_;
     const double* weights_;
-    std::vector<std::uint32_t> rows_;
-    std::vector<std::int64_t> places_in_X_;
+    std::vector<std::int64_t> rows_, places_in_X_;
     // Of a sparse X.
     std::vector<std::int64_t> starts_;   // of each column's entries
     std::vector<std::uint32_t> places_;  // of their rows in the sample

@@ -175,9 +175,8 @@ Thresholds make(const KnownRows<T>& X, const double* weights, const double* boun
 
 }  // namespace
 
-std::vector<std::uint32_t> rows_for_thresholds(std::int64_t n_rows,
-                                               std::int64_t n_drawn,
-                                               std::uint64_t seed) {
+std::vector<std::int64_t> rows_for_thresholds(std::int64_t n_rows, std::int64_t n_drawn,
+                                              std::uint64_t seed) {
     return stratified_rows(combine(seed, 5), n_rows, n_drawn);
 }
 

@@ -28,8 +28,7 @@ Thresholds make_thresholds(const AnyRows& X, const RowNumbers& known,
                            std::int64_t n_rows, std::uint64_t seed, Team& team);
 
 // Numbers of the rows that it reads, rising.
-std::vector<std::uint32_t> rows_for_thresholds(std::int64_t n_rows,
-                                               std::int64_t n_drawn,
-                                               std::uint64_t seed);
+std::vector<std::int64_t> rows_for_thresholds(std::int64_t n_rows, std::int64_t n_drawn,
+                                              std::uint64_t seed);
 
 }  // namespace dics

@@ -25,7 +25,7 @@ struct Matrix {
 // An X of which only some rows may be here: those with the given numbers, rising, of
 // n_rows in all. Null: all of them.
 struct RowNumbers {
-    const std::uint32_t* numbers = nullptr;
+    const std::int64_t* numbers = nullptr;
     std::int64_t n_rows = 0;
 };
 

@@ -78,7 +78,7 @@ struct KnownRows {
     std::int64_t stride() const { return X.stride(); }
     // Where the row of X stands that has this number, which must be here.
     std::int64_t place(std::int64_t number) const {
-        const std::uint32_t* numbers = known.numbers;
+        const std::int64_t* numbers = known.numbers;
         return numbers
                    ? std::lower_bound(numbers, numbers + X.n_rows(), number) - numbers
                    : number;

@@ -1,0 +1,49 @@
+"""Rows that thresholds are placed by, of more rows than 32 bits can number."""
+
+import numpy as np
+import pytest
+import reference
+
+from dics import CentroidCandidates, QuantileCandidates, _core
+from dics._candidates_base import TrainingData
+from dics._rows_elsewhere import RowsElsewhere
+
+pytestmark = pytest.mark.core
+N_ROWS = 2**35 + 11
+
+
+class EndlessRows(RowsElsewhere):
+    """So many rows that nobody has them: a row is made when it is asked for."""
+
+    shape = (N_ROWS, 3)
+    dtype = np.dtype(np.float64)
+
+    def __init__(self):
+        self.taken = []
+
+    def take(self, rows):
+        self.taken.append(rows)
+        share = rows / N_ROWS
+        return np.stack([share, np.sin(20 * share), np.floor(share * 4)], axis=1)
+
+    check = distinct = narrowed = with_levels = encoded = out_of_bag_sums = None
+
+
+def test_rows_are_drawn_from_all():
+    found = _core.rows_for_thresholds(N_ROWS, 1000, 3)
+    expected = reference.stratified_rows(reference.combine(3, 5), N_ROWS, 1000)
+    assert np.asarray(found).tolist() == list(expected)
+
+
+@pytest.mark.parametrize(
+    "source", [QuantileCandidates(99), CentroidCandidates(centroids="kmeans")]
+)
+def test_thresholds_of_all_rows(source):
+    X = EndlessRows()
+    source._learn(TrainingData(X, None, 0, None, 0, 1))
+    assert all(rows.min() < N_ROWS / 100 for rows in X.taken)
+    assert all(rows.max() > N_ROWS * 0.99 for rows in X.taken)
+    share, _, quarters = source.thresholds_
+    assert share[0] < 0.05
+    assert share[-1] > 0.95
+    assert quarters.tolist() == [0.5, 1.5, 2.5]
