@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dics import _core
 from dics._grow_call import GrowCall, Targets, joined_targets
 from dics._grow_forest import in_columns, restrict_categories
+from dics._leaf_rows import row_number_type
 from dics._rows_elsewhere import EncodedRows
 from dics._settings import make_settings
 from dics._validation import Array
@@ -64,6 +65,39 @@ def joined_rows(parts: list[ApartRows]) -> ApartRows:
     )
 
 
+def summed_rows(call: GrowCall, rows: ApartRows) -> ApartRows:
+    """Return a row for each leaf and class, which counts what their rows do.
+
+    Of rows that are too many for 32 bits, whose counts are in fixed point.
+    """
+    targets = call.counted(rows.targets)
+    counts = targets.wide_counts if rows.counts is None else rows.counts
+    assert targets.labels is not None
+    assert counts is not None
+    n_classes = int(call.settings["tree"]["n_classes"])
+    group = rows.place * np.int64(n_classes) + targets.labels
+    _, first, group = np.unique(group, return_index=True, return_inverse=True)
+    # Below 2^53, such sums are whole numbers.
+    summed = np.bincount(group, counts).astype(np.uint64)
+    summed_weights: Any = None
+    if targets.weights is not None:
+        summed_weights = np.bincount(group, targets.weights)
+    return ApartRows(
+        rows.place[first],
+        rows.numbers[first],
+        Targets(
+            labels=targets.labels[first],
+            y=None,
+            counts=None,
+            wide_counts=summed,
+            weights=summed_weights,
+        ),
+        None if rows.counts is None else summed,
+        None,
+        None,
+    )
+
+
 def grow_apart(
     call: GrowCall, top: dict[str, Any], rows: ApartRows, n_threads: int
 ) -> dict[int, dict[str, Any]]:
@@ -93,7 +127,7 @@ def _grow_node(
         tree_rows=top["tree_rows"],
         **{name: top[name][place].item() for name in APART_FIELDS},
     )
-    targets, drawn = _targets_in_tree(rows, own)
+    targets, drawn = _targets_in_tree(call, rows, own)
     known = {
         **{name: part for name, part in targets._asdict().items() if name != "labels"},
         "n_threads": n_threads,
@@ -113,15 +147,16 @@ def _grow_node(
     else:
         arrays = _grow_drawn(call, settings, top, rows.codes[:, own], drawn, known)
     if "leaf_rows" in arrays:
-        arrays["leaf_rows"] = rows.numbers[own][arrays["leaf_rows"]].astype(np.uint32)
+        numbers = rows.numbers[own][arrays["leaf_rows"]]
+        arrays["leaf_rows"] = numbers.astype(row_number_type(call.n_rows))
     return arrays
 
 
 def _targets_in_tree(
-    rows: ApartRows, own: npt.NDArray[np.intp]
+    call: GrowCall, rows: ApartRows, own: npt.NDArray[np.intp]
 ) -> tuple[Targets, Array | None]:
     """Return what a tree knows of rows; and of numbers, how often they were drawn."""
-    targets = rows.targets.take(own)
+    targets = call.counted(rows.targets.take(own))
     if rows.counts is None:
         return targets, None
     counts = rows.counts[own]

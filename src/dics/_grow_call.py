@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dics import _core
 from dics._grow_forest import ForestPlan
 from dics._settings import make_settings, settings_fields
-from dics._validation import FloatArray
+from dics._validation import MAX_COUNT, FloatArray, wide_count
 from dics.dictionary import Dictionary
 
 
@@ -83,6 +83,21 @@ class GrowCall(NamedTuple):
         if self.order is not None:
             return self.order
         return np.arange(len(self.dictionary.offsets) - 1, dtype=np.int32)
+
+    def counted(self, targets: Targets) -> Targets:
+        """Let rows of classes count in fixed point, if all of them are too many."""
+        has_counts = targets.counts is not None or targets.wide_counts is not None
+        if (
+            targets.labels is None
+            or has_counts
+            or self.settings["n_draws"] > 0
+            or self.n_rows <= MAX_COUNT
+        ):
+            return targets
+        unit = wide_count(self.n_rows)
+        return targets._replace(
+            wide_counts=np.full(len(targets.labels), unit, dtype=np.uint64)
+        )
 
     def core_settings(self) -> _core.ForestSettings:
         """Return the settings for the core."""

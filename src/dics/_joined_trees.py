@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from dics import _core
 from dics._grow_call import GrowCall, Targets
-from dics._validation import Array, FloatArray
+from dics._validation import MAX_COUNT, Array, FloatArray
 from dics.trees import NODE
+
+MOST_SAMPLES = np.iinfo(np.int32).max
 
 
 class Pool(NamedTuple):
@@ -116,6 +118,9 @@ def _pool(
     for number, arrays in zip(top["apart"], apart, strict=True):
         nodes = arrays["nodes"].view(NODE)[:, 0]
         is_leaf = nodes["feature"] < 0
+        n_samples = nodes["n_samples"]
+        if top["n_rows"][number] > MAX_COUNT:  # see `summed_rows`
+            n_samples = top["n_rows"][[number]]
         # Rows of leaf values are numbered through; those of one class have none.
         leaf = np.where(nodes["left"] >= 0, nodes["left"] + n_values, nodes["left"])
         parts.append(
@@ -123,7 +128,7 @@ def _pool(
                 nodes["feature"],
                 nodes["threshold"],
                 np.where(is_leaf, -1, nodes["left"] + n_nodes),
-                nodes["n_samples"],
+                n_samples,
                 arrays["missing_left"],
                 arrays["impurity"],
                 arrays["exact_weight"],
@@ -190,7 +195,8 @@ def _layout(
     nodes = np.zeros((len(order), 1), dtype=NODE)
     nodes["feature"][:, 0] = feature
     nodes["threshold"][:, 0] = pool.threshold[order]
-    nodes["n_samples"][:, 0] = pool.n_samples[order]
+    # Of a cluster there may be more rows than a node can say.
+    nodes["n_samples"][:, 0] = np.minimum(pool.n_samples[order], MOST_SAMPLES)
     left = np.empty(len(order), dtype=np.int32)
     left[inner] = 2 * np.arange(np.count_nonzero(inner)) + 1
     old = pool.leaf[order][~inner]

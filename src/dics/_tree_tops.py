@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dics import _core
-from dics._forest_draws import draw_counts
+from dics._forest_draws import draw_own_counts
 from dics._grow_call import GrowCall, Targets
-from dics._validation import Array
+from dics._validation import MAX_COUNT, Array, wide_count
 
 
 class Tops(NamedTuple):
@@ -68,6 +68,7 @@ def grow_tops(
     """
     settings = call.core_settings()
     n_trees = settings.n_trees
+    targets = call.counted(targets)
     drawn = _draws(call, settings, numbers)
     counts: list[Array] | None = drawn
     common = {
@@ -96,6 +97,9 @@ def grow_tops(
             counts = _balanced(drawn, targets.labels, settings.tree.n_classes, peers)
             if counts is None:
                 return None
+        elif drawn is not None and settings.n_draws > MAX_COUNT:
+            unit = np.uint64(wide_count(settings.n_draws))
+            counts = [own * unit for own in drawn]
         trees = _core.grow_tops(
             labels=targets.labels,
             **_weights_in_trees(targets, counts, n_trees),
@@ -118,14 +122,16 @@ def _draws(
     if settings.n_draws == 0:
         return None
     first = settings.first_tree
-    draws = draw_counts(
-        settings.tree.seed,
-        range(first, first + settings.n_trees),
-        call.n_rows,
-        settings.n_draws,
-        call.draw_weights,
-    )
-    return [counts[numbers] for counts in draws]
+    return [
+        *draw_own_counts(
+            settings.tree.seed,
+            range(first, first + settings.n_trees),
+            call.n_rows,
+            settings.n_draws,
+            call.draw_weights,
+            numbers,
+        )
+    ]
 
 
 def _weights_in_trees(

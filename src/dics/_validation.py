@@ -31,8 +31,10 @@ E = TypeVar("E")
 IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 # Wider numbers become float64; these fit into float32 without loss.
 NARROW_KINDS = ("int8", "int16", "uint16", "float16", "bool")
-# Twice the square of a count must fit into 63 bits.
+# Rows in one place: twice the square of a count must fit into 63 bits.
 MAX_COUNT = 2**30
+# Rows of all workers of a cluster: targets in fixed point still have 25 bits.
+MAX_TOTAL = 2**36
 # What scikit-learn calls targets that are classes.
 DISCRETE = ("binary", "multiclass")
 
@@ -383,6 +385,14 @@ def combine_weights(
             "sample_weight times class_weight is zero for every row; nothing to fit."
         )
     return in_range(combined)
+
+
+def wide_count(total: int) -> int:
+    """Return what a row counts in fixed point, where `total` of them are too many.
+
+    As in `split_counts`, all of them together are near 2**52.
+    """
+    return 1 << (52 - total.bit_length())
 
 
 class SplitCounts(NamedTuple):

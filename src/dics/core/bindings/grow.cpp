@@ -151,6 +151,23 @@ void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws
     });
 }
 
+// The same of the rows that are here, of `n_rows`: see OwnRuns.
+void bootstrap_here(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
+                    const Optional<double>& cumulative, std::int64_t n_rows,
+                    const Array<std::int64_t>& numbers,
+                    const Array<std::int64_t>& places, Output<std::uint32_t> counts) {
+    const OwnRuns own{{numbers.data(), numbers.shape(0)},
+                      {places.data(), places.shape(0)}};
+    if (own.places.size() != own.numbers.size() + 1 ||
+        own.places.back() != static_cast<std::int64_t>(counts.shape(0)))
+        throw nb::value_error("runs are not those of the counts");
+    with_team(1, [&](Team& team) {
+        bootstrap(seed, tree, n_draws, data_or_null(cumulative), n_rows, own, team,
+                  counts.data());
+        return 0;
+    });
+}
+
 }  // namespace
 
 void bind_grow(nb::module_& m) {
@@ -178,6 +195,10 @@ void bind_grow(nb::module_& m) {
     m.def("bootstrap", &bootstrap_array, "seed"_a, "tree"_a, "n_draws"_a,
           "cumulative"_a.none(), "counts"_a.noconvert(),
           "Write how often a tree of a forest drew each row.");
+    m.def("bootstrap_here", &bootstrap_here, "seed"_a, "tree"_a, "n_draws"_a,
+          "cumulative"_a.none(), "n_rows"_a, "numbers"_a, "places"_a,
+          "counts"_a.noconvert(),
+          "Write how often a tree drew the rows that are here, of those of all.");
 }
 
 }  // namespace dics

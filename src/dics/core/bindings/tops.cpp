@@ -4,6 +4,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/peers.hpp"
+#include "grow/renewal.hpp"
 #include "grow/top_trees.hpp"
 
 namespace dics {
@@ -189,6 +190,7 @@ void join_spread_arrays(Criterion criterion, const Array<std::int32_t>& left,
 }  // namespace
 
 void bind_tops(nb::module_& m) {
+    m.attr("RENEW_SHARE") = kRenewShare;
     m.def("grow_tops", &grow_class_tops, "codes"_a, "columns"_a, "values"_a,
           "offsets"_a, "labels"_a, "counts"_a, "wide_counts"_a, "settings"_a,
           "is_forest"_a, "apart_rows"_a, "peers"_a, "n_threads"_a,

@@ -180,14 +180,17 @@ int forest_code_width(FeatureSampling sampling, std::int64_t n_features) {
     return static_cast<int>(std::max<std::int64_t>(1, width));
 }
 
-void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
-               const double* cumulative, std::int64_t n_rows, Team& alone,
-               std::uint32_t* counts) {
+namespace {
+
+// Calls note(row) for each row that a tree draws.
+template <class Note>
+void draw_rows(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
+               const double* cumulative, std::int64_t n_rows, Team& alone, Note note) {
     Stream stream(combine(tree_key(seed, tree), 4));
-    std::fill_n(counts, n_rows, 0u);
     if (!cumulative) {
         return repeat(n_draws, alone, [&] {
-            ++counts[stream.below(static_cast<std::uint64_t>(n_rows))];
+            note(static_cast<std::int64_t>(
+                stream.below(static_cast<std::uint64_t>(n_rows))));
         });
     }
     const double* end = cumulative + n_rows;
@@ -196,7 +199,33 @@ void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
     const double* last = std::lower_bound(cumulative, end, total);
     repeat(n_draws, alone, [&] {
         const double* at = std::upper_bound(cumulative, end, stream.uniform() * total);
-        ++counts[std::min(at, last) - cumulative];
+        note(std::min(at, last) - cumulative);
+    });
+}
+
+}  // namespace
+
+void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
+               const double* cumulative, std::int64_t n_rows, Team& alone,
+               std::uint32_t* counts) {
+    std::fill_n(counts, n_rows, 0u);
+    draw_rows(seed, tree, n_draws, cumulative, n_rows, alone,
+              [&](std::int64_t row) { ++counts[row]; });
+}
+
+void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
+               const double* cumulative, std::int64_t n_rows, const OwnRuns& own,
+               Team& alone, std::uint32_t* counts) {
+    std::fill_n(counts, own.places.back(), 0u);
+    draw_rows(seed, tree, n_draws, cumulative, n_rows, alone, [&](std::int64_t row) {
+        const auto behind =
+            std::upper_bound(own.numbers.begin(), own.numbers.end(), row);
+        if (behind == own.numbers.begin())
+            return;
+        const auto run = static_cast<std::size_t>(behind - own.numbers.begin()) - 1;
+        const std::int64_t place = own.places[run] + row - own.numbers[run];
+        if (place < own.places[run + 1])
+            ++counts[place];
     });
 }
 

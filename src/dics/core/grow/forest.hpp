@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,16 @@ inline GrowSettings restricted(GrowSettings settings,
 void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
                const double* cumulative, std::int64_t n_rows, Team& alone,
                std::uint32_t* counts);
+
+// Rows of which others have some: runs of them whose first numbers, rising, are
+// `numbers`, and whose places here begin at `places`; the last of these is the end.
+struct OwnRuns {
+    std::span<const std::int64_t> numbers, places;
+};
+// How often it drew the rows that are here, of `n_rows` in all.
+void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
+               const double* cumulative, std::int64_t n_rows, const OwnRuns& own,
+               Team& alone, std::uint32_t* counts);
 
 // Features that have a threshold, in the order that FeatureDraw wants: as they are if
 // they are few, otherwise shuffled.
