@@ -65,18 +65,22 @@ def joined_rows(parts: list[ApartRows]) -> ApartRows:
     )
 
 
-def summed_rows(call: GrowCall, rows: ApartRows) -> ApartRows:
+def summed_rows(rows: ApartRows, unit: int) -> ApartRows:
     """Return a row for each leaf and class, which counts what their rows do.
 
-    Of rows that are too many for 32 bits, whose counts are in fixed point.
+    Of rows that are too many for 32 bits, so that counts are in fixed point; one
+    without a weight counts `unit`.
     """
-    targets = call.counted(rows.targets)
+    targets = rows.targets
+    labels = targets.labels
+    assert labels is not None
     counts = targets.wide_counts if rows.counts is None else rows.counts
-    assert targets.labels is not None
-    assert counts is not None
-    n_classes = int(call.settings["tree"]["n_classes"])
-    group = rows.place * np.int64(n_classes) + targets.labels
-    _, first, group = np.unique(group, return_index=True, return_inverse=True)
+    if counts is None:
+        counts = np.full(len(labels), unit, dtype=np.uint64)
+    n_labels = np.int64(labels.max(initial=0)) + 1
+    _, first, group = np.unique(
+        rows.place * n_labels + labels, return_index=True, return_inverse=True
+    )
     # Below 2^53, such sums are whole numbers.
     summed = np.bincount(group, counts).astype(np.uint64)
     summed_weights: Any = None
@@ -86,7 +90,7 @@ def summed_rows(call: GrowCall, rows: ApartRows) -> ApartRows:
         rows.place[first],
         rows.numbers[first],
         Targets(
-            labels=targets.labels[first],
+            labels=labels[first],
             y=None,
             counts=None,
             wide_counts=summed,

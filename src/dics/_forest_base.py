@@ -26,7 +26,7 @@ from dics._progress import Progress
 from dics._pruning import prune
 from dics._rows_elsewhere import RowsElsewhere
 from dics._tree_base import CGTree
-from dics._validation import MAX_COUNT, FloatArray
+from dics._validation import MAX_COUNT, MAX_TOTAL, FloatArray
 from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
 from dics.trees import Trees
@@ -163,10 +163,12 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             # takes: as many as without weights, or as there are rows.
             most = max(1.0, self.max_samples) * n_rows
             n_draws = max(1.0, min(self.max_samples * total, most))
-        if n_draws > MAX_COUNT:
+        X: Any = data.X
+        limit = MAX_TOTAL if isinstance(X, RowsElsewhere) else MAX_COUNT
+        if n_draws > limit:
             raise ValueError(
-                f"max_samples={self.max_samples!r} asks for more than {MAX_COUNT} rows "
-                "a tree."
+                f"max_samples={self.max_samples!r} asks for more than {limit} rows a "
+                "tree."
             )
         return int(n_draws)
 

@@ -215,7 +215,7 @@ class Trees:
 
     @property
     def n_samples(self) -> npt.NDArray[np.int32]:
-        """Training rows in the node."""
+        """Training rows in the node; of a cluster's, 2^31 - 1 stands for more."""
         n_samples: npt.NDArray[np.int32] = self.nodes["n_samples"]
         return n_samples
 

@@ -14,6 +14,7 @@ from dics._validation import IN_PLACE
 from dics.dask._level_columns import LevelColumns, ReadCollection, united
 from dics.dask._part_levels import PartLook, levels_of, look_at
 from dics.dask._parts import PartShape, shape_of
+from dics.dask._row_limits import check_total
 from dics.dask._rows import ClusterRows, Whole, check_columns
 from dics.dask._watch import Watch
 
@@ -115,6 +116,7 @@ class Collection:
         whole = Whole.of(shapes)
         if whole.starts[-1] == 0:
             raise ValueError("X has no rows.")
+        check_total(int(whole.starts[-1]))
         return ClusterRows.of(self.watch, self.example, self._parts, whole)
 
     def _known_shapes(self, features: list[int]) -> list[PartShape]:

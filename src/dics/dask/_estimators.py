@@ -13,17 +13,19 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import StrOptions
 
+from dics._boosting_plan import BoostingPlan
 from dics._boosting_rows import GivenRows
 from dics._categories import Categories, ReadX
 from dics._grow_forest import plan_forest
 from dics._other_names import answers_other_names
 from dics._progress import Progress
 from dics._rounds import Callback
-from dics._validation import Array
+from dics._validation import MAX_COUNT, Array
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
 from dics.dask._collection import Collection
 from dics.dask._lazy import predicts_lazily
+from dics.dask._row_limits import check_boosting, check_layout
 from dics.dask._watch import Watch
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
@@ -298,6 +300,11 @@ class DaskBoosting(DaskEstimator):
             training.X, training.y, training.weights, held, callbacks
         )
 
+    def _make_plan(self, *args: Any, **kwargs: Any) -> BoostingPlan:
+        plan: BoostingPlan = super()._make_plan(*args, **kwargs)  # type: ignore[misc]
+        check_boosting(plan.n_rows, plan.min_samples_leaf)
+        return plan
+
 
 def x_name(given: GivenRows) -> str:
     """Return what errors call the X of a set."""
@@ -363,10 +370,19 @@ class DaskImpurityTrees(DaskEstimator):
             return f"max_candidates={own['max_candidates']}"
         return ""
 
-    def _is_by_rows(self, data: Any, n_bytes: int) -> bool:
+    def _read_categories(self, X: Collection, *, is_warm_start: bool) -> ReadX:
+        read = super()._read_categories(X, is_warm_start=is_warm_start)
+        check_layout(self.layout, len(read.numbers), self._not_by_rows())
+        return read
+
+    def _is_by_rows(self, data: Any, n_bytes: int, n_draws: int = 0) -> bool:
         """Tell whether each worker keeps its own rows; one place takes `n_bytes`."""
+        n_rows = max(len(data.X), n_draws)
+        check_layout(self.layout, n_rows, self._not_by_rows())
         if self.layout != "auto":
             return self.layout == "rows"
+        if n_rows > MAX_COUNT:
+            return True
         return not self._not_by_rows() and not data.X.fits_worker(n_bytes)
 
 
@@ -377,7 +393,7 @@ class DaskForest(DaskImpurityTrees):
         self, data: Any, n_draws: int, trees: range, progress: Any
     ) -> dict[str, Any]:
         n_rows, n_features = data.X.shape
-        if self._is_by_rows(data, n_rows * (2 * n_features + 16)):
+        if self._is_by_rows(data, n_rows * (2 * n_features + 16), n_draws):
             model: Any = self
             dictionary = model.candidates_._dictionary
             plan = plan_forest(

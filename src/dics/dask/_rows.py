@@ -15,6 +15,7 @@ import numpy.typing as npt
 from distributed import Future
 from sklearn.utils.validation import validate_data
 
+from dics import _core
 from dics._base import rows_for_core
 from dics._boosting_call import BoostCall
 from dics._boosting_rows import total_weight, weight_unit
@@ -40,6 +41,7 @@ from dics.dask._parts import (
     rows_of,
 )
 from dics.dask._reports import new_topic, reports_of
+from dics.dask._row_limits import check_drawn_cuts, check_renewal
 from dics.dask._session import BoostSession
 from dics.dask._tops import TopSession
 from dics.dask._watch import LOOK_SECONDS, LOST, Watch, WorkersLost
@@ -298,6 +300,10 @@ class ClusterRows(RowsElsewhere):
         self._check_room(self.shape[0] * (2 * self.shape[1] + 64), "all workers")
         rows = rows_for_core(data, plan.dictionary, are_drawn=plan.settings.n_draws > 0)
         call = GrowCall.of(plan, rows, self.shape[0], is_forest=is_forest)
+        if call.renews:
+            check_renewal(self.shape[0], self.shape[0] // _core.RENEW_SHARE)
+        if plan.settings.draws_cuts:
+            check_drawn_cuts(plan.settings.n_draws or self.shape[0])
         starts = self.whole.starts
         filled = np.flatnonzero(np.diff(starts))
         codes = self.codes(dictionary, 1)

@@ -18,16 +18,17 @@ import numpy as np
 import numpy.typing as npt
 from distributed import Future
 
-from dics._apart_nodes import ApartRows, grow_apart, joined_rows
+from dics._apart_nodes import ApartRows, grow_apart, joined_rows, summed_rows
 from dics._grow_call import GrowCall, Targets, joined_targets
 from dics._joined_trees import joined_tree, one_behind_the_other, weight_of_tree
 from dics._progress import Progress
 from dics._tree_tops import Tops, grow_tops
-from dics._validation import Array
+from dics._validation import MAX_COUNT, Array, wide_count
 from dics.dask._links import TOKEN_BYTES, Address
 from dics.dask._parts import threads_of_worker
 from dics.dask._ranks import MOST_RESTARTS, Placement, Ranks
 from dics.dask._reports import new_topic
+from dics.dask._row_limits import check_leaf, check_own_rows
 from dics.dask._watch import LOST, Watch, WorkersLost
 from dics.dask._worker import Port, linked
 
@@ -78,6 +79,9 @@ class Wanted(NamedTuple):
     tree: int
     nodes: npt.NDArray[np.int32]
     may_split: bool  # leaves need no codes
+    # Of leaves that have more rows than can come together: what a row counts, if it
+    # has no weight. Otherwise 0.
+    summed_unit: int
 
 
 # --- on a worker --------------------------------------------------------------
@@ -136,9 +140,14 @@ def rows_apart(
 ) -> list[ApartRows]:
     """Return the rows of a partition that are in some nodes.
 
-    X is the partition's, or its codes.
+    X is the partition's, or its codes. Where leaves have more rows than can come
+    together, a row for each class stands for them.
     """
-    return [_rows_of(part, X, nodes, are_codes=are_codes) for nodes in wanted]
+    found = [_rows_of(part, X, nodes, are_codes=are_codes) for nodes in wanted]
+    return [
+        summed_rows(rows, nodes.summed_unit) if nodes.summed_unit else rows
+        for nodes, rows in zip(wanted, found, strict=True)
+    ]
 
 
 def _rows_of(part: Part, X: Array, wanted: Wanted, *, are_codes: bool) -> ApartRows:
@@ -237,7 +246,7 @@ class TopSession(Ranks):
 
     def _apart_rows(self, n_workers: int, n_features: int) -> int:
         """Return how many rows a node has at most that is grown apart."""
-        rows = int(self.starts[-1]) // (NODES_OF_WORKER * n_workers)
+        rows = min(MAX_COUNT, int(self.starts[-1]) // (NODES_OF_WORKER * n_workers))
         limit = self._memory()
         if limit is not None:
             rows = min(rows, int(NODE_SHARE * limit / (n_features + ROW_BYTES)))
@@ -283,8 +292,9 @@ class TopSession(Ranks):
             call,
         )
         runs, targets, codes = [], [], []
-        for parts in placement.parts[0]:
+        for worker, parts in zip(placement.workers, placement.parts[0], strict=True):
             lengths = np.diff(self.starts)[parts]
+            check_own_rows(worker, int(lengths.sum()))
             own = np.concatenate([[0], np.cumsum(lengths)[:-1]])
             runs.append(np.stack([own, self.starts[parts], lengths], axis=1))
             targets.append(joined_targets([self._targets_of(part) for part in parts]))
@@ -304,6 +314,9 @@ class TopSession(Ranks):
         trees: list[dict[str, Any]],
     ) -> list[dict[str, Any]] | None:
         """Let workers grow the nodes that are left, and join the trees."""
+        if self.targets.labels is None:
+            for top in trees:
+                check_leaf(int(top["n_rows"][top["apart"]].max()))
         parts: dict[int, Future] = {}
         for rank, numbers in zip(ranks, placement.parts[0], strict=True):
             for i, number in enumerate(numbers):
@@ -364,9 +377,12 @@ def _wanted(trees: list[dict[str, Any]], own: list[tuple[int, int]]) -> list[Wan
     wanted = []
     for tree in sorted({tree for tree, _ in own}):
         numbers = np.array(sorted(n for t, n in own if t == tree), dtype=np.int32)
-        may_split = trees[tree]["may_split"][numbers] != 0
-        for kind in (True, False):
-            nodes = numbers[may_split == kind]
+        top = trees[tree]
+        may_split = top["may_split"][numbers] != 0
+        is_large = top["n_rows"][top["apart"][numbers]] > MAX_COUNT
+        unit = wide_count(int(top["tree_rows"]))
+        for splits, is_summed in ((True, False), (False, False), (False, True)):
+            nodes = numbers[(may_split == splits) & (is_large == is_summed)]
             if len(nodes) > 0:
-                wanted.append(Wanted(tree, nodes, kind))
+                wanted.append(Wanted(tree, nodes, splits, unit if is_summed else 0))
     return wanted
