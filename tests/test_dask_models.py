@@ -1,5 +1,7 @@
 """Models of a cluster are those of one machine, byte for byte."""
 
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip("distributed")
@@ -11,6 +13,7 @@ from dask_cases import cluster_of, differing
 
 import dics
 from dics.dask import DaskCGForestClassifier
+from dics.dask._ranks import Ranks
 
 CASES = 42  # for each number of workers: more than 200 in all
 
@@ -44,3 +47,11 @@ def test_forest_of_rare_features(layout):
         forest = DaskCGForestClassifier(layout=layout, client=client, **settings)
         forest.fit(da.from_array(X, chunks=(70, -1)), da.from_array(y, chunks=70))
     same_bytes(forest, expected)
+
+
+def test_a_worker_that_has_only_copies_of_codes_is_no_rank():
+    watch = SimpleNamespace(client=None)
+    codes = [SimpleNamespace(key=key) for key in "abc"]
+    holders = {"a": ["two", "one"], "b": ["one"], "c": ["one", "three"]}
+    placement = Ranks(watch, [codes])._placement(holders)
+    assert placement == (["one", "three"], [[[0, 1], [2]]])

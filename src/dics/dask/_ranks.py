@@ -76,7 +76,8 @@ class Ranks:
         for codes in self.codes:
             of_set = []
             for future in codes:
-                worker = min(sorted(holders[future.key]), key=lambda w: load[w])
+                # Not load[w]: a worker that gets none would become a rank, too.
+                worker = min(sorted(holders[future.key]), key=lambda w: load.get(w, 0))
                 load[worker] += 1
                 of_set.append(worker)
             owners.append(of_set)
