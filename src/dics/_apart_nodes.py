@@ -16,6 +16,7 @@ from dics._grow_forest import in_columns, restrict_categories
 from dics._leaf_rows import row_number_type
 from dics._rows_elsewhere import EncodedRows
 from dics._settings import make_settings
+from dics._sparse_rows import SparseRows, joined_matrices
 from dics._validation import Array
 from dics.dictionary import Dictionary, encode, select
 
@@ -37,7 +38,7 @@ class ApartRows(NamedTuple):
     counts : ndarray or None
         See `Tops`.
     codes : ndarray of shape (n_features, n_rows), or None
-    values : ndarray of shape (n_rows, n_features), or None
+    values : ndarray or SparseRows of shape (n_rows, n_features), or None
         Rows of X. Either these or the codes are there; of leaves, neither.
     """
 
@@ -55,13 +56,15 @@ def joined_rows(parts: list[ApartRows]) -> ApartRows:
     def join(some: list[Any], axis: int = 0) -> Any:
         return None if some[0] is None else np.concatenate(some, axis=axis)
 
+    values = [part.values for part in parts]
+
     return ApartRows(
         join([part.place for part in parts]),
         join([part.numbers for part in parts]),
         joined_targets([part.targets for part in parts]),
         join([part.counts for part in parts]),
         join([part.codes for part in parts], axis=1),
-        join([part.values for part in parts]),
+        None if values[0] is None else joined_matrices(values),
     )
 
 
@@ -228,7 +231,10 @@ def _grow_drawn(
 
 
 def _grow_renewed(
-    call: GrowCall, settings: _core.ForestSettings, X: Array, known: dict[str, Any]
+    call: GrowCall,
+    settings: _core.ForestSettings,
+    X: Array | SparseRows,
+    known: dict[str, Any],
 ) -> dict[str, Any]:
     """Grow a node of a single tree, which may make thresholds anew from X."""
     width = _core.code_width(X.shape[1])

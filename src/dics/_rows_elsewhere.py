@@ -51,8 +51,8 @@ class RowsElsewhere(ABC):
         """Set or compare the names and the number of an estimator's features."""
 
     @abstractmethod
-    def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array:
-        """Bring some rows here, by their numbers."""
+    def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array | SparseRows:
+        """Bring some rows here, by their numbers; sparse ones stay so."""
 
     @abstractmethod
     def distinct(self, column: int) -> FloatArray:
@@ -196,14 +196,14 @@ def _narrow(
     X: Array | SparseRows, numbers: npt.NDArray[Any]
 ) -> Array | SparseRows | None:
     """Return some rows in single precision; None if that doesn't hold their values."""
+    if X.dtype != np.float64:
+        return None
     if isinstance(X, SparseRows):
         some = X[numbers]
         parts = [some.values] if X.elsewhere is None else [some.values, X.elsewhere]
         if not all(_fits(part, part.astype(np.float32)) for part in parts):
             return None
-        return some.in_single_precision()
-    if X.dtype != np.float64:
-        return None
+        return some.astype(np.float32)
     narrow = np.empty((len(numbers), X.shape[1]), dtype=np.float32)
     for first in range(0, len(numbers), NARROWED_ROWS):
         rows = X[numbers[first : first + NARROWED_ROWS]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -87,15 +87,27 @@ class SparseRows(_core.SparseArrays):
             self.elsewhere,
         )
 
-    def in_single_precision(self) -> SparseRows:
-        """Return the same rows with values of single precision."""
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Between the processes of a cluster; what they send one another is trusted.
+        own = self.values, self.columns, self.starts, self.shape[1], self.elsewhere
+        return SparseRows, own
+
+    def __sizeof__(self) -> int:
+        # Dask decides by it what a worker has room for.
+        arrays = self.values, self.columns, self.starts, self.elsewhere
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def astype(self, dtype: npt.DTypeLike) -> SparseRows:
+        """Return the same rows with values of another type; themselves if they are."""
+        if self.dtype == dtype:
+            return self
         elsewhere = self.elsewhere
         return SparseRows(
-            self.values.astype(np.float32),
+            self.values.astype(dtype),
             self.columns,
             self.starts,
             self.shape[1],
-            None if elsewhere is None else elsewhere.astype(np.float32),
+            None if elsewhere is None else elsewhere.astype(dtype),
         )
 
     def to_scipy(self) -> scipy.sparse.csr_array:
@@ -103,6 +115,10 @@ class SparseRows(_core.SparseArrays):
         return scipy.sparse.csr_array(
             (self.values, self.columns, self.starts), shape=self.shape
         )
+
+    def to_dense(self) -> Array:
+        """Return all values as a dense array."""
+        return self.dense_columns(np.arange(self.shape[1]))
 
     def dense_columns(self, columns: npt.NDArray[np.intp]) -> Array:
         """Return some columns as a dense array."""
@@ -140,3 +156,30 @@ class SparseRows(_core.SparseArrays):
             values[here] = change(values[here])
             elsewhere[[f]] = change(elsewhere[[f]])
         return SparseRows(values, self.columns, self.starts, self.shape[1], elsewhere)
+
+
+def joined_matrices(parts: Sequence[Array | SparseRows]) -> Array | SparseRows:
+    """Return the rows of several parts, one below the other; dense if one part is.
+
+    Parts without rows may be of any kind.
+    """
+    filled = [part for part in parts if len(part) > 0] or parts[:1]
+    sparse = [part for part in filled if isinstance(part, SparseRows)]
+    if len(sparse) < len(filled):
+        return np.concatenate(
+            [
+                part.to_dense() if isinstance(part, SparseRows) else part
+                for part in filled
+            ]
+        )
+    ends = np.cumsum([0, *(len(part.values) for part in sparse)])
+    starts = [
+        part.starts[:-1] + end for part, end in zip(sparse, ends[:-1], strict=True)
+    ]
+    return SparseRows(
+        np.concatenate([part.values for part in sparse]),
+        np.concatenate([part.columns for part in sparse]),
+        np.concatenate([*starts, ends[-1:]], dtype=np.int64),
+        sparse[0].shape[1],
+        sparse[0].elsewhere,
+    )

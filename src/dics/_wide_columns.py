@@ -37,10 +37,9 @@ def wide_columns(X: Array | SparseRows | RowsElsewhere) -> npt.NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
     step = max(1, len(X) // SAMPLED_ROWS)
     rows = np.arange(0, len(X), step)[:SAMPLED_ROWS]
-    if not isinstance(X, SparseRows):
-        some = X.take(rows) if isinstance(X, RowsElsewhere) else X[rows]
-        return np.flatnonzero(_are_merged(some))
-    sample = X[rows]
+    sample = X.take(rows) if isinstance(X, RowsElsewhere) else X[rows]
+    if not isinstance(sample, SparseRows):
+        return np.flatnonzero(_are_merged(sample))
     with np.errstate(over="ignore", invalid="ignore"):
         inexact = sample.values != sample.values.astype(np.float32)
     columns = np.unique(sample.columns[inexact]).astype(np.intp)
