@@ -249,6 +249,15 @@ class Categories:
         return None
 
 
+def refuse_sparse_levels(X: Any, features: list[int]) -> None:
+    """Refuse to read levels from a matrix that holds numbers only."""
+    if features and scipy.sparse.issparse(X):
+        raise ValueError(
+            f"X is sparse, but column {features[0]} holds categories; pass a frame "
+            "or a dense array."
+        )
+
+
 class ReadX:
     """X whose columns of categories have been read.
 
@@ -260,11 +269,7 @@ class ReadX:
     """
 
     def __init__(self, X: Any, features: list[int]) -> None:
-        if features and scipy.sparse.issparse(X):
-            raise ValueError(
-                f"X is sparse, but column {features[0]} holds categories; pass a frame "
-                "or a dense array."
-            )
+        refuse_sparse_levels(X, features)
         self.columns: Mapping[int, LevelColumn] = {
             f: read_column(X, f) for f in features
         }

@@ -231,6 +231,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
     ) -> dict[str, Any]:
         # The whole dictionary is priced by histograms of codes; a few candidates are
         # counted straight from a dense X, which costs less than encoding it.
+        if not self.reuse_splits:
+            self._refuse_sparse(data.X)  # of a cluster, whose rows are known by now
         n_features, k = data.X.shape[1], settings.max_candidates
         least = 0 if isinstance(data.X, SparseRows) else CODED_SHARE * n_features
         coded = self.reuse_splits and (k == 0 or k >= least)
@@ -250,12 +252,16 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
             value = getattr(self, name)
             if value is not None and not self.reuse_splits:
                 raise ValueError(f"{name}={value!r} needs reuse_splits=True.")
-        if is_sparse(X) and not self.reuse_splits:
+        if not self.reuse_splits:
+            self._refuse_sparse(X)
+        super()._fit(X, y, sample_weight)
+
+    def _refuse_sparse(self, X: Any) -> None:
+        if is_sparse(X) or isinstance(X, SparseRows):
             raise ValueError(
                 "X is sparse, but reuse_splits=False counts rows straight from a dense "
                 "X; pass X.toarray(), or leave reuse_splits True."
             )
-        super()._fit(X, y, sample_weight)
 
     def _class_probabilities(self, X: Any) -> FloatArray:
         X = self._check_rows(X)

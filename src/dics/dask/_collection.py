@@ -6,6 +6,7 @@ from typing import Any
 
 import dask
 import numpy as np
+import scipy.sparse
 
 from dics._categories import ReadX
 from dics._category_columns import chosen_columns, column_names
@@ -76,7 +77,7 @@ class Collection:
         `wanted` is `categorical_features` of an estimator.
         """
         check_kind(self.example)
-        is_sparse = hasattr(self.X._meta, "toarray")
+        is_sparse = scipy.sparse.issparse(self.X._meta)
         features = chosen_columns(wanted, self.X._meta if is_sparse else self.example)
         # What holds objects, or differs from what it says, is known when it is there.
         may_hold_more = not self._is_array or self.X.dtype == object
@@ -123,6 +124,10 @@ class Collection:
         """Return the shapes of the partitions, if nobody has to look at them."""
         X = self.X
         if not self._is_array or X.dtype not in IN_PLACE:
+            return []
+        # Sparse ones are looked at for how many values they store. That tells whether
+        # there is room to keep them.
+        if scipy.sparse.issparse(X._meta):
             return []
         # Numbers in place of levels would not fit into a byte.
         if features and X.dtype == np.uint8:

@@ -415,9 +415,12 @@ class DaskForest(DaskImpurityTrees):
 class DaskTree(DaskImpurityTrees):
     """Single trees: by rows, or on the worker to which all rows are brought."""
 
+    def _refuse_sparse(self, X: Any) -> None:
+        super()._refuse_sparse(X.X._meta)  # type: ignore[misc]
+
     def _grow(self, data: Any, dictionary: Any) -> Any:
         n_rows, n_features = data.X.shape
-        if self._is_by_rows(data, n_rows * n_features * (data.X.dtype.itemsize + 1)):
+        if self._is_by_rows(data, data.X.whole.n_bytes + n_rows * n_features):
             return super()._grow(data, dictionary)  # type: ignore[misc]
         return data.X.call_with_rows(self.to_local(), "_grow", data, dictionary)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 
-from dics._categories import Categories, ReadX, filled_type
+from dics._categories import Categories, ReadX, filled_type, refuse_sparse_levels
 from dics._category_columns import (
     LevelColumn,
     columns_of_categories,
@@ -30,7 +31,7 @@ def look_at(part: Any, number: int, features: list[int], *, finds: bool) -> Part
 
     Parameters
     ----------
-    part : ndarray or DataFrame
+    part : ndarray, DataFrame or sparse matrix
     number : int
         Of the partition, for errors.
     features : list of int
@@ -41,7 +42,7 @@ def look_at(part: Any, number: int, features: list[int], *, finds: bool) -> Part
     """
     features = [f for f in features if f < part.shape[1]]  # fewer are refused later
     undecided: list[int] = []
-    if finds and len(part) > 0:
+    if finds and part.shape[0] > 0:
         features = sorted({*features, *columns_of_categories(part)})
         undecided = columns_of_objects(part)
     columns = levels_of(part, number, features)
@@ -50,6 +51,8 @@ def look_at(part: Any, number: int, features: list[int], *, finds: bool) -> Part
 
 def columns_of_objects(part: Any) -> list[int]:
     """Return the columns whose type doesn't tell what they hold."""
+    if scipy.sparse.issparse(part):
+        return []  # it holds numbers
     if is_pandas(part):
         return [i for i, dtype in enumerate(part.dtypes) if str(dtype) == "object"]
     return list(range(part.shape[1])) if part.dtype == object else []
@@ -57,9 +60,10 @@ def columns_of_objects(part: Any) -> list[int]:
 
 def levels_of(part: Any, number: int, features: list[int]) -> dict[int, LevelColumn]:
     """Read some columns of categories, to be sent: in as few bytes as will do."""
-    if len(part) == 0:
+    if part.shape[0] == 0:
         return {}
     with naming_part(number):
+        refuse_sparse_levels(part, features)
         columns = {f: read_column(part, f) for f in features}
     return {
         f: LevelColumn(column.levels, column.numbers.astype(number_type(column.levels)))
@@ -84,7 +88,7 @@ def with_levels(
 
     Parameters
     ----------
-    part : ndarray or DataFrame
+    part : ndarray, DataFrame or sparse matrix
     number : int
         Of the partition, for errors.
     expected : PartShape
@@ -96,12 +100,13 @@ def with_levels(
         Those of the rows of this partition.
     """
     check_shape(part, number, expected)
-    if len(part) == 0:
+    if part.shape[0] == 0:
         n_columns = expected.n_columns + len(known.pairs)
         return np.empty((0, n_columns), dtype=filled_type(expected.dtype))
     with naming_part(number):
         read = ReadX(part, known.features)
     matrix = matrix_of(read.numbers, number, expected)
+    assert isinstance(matrix, np.ndarray)  # numbers of levels are dense columns
     with naming_part(number):
         if means is None:
             return known.numbers(read, matrix)

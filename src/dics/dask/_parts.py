@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from sklearn.base import BaseEstimator
 
+from dics._categories import refuse_sparse_levels
 from dics._category_columns import LevelColumn, replaced
 from dics._out_of_bag import OutOfBag, OutOfBagSums
-from dics._validation import Array, check_matrix
+from dics._sparse_rows import SparseRows
+from dics._validation import Array, check_rows
 from dics.dictionary import Dictionary, encode
 
 
@@ -22,10 +25,11 @@ class PartShape(NamedTuple):
     n_rows: int
     n_columns: int
     dtype: np.dtype[Any]
+    n_stored: int | None = None  # values of a sparse one, if somebody has looked
 
 
 class _AnyEstimator(BaseEstimator):
-    """What `check_matrix` notes names and numbers of columns in."""
+    """What `check_rows` notes names and numbers of columns in."""
 
     categorical_features = None  # which errors name as a remedy
 
@@ -37,25 +41,28 @@ def naming_part(number: int) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         said = str(error).removeprefix("X: ")
-        raise type(error)(f"partition {number} of X: {said}") from error
+        said = said if said.startswith("X ") else f"X: {said}"
+        raise type(error)(f"partition {number} of {said}") from error
 
 
-def matrix_of(part: Any, number: int, expected: PartShape) -> Array:
-    """Return a partition as an array that the core reads.
+def matrix_of(part: Any, number: int, expected: PartShape) -> Array | SparseRows:
+    """Return a partition as the core reads it.
 
     Parameters
     ----------
-    part : ndarray or DataFrame
+    part : ndarray, DataFrame or sparse matrix
     number : int
         Of the partition, for errors.
     expected : PartShape
         What it is to be like.
     """
     check_shape(part, number, expected)
-    if len(part) == 0:
+    if part.shape[0] == 0:
         return np.empty((0, part.shape[1]), dtype=expected.dtype)
     with naming_part(number):
-        matrix = check_matrix(_AnyEstimator(), part, reset=True)
+        matrix = check_rows(_AnyEstimator(), part, reset=True)
+    if isinstance(matrix, SparseRows):
+        return matrix.astype(expected.dtype)
     return matrix.astype(expected.dtype, copy=False)
 
 
@@ -76,35 +83,56 @@ def shape_of(part: Any, number: int, categories: Collection[int]) -> PartShape:
     n_rows, n_columns = part.shape
     if n_rows == 0:
         return PartShape(0, n_columns, np.dtype(np.float64))
+    with naming_part(number):
+        refuse_sparse_levels(part, sorted(categories))
     # Columns have types, whatever values they hold.
-    first = part[:1]
+    first = example_of(part) if scipy.sparse.issparse(part) else part[:1]
     if categories:
         blank = LevelColumn(np.empty(0, dtype=object), np.zeros(1, dtype=np.int64))
         first = replaced(first, dict.fromkeys(categories, blank))
     with naming_part(number):
-        matrix = check_matrix(_AnyEstimator(), first, reset=True)
-    return PartShape(n_rows, n_columns, matrix.dtype)
+        matrix = check_rows(_AnyEstimator(), first, reset=True)
+    n_stored = stored_values(part) if isinstance(matrix, SparseRows) else None
+    return PartShape(n_rows, n_columns, matrix.dtype, n_stored)
 
 
-def rows_of(matrix: Array, rows: npt.NDArray[np.int64]) -> Array:
+def example_of(matrix: Any) -> scipy.sparse.csr_array:
+    """Return a row of zeros of the type and the width of a sparse matrix."""
+    return scipy.sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
+
+
+def stored_values(part: Any) -> int:
+    """Return how many values a sparse matrix or a frame of sparse columns stores."""
+    if scipy.sparse.issparse(part):
+        return int(part.nnz)
+    return sum(part.iloc[:, f].sparse.npoints for f in range(part.shape[1]))
+
+
+def rows_of(
+    matrix: Array | SparseRows, rows: npt.NDArray[np.int64]
+) -> Array | SparseRows:
     """Return some rows, row by row."""
+    if isinstance(matrix, SparseRows):
+        return matrix[rows]
     return np.ascontiguousarray(matrix[rows])
 
 
-def distinct_values(matrix: Array, column: int) -> npt.NDArray[np.float64]:
+def distinct_values(matrix: Array | SparseRows, column: int) -> npt.NDArray[np.float64]:
     """Return the distinct values of a column, without NaN."""
+    if isinstance(matrix, SparseRows):  # refused if it stores NaN
+        return np.unique(matrix.column(column).astype(np.float64))
     values = np.unique(matrix[:, column].astype(np.float64))
     return values[~np.isnan(values)]
 
 
-def narrowed(matrix: Array, ranks: Any) -> Array:
+def narrowed(matrix: Array | SparseRows, ranks: Any) -> Array | SparseRows:
     """Return a partition with ranks in place of the values of wide columns."""
-    changed: Array = ranks.narrowed(matrix)
+    changed: Array | SparseRows = ranks.narrowed(matrix)
     return changed
 
 
 def codes_of(
-    matrix: Array,
+    matrix: Array | SparseRows,
     dictionary: Dictionary,
     width: int,
     order: npt.NDArray[np.int32] | None = None,
@@ -119,7 +147,7 @@ def codes_of(
 
 
 def out_of_bag_of(
-    matrix: Array, trees: OutOfBag, left_out: npt.NDArray[np.uint8]
+    matrix: Array | SparseRows, trees: OutOfBag, left_out: npt.NDArray[np.uint8]
 ) -> OutOfBagSums:
     """Add up what trees say of rows; a bit of `left_out` for each tree and row."""
     masks = (np.unpackbits(own, count=len(matrix)).astype(np.bool_) for own in left_out)

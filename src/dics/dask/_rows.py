@@ -29,6 +29,7 @@ from dics._out_of_bag import OutOfBag, OutOfBagSums
 from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
+from dics._sparse_rows import SparseRows, joined_matrices
 from dics._validation import Array, FloatArray
 from dics.dask._part_levels import with_levels
 from dics.dask._parts import (
@@ -61,6 +62,7 @@ class Whole(NamedTuple):
     starts: npt.NDArray[np.int64]  # and where the last one ends
     n_columns: int
     dtype: np.dtype[Any]
+    n_stored: int | None = None  # values of partitions that are known to be sparse
 
     @classmethod
     def of(cls, shapes: list[PartShape]) -> Whole:
@@ -72,10 +74,23 @@ class Whole(NamedTuple):
                     f"has {shapes[0].n_columns}."
                 )
         lengths = [shape.n_rows for shape in shapes]
-        types = [shape.dtype for shape in shapes if shape.n_rows > 0]
-        dtype = np.result_type(*types) if types else np.dtype(np.float64)
+        filled = [shape for shape in shapes if shape.n_rows > 0]
+        dtype = np.dtype(np.float64)
+        if filled:
+            dtype = np.result_type(*(shape.dtype for shape in filled))
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return cls(starts, shapes[0].n_columns, dtype)
+        stored = [shape.n_stored for shape in filled if shape.n_stored is not None]
+        n_stored = sum(stored) if 0 < len(filled) == len(stored) else None
+        return cls(starts, shapes[0].n_columns, dtype, n_stored)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all partitions, as the core reads them."""
+        n_rows = int(self.starts[-1])
+        if self.n_stored is None:
+            return n_rows * self.n_columns * self.dtype.itemsize
+        # Of each value its column, too, and of each row where it begins.
+        return self.n_stored * (self.dtype.itemsize + 4) + 8 * n_rows
 
     def shapes(self) -> list[PartShape]:
         """Return what the partitions are to be like."""
@@ -153,8 +168,7 @@ class ClusterRows(RowsElsewhere):
         """The partitions; nothing is done for them before they are asked for."""
         if self._may_keep:
             self._may_keep = False
-            n_bytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
-            if n_bytes <= KEPT_SHARE * sum(self.watch.memory().values()):
+            if self.whole.n_bytes <= KEPT_SHARE * sum(self.watch.memory().values()):
                 self._parts = self.client.persist(self._parts)
         return self._parts
 
@@ -173,11 +187,11 @@ class ClusterRows(RowsElsewhere):
                 tasks.append(make(part, chosen))
         return self.watch.computed(tasks)
 
-    def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array:
+    def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array | SparseRows:
         found = self._of_parts(
             rows, lambda part, chosen: dask.delayed(rows_of)(part, chosen)
         )
-        return np.concatenate(found)
+        return joined_matrices(found)
 
     def distinct(self, column: int) -> FloatArray:
         tasks = [dask.delayed(distinct_values)(part, column) for part in self.parts]

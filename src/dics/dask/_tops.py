@@ -23,7 +23,7 @@ from dics._grow_call import GrowCall, Targets, joined_targets
 from dics._joined_trees import joined_tree, one_behind_the_other, weight_of_tree
 from dics._progress import Progress
 from dics._tree_tops import Tops, grow_tops
-from dics._validation import MAX_COUNT, Array, wide_count
+from dics._validation import MAX_COUNT, wide_count
 from dics.dask._links import TOKEN_BYTES, Address
 from dics.dask._parts import threads_of_worker
 from dics.dask._ranks import MOST_RESTARTS, Placement, Ranks
@@ -136,7 +136,7 @@ def part_of(result: TopResult, number: int) -> Part:
 
 
 def rows_apart(
-    part: Part, X: Array, wanted: list[Wanted], *, are_codes: bool
+    part: Part, X: Any, wanted: list[Wanted], *, are_codes: bool
 ) -> list[ApartRows]:
     """Return the rows of a partition that are in some nodes.
 
@@ -150,7 +150,7 @@ def rows_apart(
     ]
 
 
-def _rows_of(part: Part, X: Array, wanted: Wanted, *, are_codes: bool) -> ApartRows:
+def _rows_of(part: Part, X: Any, wanted: Wanted, *, are_codes: bool) -> ApartRows:
     tops = part.tops
     place = tops.place[wanted.tree]
     is_wanted = np.zeros(len(tops.trees[wanted.tree]["apart"]) + 1, dtype=bool)

@@ -14,6 +14,7 @@ from distributed import Future, get_worker, worker_client
 
 from dics._candidates_base import TrainingData
 from dics._rows_elsewhere import EncodedRows
+from dics._sparse_rows import SparseRows, joined_matrices
 from dics._validation import Array
 from dics.dask._parts import threads_of_worker
 from dics.dask._reports import Reporting
@@ -46,37 +47,61 @@ def call_with_rows(pickled: bytes) -> Trees:
     with Gathered(shape, dtype) as gathered:
         with worker_client() as client:
             gathered.fill(client.compute(parts))
-        own = data._replace(X=np.asarray(gathered.X), n_threads=threads_of_worker())
+        own = data._replace(X=gathered.rows(), n_threads=threads_of_worker())
         trees: Trees = getattr(tree, method)(own, *arguments)
     return trees
 
 
 class Gathered:
-    """An array that partitions are brought together in, on the disk of the worker.
+    """Partitions that are brought together: dense ones on the disk of the worker.
 
-    The system keeps in memory what there is room for.
+    The system keeps in memory what there is room for. Sparse ones are small, and stay
+    in memory and as they are, unless others are dense.
     """
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        file, path = tempfile.mkstemp(
-            prefix="dics-rows-", dir=get_worker().local_directory
-        )
-        os.close(file)
-        self._path = Path(path)
-        self.X: Array = np.memmap(self._path, dtype=dtype, mode="w+", shape=shape)
+        self._shape = shape
+        self._dtype = dtype
+        self._sparse: dict[int, SparseRows] = {}  # by the number of the first row
+        self._path: Path | None = None
+        self._array: Array | None = None
 
     def __enter__(self) -> Gathered:
         return self
 
     def __exit__(self, *error: object) -> None:
-        del self.X
-        self._path.unlink()
+        self._array = None
+        if self._path is not None:
+            self._path.unlink()
 
     def fill(self, parts: list[Future]) -> None:
-        """Write one partition after the other, and let it go."""
+        """Take one partition after the other, and let it go."""
         first = 0
         for i in range(len(parts)):
             matrix = parts[i].result()
             parts[i] = None
-            self.X[first : first + len(matrix)] = matrix
+            if isinstance(matrix, SparseRows):
+                self._sparse[first] = matrix
+            elif len(matrix) > 0:
+                self._on_disk()[first : first + len(matrix)] = matrix
             first += len(matrix)
+
+    def rows(self) -> Array | SparseRows:
+        """Return all rows."""
+        if self._array is None:
+            return joined_matrices(list(self._sparse.values()))
+        for first, matrix in self._sparse.items():
+            self._array[first : first + len(matrix)] = matrix.to_dense()
+        return np.asarray(self._array)
+
+    def _on_disk(self) -> Array:
+        if self._array is None:
+            file, path = tempfile.mkstemp(
+                prefix="dics-rows-", dir=get_worker().local_directory
+            )
+            os.close(file)
+            self._path = Path(path)
+            self._array = np.memmap(
+                self._path, dtype=self._dtype, mode="w+", shape=self._shape
+            )
+        return self._array
