@@ -316,6 +316,60 @@ def test_predictions_refuse_other_rows_at_once(client, fitted):
         dask_model("FastCGBMClassifier").predict(da.zeros((5, 3)))
 
 
+def test_types_of_columns_are_checked_at_once(client):
+    frame = FRAME.assign(
+        text=LABELS, level=np.arange(N_ROWS) % 5, flag=np.arange(N_ROWS) % 2 == 0
+    )
+    lazy = dd.from_pandas(frame, npartitions=3)
+    model = dask_model("CGTreeClassifier", categorical_features="from_dtype")
+    model.fit(lazy, LABELS)
+    with pytest.raises(ValueError, match=r"column 'a' is of text .* in fit it held nu"):
+        model.predict(lazy.assign(a="text"))
+    with pytest.raises(ValueError, match=r"'text' has levels that are numbers .*int"):
+        model.predict(lazy.assign(text=1))
+    with pytest.raises(ValueError, match=r"'text' has levels that are bools .*'high'"):
+        model.predict(lazy.assign(text=True))
+    words = lazy.assign(a=lazy["text"].astype(pd.CategoricalDtype(["u", "v"])))
+    with pytest.raises(ValueError, match="column 'a' is of text"):
+        model.predict(words)
+    # What may be right is left to the rows.
+    nothing = frame.assign(text=np.nan)
+    np.testing.assert_array_equal(
+        model.predict(lazy.assign(text=np.nan)).compute(),
+        model.to_local().predict(nothing),
+    )
+    unknown = lazy.assign(text=lazy["text"].astype("category"))
+    assert not unknown["text"].cat.known
+    np.testing.assert_array_equal(
+        model.predict(unknown).compute(), model.to_local().predict(frame)
+    )
+
+
+def test_columns_of_numbers_may_have_been_text(client):
+    """Where the user says that there are no categories."""
+    lazy = dd.from_pandas(FRAME.astype(str), npartitions=2)
+    model = dask_model("CGTreeClassifier", categorical_features=None).fit(lazy, LABELS)
+    np.testing.assert_array_equal(
+        model.predict(lazy).compute(), model.to_local().predict(FRAME.astype(str))
+    )
+
+
+def test_late_errors_name_the_partition(client, fitted):
+    rows = X.astype(object)
+    rows[45, 1] = "text"
+    said = r"partition 2 of X: column {} holds text, such as 'text'; in fit it held"
+    found = fitted["FastCGBMClassifier"].predict(da.from_array(rows, chunks=(20, 4)))
+    with pytest.raises(ValueError, match=said.format("1")):
+        found.compute()
+    frame = pd.DataFrame(rows, columns=FRAME.columns)
+    lazy = dd.from_pandas(FRAME, npartitions=3).map_partitions(
+        lambda part: frame.loc[part.index], meta=frame[:0]
+    )
+    found = fitted["CGTreeRegressor of a frame"].apply(lazy)
+    with pytest.raises(ValueError, match=said.format("'b'")):
+        found.compute()
+
+
 # --- the estimator as such ---------------------------------------------------
 
 

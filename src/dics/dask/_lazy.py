@@ -9,10 +9,13 @@ from typing import Any, TypeVar
 import dask
 import dask.array as da
 import numpy as np
+import scipy.sparse
 
 from dics._categories import Categories
 from dics._column_check import check_kind
 from dics._validation import Array
+from dics.dask._parts import naming_part
+from dics.dask._types import check_types
 
 EstimatorT = TypeVar("EstimatorT", bound=type)
 Method = Callable[..., Any]
@@ -109,13 +112,20 @@ class BlockCall:
 
     def example_row(self, X: Any) -> Any:
         """Return one row that looks like X, a collection or a partition."""
-        return _example_row(X, self.estimator._categories)
+        n_columns = getattr(self.estimator, "n_features_in_", 1)
+        return _example_row(X, self.estimator._categories, n_columns)
 
-    def __call__(self, part: Any) -> Any:
-        is_empty = len(part) == 0
-        found = self.whole(self.example_row(part) if is_empty else part)
+    def of_part(self, part: Any, number: int) -> Any:
+        """Return what the method says of the rows of a partition."""
+        is_empty = part.shape[0] == 0
+        with naming_part(number):
+            found = self.whole(self.example_row(part) if is_empty else part)
         of_part = found[0] if isinstance(found, tuple) else found
         return of_part[:0] if is_empty else of_part
+
+    def __call__(self, part: Any, block_id: tuple[int, ...]) -> Any:
+        """Do it for a chunk of an array; Dask says which it is."""
+        return self.of_part(part, block_id[0])
 
 
 def by_block(call: BlockCall, X: Any) -> Any:
@@ -123,6 +133,7 @@ def by_block(call: BlockCall, X: Any) -> Any:
     if not hasattr(X, "rechunk"):
         check_kind(X._meta)
     example = call.whole(call.example_row(X))
+    check_types(call.estimator, X._meta)
     if isinstance(example, tuple):  # and what is the same for all rows
         return _blocks(call, X, example[0]), *example[1:]
     return _blocks(call, X, example)
@@ -140,18 +151,22 @@ def _blocks(call: BlockCall, X: Any, example: Any) -> Any:
             chunks=(X.chunks[0], *((n,) for n in example.shape[1:])),
             meta=example[:0],
         )
-    one_call = dask.delayed(call)
+    of_part = dask.delayed(BlockCall.of_part)
+    known = dask.delayed(call)
     blocks = [
-        da.from_delayed(one_call(part), (np.nan, *example.shape[1:]), meta=example[:0])
-        for part in X.to_delayed()
+        da.from_delayed(
+            of_part(known, part, number), (np.nan, *example.shape[1:]), meta=example[:0]
+        )
+        for number, part in enumerate(X.to_delayed())
     ]
     return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
 
 
-def _example_row(X: Any, categories: Categories | None) -> Any:
+def _example_row(X: Any, categories: Categories | None, n_columns: int) -> Any:
     """Return one row that looks like X, a collection or a partition.
 
-    It holds zeros, and nothing where levels may be text.
+    It holds zeros, and nothing where levels may be text. An array of unknown width has
+    the expected one.
     """
     features = [] if categories is None else categories.features
     if hasattr(X, "columns"):
@@ -159,7 +174,12 @@ def _example_row(X: Any, categories: Categories | None) -> Any:
         zeros = np.zeros((1, len(meta.columns)))
         zeros[:, [f for f in features if f < len(meta.columns)]] = np.nan
         return type(meta)(zeros, columns=meta.columns)
-    row: Array = np.zeros((1, *X.shape[1:])).astype(X.dtype)
+    if X.ndim == 2 and not np.isnan(X.shape[1]):
+        n_columns = X.shape[1]
+    if X.ndim == 2 and scipy.sparse.issparse(getattr(X, "_meta", X)):
+        return scipy.sparse.csr_array((1, n_columns), dtype=X.dtype)
+    width = (n_columns,) if X.ndim == 2 else X.shape[1:]
+    row: Array = np.zeros((1, *width)).astype(X.dtype)
     if X.dtype == object and X.ndim == 2:
-        row[:, [f for f in features if f < X.shape[1]]] = None
+        row[:, [f for f in features if f < n_columns]] = None
     return row
