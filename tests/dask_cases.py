@@ -14,6 +14,8 @@ import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+import scipy.sparse
+from dask.tokenize import tokenize
 from distributed import Client, LocalCluster, Scheduler, Worker
 from distributed.utils import get_mp_context
 
@@ -104,10 +106,24 @@ def random_chunks(n, n_parts, rng):
 
 
 def as_dask(values, chunks):
+    if scipy.sparse.issparse(values):
+        return sparse_array_of(values, chunks)
     if not isinstance(values, pd.DataFrame):
         return da.from_array(values, chunks=(chunks, *values.shape[1:]))
     ends = np.cumsum(chunks)
     return frame_of([values[a:b] for a, b in zip(ends - chunks, ends, strict=True)])
+
+
+def sparse_array_of(values, chunks):
+    """A dask array of sparse chunks, some of which may be empty."""
+    ends = np.cumsum(chunks)
+    name = f"sparse-{tokenize(values, chunks)}"
+    graph = {
+        (name, i, 0): values[end - n : end]
+        for i, (n, end) in enumerate(zip(chunks, ends, strict=True))
+    }
+    columns = (values.shape[1],)
+    return da.Array(graph, name, (tuple(chunks), columns), meta=values[:0])
 
 
 def frame_of(parts):
@@ -197,7 +213,7 @@ class Case:
             if own["loss"] in ("poisson", "gamma"):
                 self.y = np.abs(self.y) + 0.1
         if rng.random() < 0.3:
-            rows = rng.integers(0, len(self.X), int(rng.integers(1, 200)))
+            rows = rng.integers(0, len(self.y), int(rng.integers(1, 200)))
             self.validation = {"X_val": self.X[rows], "y_val": self.y[rows]}
         if rng.random() < 0.15:
             scoring = "accuracy" if kind == "Classifier" else "r2"
@@ -227,7 +243,7 @@ class Case:
 
     def fit_on_cluster(self):
         rng = self.rng
-        chunks = random_chunks(len(self.X), int(rng.integers(1, 8)), rng)
+        chunks = random_chunks(self.X.shape[0], int(rng.integers(1, 8)), rng)
         weights = None if self.weights is None else as_dask(self.weights, chunks)
         held = random_chunks(len(self.validation.get("y_val", ())), 3, rng)
         model = getattr(dics.dask, f"Dask{self.name}")(**self.parameters, **self.layout)
@@ -312,6 +328,51 @@ class CategoryCase(Case):
         given = self.X.iloc[rows].reset_index(drop=True)
         given.loc[::3, "words"] = "new"
         return given
+
+
+class SparseCase(Case):
+    """The same with sparse rows, of any density."""
+
+    def _make_rows(self, n, p):
+        rng = np.random.default_rng([self.seed, 3])
+        p = int(rng.choice([p, 40, 200]))
+        rate = rng.choice([0.005, 0.02, 0.2, 0.7])
+        X = rng.normal(size=(n, p)) * (rng.random((n, p)) < rate)
+        X[:, rng.random(p) < 0.1] = 0
+        if rng.random() < 0.3:  # single precision would merge these
+            X[:, 0] = (1.7e9 + rng.integers(0, 500, n)) * (rng.random(n) < 0.6)
+        elif rng.random() < 0.3:
+            X = np.abs(X * 50).astype("u1")
+        elif rng.random() < 0.6:
+            X = X.astype("f4")
+        self.is_dense = bool(rng.random() < 0.1)  # the model is that of a dense X, too
+        self.is_array = bool(rng.random() < 0.5)
+        return X
+
+    def __init__(self, seed, most_rows=600):
+        super().__init__(seed, most_rows)
+        kind = scipy.sparse.csr_array if self.is_array else scipy.sparse.csr_matrix
+        self.sparse_X = _with_zeros(kind(self.X), np.random.default_rng([seed, 4]))
+        if not self.is_dense:
+            self.X = self.sparse_X
+        if self.validation:
+            self.validation["X_val"] = kind(self.validation["X_val"])
+        if self.parameters.get("reuse_splits") is False and "Tree" in self.name:
+            del self.parameters["reuse_splits"]
+
+    def fit_on_cluster(self):
+        self.X = self.sparse_X
+        return super().fit_on_cluster()
+
+
+def _with_zeros(matrix, rng):
+    """The same matrix with a few zeros stored."""
+    n = int(rng.integers(0, 4))
+    stored = matrix.tocoo()
+    row = np.concatenate([stored.row, rng.integers(0, matrix.shape[0], n)])
+    column = np.concatenate([stored.col, rng.integers(0, matrix.shape[1], n)])
+    values = np.concatenate([stored.data, np.zeros(n, dtype=matrix.dtype)])
+    return type(matrix)((values, (row, column)), shape=matrix.shape)
 
 
 def outcome(fit):
