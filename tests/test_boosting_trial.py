@@ -1,4 +1,4 @@
-"""The trial that chooses the learning rate: more than two classes, or level means."""
+"""The trial that chooses the learning rate: more than two classes, or categories."""
 
 import numpy as np
 import pandas as pd
@@ -128,7 +128,7 @@ def test_a_trial_is_written_down(data, capfd):
     assert model.n_iter_ == model.plan_.n_estimators
 
 
-# --- mean targets that stand for levels -----------------------------------------------
+# --- categories -----------------------------------------------------------------------
 
 
 def make_levels(noise, n=1500):
@@ -174,7 +174,9 @@ def test_noisy_levels_lower_the_rate(loss, n_rounds):
     rate = model.plan_.learning_rate
     assert rate < 0.1
     assert model.n_iter_ == n_rounds
-    same_bytes(model, FastCGBMRegressor(loss, learning_rate=rate, **options).fit(X, y))
+    assert model.plan_.max_leaf_nodes == 8
+    given = {"learning_rate": rate, "max_leaf_nodes": 8, **options}
+    same_bytes(model, FastCGBMRegressor(loss, **given).fit(X, y))
 
 
 def test_clear_levels_keep_the_rate():
@@ -182,6 +184,7 @@ def test_clear_levels_keep_the_rate():
     model = FastCGBMRegressor(random_state=0).fit(X, y)
     assert model.plan_.n_trial_rounds == 60
     assert model.plan_.learning_rate == 0.1
+    assert model.plan_.max_leaf_nodes == 31
     assert model.n_iter_ == 100
 
 
@@ -190,7 +193,39 @@ def test_levels_of_two_classes():
     model = fit(X, y > 0)
     assert model.plan_.n_trial_rounds == 60
     assert model.plan_.learning_rate < 0.05
-    same_bytes(model, fit(X, y > 0, learning_rate=model.plan_.learning_rate))
+    rate = model.plan_.learning_rate
+    same_bytes(model, fit(X, y > 0, learning_rate=rate, max_leaf_nodes=8))
+
+
+def test_few_levels_have_a_trial_too():
+    X, y = make_levels(noise=6)
+    X["level"] = X["level"].str[:2]
+    model = FastCGBMRegressor(random_state=0).fit(X, y)
+    assert model._categories.columns[0].is_ranked
+    assert model.plan_.n_trial_rounds == 60
+    assert model.plan_.learning_rate < 0.1
+
+
+@pytest.mark.parametrize("leaves", [16, None])
+def test_leaves_that_were_asked_for_stay(leaves):
+    X, y = make_levels(noise=3)
+    model = FastCGBMRegressor(max_leaf_nodes=leaves, random_state=0).fit(X, y)
+    assert model.plan_.learning_rate < 0.1
+    assert model.plan_.max_leaf_nodes == leaves
+
+
+def test_numbers_keep_their_leaves():
+    model = FastCGBMClassifier(random_state=0).fit(*NOISY)
+    assert model.plan_.learning_rate < 0.15
+    assert model.plan_.max_leaf_nodes == 31
+
+
+def test_growing_on_keeps_the_leaves_of_the_trial():
+    X, y = make_levels(noise=3)
+    model = FastCGBMRegressor(random_state=0, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=120).fit(X, y)
+    assert model.plan_.max_leaf_nodes == 8
+    assert np.diff(model.trees_.node_starts).max() <= 15
 
 
 @pytest.mark.parametrize(

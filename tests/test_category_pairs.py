@@ -177,19 +177,15 @@ def test_validation_rows_have_pairs():
     assert -model.best_score_ in (pytest.approx(loss), pytest.approx(2 * loss))
 
 
-def test_two_classes_take_smaller_steps_with_means(monkeypatch):
+def test_two_classes_take_smaller_steps_with_categories():
     frame, y = make_rows()
-    rates = []
-    for least_rows in (LEAST_ROWS, 1):
-        monkeypatch.setattr("dics._categories.LEAST_ROWS", least_rows)
-        for model, target in (
-            (small(FastCGBMClassifier), y > 0),
-            (small(FastCGBMClassifier, learning_rate=0.3), y > 0),
-            (small(), y),
-        ):
-            rates.append(model.fit(frame, target).plan_.learning_rate)
-    assert rates[0] == rates[3] / 2
-    assert rates[1:3] == rates[4:]
+    numbers = frame.select_dtypes("number").assign(one=1.0)
+    for options, share in (({}, 0.5), ({"learning_rate": 0.3}, 1.0)):
+        with_levels, without = (
+            small(FastCGBMClassifier, **options).fit(X, y > 0).plan_.learning_rate
+            for X in (frame, numbers)
+        )
+        assert with_levels == share * without
 
 
 def test_weights_of_rows_count():

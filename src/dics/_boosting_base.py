@@ -67,7 +67,11 @@ class Boosting(BoostedModel, CallbackSupport):
             Interval(Real, 0.0, None, closed="neither"),
         ],
         **BoostedModel._parameter_constraints,
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "max_leaf_nodes": [
+            StrOptions({"auto"}),
+            Interval(Integral, 2, None, closed="left"),
+            None,
+        ],
         "max_features": [
             StrOptions({"auto"}),
             Interval(Integral, 1, None, closed="left"),
@@ -380,13 +384,15 @@ class Boosting(BoostedModel, CallbackSupport):
             n_outputs=self._n_outputs(data),
             early_stopping=stops_early,
             has_validation=has_validation,
-            has_level_means=self._categories is not None and self._categories.has_means,
+            has_categories=self._categories is not None,
             has_rare_features=self._has_rare_features(data, parts),
         )
         if is_warm_start:  # it continues with the dictionary of the first fit
             plan = replace(plan, max_thresholds=self.plan_.max_thresholds)
             if self.learning_rate == "auto" and self.plan_.n_trial_rounds > 0:
                 plan = replace(plan, learning_rate=self.plan_.learning_rate)
+                if self.max_leaf_nodes == "auto":
+                    plan = replace(plan, max_leaf_nodes=self.plan_.max_leaf_nodes)
         return plan
 
     def _has_rare_features(self, data: TrainingData, parts: Parts) -> bool:
@@ -464,10 +470,14 @@ class Boosting(BoostedModel, CallbackSupport):
         self.plan_ = replace(plan, n_estimators=plan.n_trial_rounds)
         new, used = self._run_with_progress(data, training, [held], trial, ", trial")
         if trial.n_done - trial.best_round >= TRIAL_PATIENCE:
-            self.plan_ = plan.after_trial(trial.best_round, self.n_estimators)
+            is_free = self.max_leaf_nodes == "auto" and self._categories is not None
+            self.plan_ = plan.after_trial(
+                trial.best_round, self.n_estimators, takes_fewer_leaves=is_free
+            )
+            leaves = f", {self.plan_.max_leaf_nodes} leaves" if is_free else ""
             self._announce(
                 f"the trial was best after {trial.best_round} rounds; learning rate "
-                f"{self.plan_.learning_rate:.3g}"
+                f"{self.plan_.learning_rate:.3g}{leaves}"
             )
             return None
         self.plan_ = plan

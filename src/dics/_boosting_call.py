@@ -149,7 +149,7 @@ def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
     limits = {
         "max_depth": min(model.max_depth or NO_LIMIT, NO_LIMIT),
         "min_samples_leaf": min(model.plan_.min_samples_leaf, len(data.X) + 1),
-        "max_leaf_nodes": min(model.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
+        "max_leaf_nodes": min(model.plan_.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
         "reuse_splits": model.reuse_splits,
     }
     rows = {

@@ -31,11 +31,12 @@ FEW_ROWS = 10_000
 ROUNDS, ROUNDS_OF_TWO = 250, 100
 NOISE_SHRINKAGE = 10.0
 SHRUNK_RATES = ((0, 0.1), (10_000, 0.15), (20_000, 0.2))
-# What these are multiplied by where mean targets stand for levels of categories: means
-# of few rows are noisy columns. AUC of amazon_access (five splits) is 0.879 and 0.888
-# with it, of eight generated sets between 0.001 less and 0.003 more. Numbers, without
-# shrinkage, lose 0.02 of R2 and more in as many rounds (2026-11).
-RATE_SHARE_OF_MEANS = 0.5
+# What these are multiplied by where columns hold categories: means of few rows are
+# noisy columns, and sets of levels that a node chooses follow its noise. AUC of
+# amazon_access (five splits) is 0.879 and 0.888 with it, of adult_categorical (five)
+# 0.9286 and 0.9299, of eight generated sets between 0.001 less and 0.003 more. Numbers,
+# without shrinkage, lose 0.02 of R2 and more in as many rounds (2026-11).
+RATE_SHARE_OF_CATEGORIES = 0.5
 # A trial for more than two classes: this many rounds without a share of the rows (of
 # few, and of more), unless the loss of those no longer falls before. If it has been
 # least after r rounds, the learning rate makes TRIED_ROUNDS worth r, and a bit more.
@@ -45,13 +46,16 @@ RATE_SHARE_OF_MEANS = 0.5
 # 0.34, 0.24, 0.44. On letter, otto, digits and connect_4 the trial doesn't end early:
 # its rounds are kept, and the others see all rows (2026-11).
 TRIAL_ROUNDS, TRIED_ROUNDS = 100, 100
-# The same where mean targets stand for levels of categories, whatever the target is. At
-# most this share of the rounds is tried, so that the others see all rows. R2 of
-# mercedes (five splits) is 0.541 instead of 0.524, AUC of amazon_access 0.893 instead
-# of 0.888; of 23 generated sets between 0.001 less and 0.11 more, in the mean 0.002 of
-# AUC and 0.022 of R2. Trials of all rounds lose up to 0.003 where they don't end early
-# (2026-11).
+# The same where columns hold categories, whatever the target is. At most this share of
+# the rounds is tried, so that the others see all rows. R2 of mercedes (five splits) is
+# 0.541 instead of 0.524, AUC of amazon_access 0.893 instead of 0.888; of 23 generated
+# sets with mean targets for levels between 0.001 less and 0.11 more, in the mean 0.002
+# of AUC and 0.022 of R2. Of few levels, the explained deviance of be_mtpl97 (three
+# splits) is 0.0358 instead of 0.0340, of 30,000 of its rows 0.0275 instead of 0.0112,
+# and R2 of diamonds 0.9811 instead of 0.9813. Trials of all rounds lose up to 0.003
+# where they don't end early, and with 0.3 of the rounds be_mtpl97 has 0.0337 (2026-11).
 TRIED_SHARE = 0.6
+MOST_TRIED_OF_CATEGORIES = 200_000
 TRIAL_SHARES = (0.2, 0.1)
 TRIAL_PATIENCE = 10
 TRIAL_ROWS = (1_000, 100_000)
@@ -68,6 +72,19 @@ AUTO_RATE_OF_NUMBERS = 0.12
 AUTO_RATE_OF_FEW_NUMBERS = 0.1
 # Rows of a leaf, at least, and the l2 of its values.
 LEAF_ROWS, L2 = 20, 0.1
+# Leaves of a tree; how many where a trial has ended early on a table with categories,
+# and what takes the place of TRIED_RATE_FACTOR there. Means and sets of levels are
+# noisy, and small trees follow the noise less, in 0.8 of the time. Score less that of
+# 31 leaves with 16 leaves and a factor of 1.5, with 8 and 1.5, and with 8 and 2:
+# mercedes (five splits) +0.005, +0.009, +0.007, 1,500 of its rows +0.010, +0.018,
+# +0.017, amazon_access (five) -0.001, -0.002, -0.003, adult_categorical (six fits)
+# 0.000, -0.001, 0.000, be_mtpl97 0.000, 0.000, 0.000, 30,000 of its rows +0.001,
+# +0.002, +0.002, six generated sets in the mean +0.003, +0.004, +0.005. Products of
+# numbers next to 1,000 levels of noise (six fits) have -0.001, -0.008 and 0.000: the
+# steps of small trees must not be too small. Where the trial doesn't end, small trees
+# lose: diamonds 0.003, sums over pairs of levels 0.04 of R2 with 8 leaves (2026-11).
+LEAF_NODES, FEWER_LEAF_NODES = 31, 8
+FEWER_LEAVES_RATE_FACTOR = 2.0
 # The same, rounds and rate where features are many and rare, such as words. A split by
 # one of them has few rows on one side, and of many classes these have small hessians:
 # an l2 of 0.1 is most of the denominator of their leaves. Accuracy and log-loss of
@@ -155,6 +172,7 @@ class BoostingPlan:
         `candidates` is filled; None if another source was given.
     min_samples_leaf : int
     l2_regularization : float
+    max_leaf_nodes : int or None
     """
 
     n_rows: int
@@ -176,6 +194,7 @@ class BoostingPlan:
     # Files of models have plans without these, from before there were rules for them.
     min_samples_leaf: int = LEAF_ROWS
     l2_regularization: float = L2
+    max_leaf_nodes: int | None = LEAF_NODES
 
     def __str__(self) -> str:
         """Describe the plan in one line."""
@@ -201,17 +220,24 @@ class BoostingPlan:
             return ""
         return f" (tried for {self.n_trial_rounds} rounds)"
 
-    def after_trial(self, best_round: int, asked: int | str) -> BoostingPlan:
+    def after_trial(
+        self, best_round: int, asked: int | str, *, takes_fewer_leaves: bool = False
+    ) -> BoostingPlan:
         """Return the plan where a trial was best after some rounds, then worse.
 
-        `asked` are the rounds that were asked for, or "auto".
+        `asked` are the rounds that were asked for, or "auto"; `takes_fewer_leaves` is
+        whether trees may be smaller now.
         """
         n_rounds = TRIED_ROUNDS if asked == "auto" else self.n_estimators
-        rate = TRIED_RATE_FACTOR * self.learning_rate * best_round / n_rounds
+        factor = FEWER_LEAVES_RATE_FACTOR if takes_fewer_leaves else TRIED_RATE_FACTOR
+        rate = factor * self.learning_rate * best_round / n_rounds
         return replace(
             self,
             n_estimators=n_rounds,
             learning_rate=min(max(rate, LEAST_TRIED_RATE), self.learning_rate),
+            max_leaf_nodes=(
+                FEWER_LEAF_NODES if takes_fewer_leaves else self.max_leaf_nodes
+            ),
         )
 
     def _describe_sampling(self) -> str:
@@ -246,7 +272,7 @@ def make_plan(
     n_outputs: int,
     early_stopping: bool,
     has_validation: bool = False,
-    has_level_means: bool = False,
+    has_categories: bool = False,
     has_rare_features: bool = False,
 ) -> BoostingPlan:
     """Resolve every "auto" among the parameters of an estimator.
@@ -264,8 +290,8 @@ def make_plan(
         Whether the fit stops early, which decides about the training rows.
     has_validation : bool, default=False
         Whether `fit` was given validation rows.
-    has_level_means : bool, default=False
-        Whether mean targets stand for levels of categories.
+    has_categories : bool, default=False
+        Whether columns of X hold categories.
     has_rare_features : bool, default=False
         Whether features are many, and most have one value in most rows.
     """
@@ -274,7 +300,7 @@ def make_plan(
     n_rounds = parameters["n_estimators"]
     is_tried = rate == "auto" and not (early_stopping or has_validation)
     is_tried = is_tried and needs_trial(
-        n_rows, n_classes, has_level_means, is_free=n_rounds == "auto"
+        n_rows, n_classes, has_categories, is_free=n_rounds == "auto"
     )
     if n_rounds == "auto":
         n_rounds = auto_rounds(n_classes, is_rare=is_rare)
@@ -285,8 +311,8 @@ def make_plan(
         rate = auto_rate(n_rows, n_classes, shrinkage)
         if is_rare and n_classes > 2:
             rate = RARE_RATE
-        if has_level_means and n_classes == 2 and shrinkage > 0:
-            rate *= RATE_SHARE_OF_MEANS
+        if has_categories and n_classes == 2 and shrinkage > 0:
+            rate *= RATE_SHARE_OF_CATEGORIES
     # Two classes are one output, and cost as much as one number.
     n_like = n_classes or n_outputs + 1
     if sampling == "auto":
@@ -314,6 +340,7 @@ def make_plan(
     max_features = as_feature_count(max_features, n_features)
     n_searched = max_features if prefers_gains else n_features
     leaf_rows, l2 = parameters["min_samples_leaf"], parameters["l2_regularization"]
+    leaf_nodes = parameters["max_leaf_nodes"]
     if leaf_rows == "auto":
         leaf_rows = RARE_LEAF_ROWS if is_rare else LEAF_ROWS
     if l2 == "auto":
@@ -343,6 +370,7 @@ def make_plan(
         ),
         min_samples_leaf=int(leaf_rows),
         l2_regularization=float(l2),
+        max_leaf_nodes=LEAF_NODES if leaf_nodes == "auto" else leaf_nodes,
     )
 
 
@@ -366,16 +394,18 @@ def auto_rate(n_rows: int, n_classes: int, shrinkage: float) -> float:
 
 
 def needs_trial(
-    n_rows: int, n_classes: int, has_level_means: bool, *, is_free: bool
+    n_rows: int, n_classes: int, has_categories: bool, *, is_free: bool
 ) -> bool:
     """Tell whether a trial chooses the learning rate.
 
     Few rows held out would tell nothing; of many, so few rounds don't fit the noise,
-    and the copies of a trial would take memory. More than two classes have a trial if
-    their rounds are free as well.
+    and the copies of a trial would take memory. Without categories, more than two
+    classes have a trial if their rounds are free as well.
     """
     fewest, most = TRIAL_ROWS
-    return fewest <= n_rows < most and (has_level_means or (n_classes > 2 and is_free))
+    if has_categories:
+        return fewest <= n_rows < MOST_TRIED_OF_CATEGORIES
+    return fewest <= n_rows < most and n_classes > 2 and is_free
 
 
 def trial_rounds(n_rounds: int) -> int:

@@ -158,11 +158,6 @@ class Categories:
         """Numbers of the columns."""
         return [column.feature for column in self.columns]
 
-    @property
-    def has_means(self) -> bool:
-        """Whether mean targets stand for the levels of a column."""
-        return not all(column.is_ranked for column in self.columns)
-
     def rank_counts(self) -> dict[int, int]:
         """Return the number of levels of each column whose numbers are ranks."""
         return {c.feature: len(c.levels) for c in self.columns if c.is_ranked}

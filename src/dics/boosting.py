@@ -49,21 +49,22 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         trial lowers the learning rate.
     learning_rate : float or "auto", default="auto"
         Factor eta of what each tree adds. For two classes "auto" is 0.1, 0.15 from
-        10,000 and 0.2 from 20,000 training rows on, half of it where mean targets stand
-        for levels of categories; without `noise_shrinkage` 0.02, and 0.04 from 10,000
-        on. Both scores of two classes move, so the margin between them moves twice as
-        fast. For more classes "auto" is 0.15, and 0.1 of many rare features. If
-        `n_estimators` is "auto" too and there are 1,000 to 100,000 training rows, some
-        of them are held out from a trial of 100 rounds. If their loss rises before, the
-        trial is thrown away and the rate is lower, the more the earlier it was;
-        otherwise the rounds of the trial are kept, and the others see all rows. Where
-        mean targets stand for levels, 0.6 of the rounds (100 at most) are such a trial
-        for any `n_estimators`, and the rate depends on that number.
+        10,000 and 0.2 from 20,000 training rows on, half of it where X has categories;
+        without `noise_shrinkage` 0.02, and 0.04 from 10,000 on. Both scores of two
+        classes move, so the margin between them moves twice as fast. For more classes
+        "auto" is 0.15, and 0.1 of many rare features. If `n_estimators` is "auto" too
+        and there are 1,000 to 100,000 training rows, some of them are held out from a
+        trial of 100 rounds. If their loss rises before, the trial is thrown away and
+        the rate is lower, the more the earlier it was; otherwise the rounds of the
+        trial are kept, and the others see all rows. Where X has categories, 0.6 of the
+        rounds (100 at most) are such a trial for any number of classes and of rounds
+        and up to 200,000 rows, and the rate depends on the rounds.
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit. The paper uses 3.
-    max_leaf_nodes : int or None, default=31
+    max_leaf_nodes : int, "auto" or None, default="auto"
         Largest number of leaves: the leaf whose split gains most is split next. None
-        for no limit.
+        for no limit. "auto" is 31, and 8 where X has categories and a trial has ended
+        early (see `learning_rate`).
     max_candidates : int or None, default=None
         Number k of candidate splits drawn for each round from the thresholds of its
         features. None looks at all of them; the paper uses 100.
@@ -278,7 +279,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         *,
         learning_rate: float | str = "auto",
         max_depth: int | None = None,
-        max_leaf_nodes: int | None = 31,
+        max_leaf_nodes: int | str | None = "auto",
         max_candidates: int | None = None,
         max_features: str | int | float | None = "auto",
         sketch_outputs: str | int | None = "auto",

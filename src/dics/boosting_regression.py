@@ -56,16 +56,17 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         Number of rounds, each of which adds one tree.
     learning_rate : float or "auto", default="auto"
         Factor of what each tree adds. "auto" is 0.12, below 10,000 training rows 0.1.
-        Where mean targets stand for levels of categories and there are 1,000 to 100,000
-        training rows, some of them are held out from a trial of 0.6 of the rounds (100
-        at most). If their loss rises before, the trial is thrown away and the rate is
-        lower, the more the earlier it was and the more rounds there are; otherwise its
-        rounds are kept, and the others see all rows.
+        Where X has categories and there are 1,000 to 200,000 training rows, some of
+        them are held out from a trial of 0.6 of the rounds (100 at most). If their loss
+        rises before, the trial is thrown away and the rate is lower, the more the
+        earlier it was and the more rounds there are; otherwise its rounds are kept, and
+        the others see all rows.
     max_depth : int or None, default=None
         Largest depth of a leaf; None for no limit.
-    max_leaf_nodes : int or None, default=31
+    max_leaf_nodes : int, "auto" or None, default="auto"
         Largest number of leaves: the leaf whose split gains most is split next. None
-        for no limit.
+        for no limit. "auto" is 31, and 8 where X has categories and a trial has ended
+        early (see `learning_rate`).
     max_candidates : int or None, default=None
         Number k of candidate splits drawn for each round from the thresholds of its
         features. None looks at all of them.
@@ -278,7 +279,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         n_estimators: int = 100,
         learning_rate: float | str = "auto",
         max_depth: int | None = None,
-        max_leaf_nodes: int | None = 31,
+        max_leaf_nodes: int | str | None = "auto",
         max_candidates: int | None = None,
         max_features: str | int | float | None = "auto",
         sketch_outputs: str | int | None = "auto",
