@@ -335,7 +335,84 @@ def test_interrupted_fit(name, tmp_path):
         assert plain_pickle(model.to_local()) == plain_pickle(local_model(name))
 
 
+def slowly(original):
+    """A method that does its work often enough to take many minutes."""
+
+    def again_and_again(this, *args):
+        for _ in range(10_000):
+            grown = original(this, *args)
+        return grown
+
+    return again_and_again
+
+
+def grow_slowly():
+    """Called in each worker."""
+    dics.CGTreeClassifier._grow = slowly(dics.CGTreeClassifier._grow)
+    dics.CGForestClassifier._grow_arrays = slowly(dics.CGForestClassifier._grow_arrays)
+
+
+def n_running(dask_worker):
+    return len(dask_worker.active_threads)
+
+
+def wait_until_free(client):
+    deadline = time.monotonic() + PATIENCE
+    while any(client.run(n_running).values()):
+        assert time.monotonic() < deadline, "workers go on with what nobody wants"
+        time.sleep(0.1)
+
+
+def many_rows():
+    """So many that the core looks for reasons to stop while it grows one tree."""
+    X = da.random.default_rng(0).normal(size=(300_000, 10), chunks=(50_000, 10))
+    return X.astype(np.float32), X[:, 0] + X[:, 1] * X[:, 2] > 0
+
+
+@pytest.mark.usefixtures("heeds_interrupts")
+@pytest.mark.parametrize("name", ["CGForestClassifier", "CGTreeClassifier"])
+def test_workers_are_free_after_an_interrupt(name, tmp_path):
+    main = threading.main_thread().ident
+    with cluster_of(2, processes=True) as client:
+        client.run(grow_slowly)
+        model = dask_model(name, client)
+
+        def interrupt(_):
+            signal.pthread_kill(main, signal.SIGINT)
+
+        with pytest.raises(KeyboardInterrupt):
+            fit_with(
+                {Meeting(tmp_path, name): interrupt},
+                client,
+                lambda: model.fit(*many_rows()),
+            )
+        wait_until_free(client)
+
+
 # --- the client dies --------------------------------------------------------
+
+
+def grow_elsewhere(address, name):
+    """Grow for a long time; the process of a client that is to die."""
+    with Client(address) as client:
+        dask_model(name, client).fit(*many_rows())
+
+
+@pytest.mark.parametrize("name", ["CGForestClassifier", "CGTreeClassifier"])
+def test_client_of_trees_is_gone(name, tmp_path):
+    with cluster_of(2, processes=True) as client, quick_processes() as context:
+        client.run(grow_slowly)
+        elsewhere = context.Process(
+            target=grow_elsewhere, args=(client.scheduler.address, name)
+        )
+
+        def fit():
+            elsewhere.start()
+            elsewhere.join(PATIENCE)
+            assert elsewhere.exitcode == -signal.SIGKILL
+
+        fit_with({Meeting(tmp_path, name): lambda _: kill(elsewhere.pid)}, client, fit)
+        wait_until_free(client)
 
 
 def fit_elsewhere(address, asks):

@@ -456,6 +456,44 @@ def test_progress_that_fails_at_the_last_tree(monkeypatch, capsys):
             forest.fit(X, y)
 
 
+class Unwanted(Exception):
+    """Raised by the check of a thread."""
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    "model",
+    [
+        CGTreeClassifier(),
+        CGForestClassifier(10**5),
+        FastCGBMClassifier(10**5, early_stopping=False),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_check_of_a_thread(model, n_jobs):
+    """It ends calls of its own thread, in other threads than the main one as well."""
+    X, y = large_set(n=20_000)
+    model = clone(model).set_params(n_jobs=n_jobs)
+
+    def check():
+        raise Unwanted
+
+    def fit_checked():
+        before = _core.set_check(check)
+        try:
+            for _ in range(1000):  # a tree may be grown before the core looks
+                model.fit(X, y)
+        finally:
+            assert _core.set_check(before) is check
+
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(Unwanted):
+            pool.submit(fit_checked).result()
+        CGTreeClassifier(n_jobs=n_jobs).fit(X, y)  # here nobody checks
+        assert pool.submit(_core.set_check, None).result() is None
+
+
 def test_interrupted_candidates_stay_as_they_were(monkeypatch):
     # Ctrl-C between the clustering and the thresholds.
     X, y = large_set(n=500, p=5)

@@ -30,7 +30,7 @@ from dics.dask._ranks import MOST_RESTARTS, Placement, Ranks
 from dics.dask._reports import new_topic
 from dics.dask._row_limits import check_leaf, check_own_rows
 from dics.dask._watch import LOST, Watch, WorkersLost
-from dics.dask._worker import Port, linked
+from dics.dask._worker import Port, ends_unwanted, linked
 
 LOG = logging.getLogger("dics.dask")
 # Nodes for each worker to grow apart, about: enough to share them out evenly.
@@ -178,7 +178,8 @@ def grow_wanted(
         rows = joined_rows([part[i] for part in parts])
         for part in parts:
             part[i] = None  # type: ignore[call-overload]  # not twice in memory
-        grown.append(grow_apart(call, trees[nodes.tree], rows, threads_of_worker()))
+        with ends_unwanted():
+            grown.append(grow_apart(call, trees[nodes.tree], rows, threads_of_worker()))
     return grown
 
 

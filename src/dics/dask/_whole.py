@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from dics._sparse_rows import SparseRows, joined_matrices
 from dics._validation import Array
 from dics.dask._parts import threads_of_worker
 from dics.dask._reports import Reporting
+from dics.dask._watch import pause
+from dics.dask._worker import ends_unwanted
 from dics.trees import Trees
 
 
@@ -37,16 +40,17 @@ def grow_arrays(
     rows: Any = EncodedRows(columns)
     own = data._replace(X=rows, n_threads=threads_of_worker())
     progress = Reporting(topic, trees.start)
-    arrays: dict[str, Any] = forest._grow_arrays(own, n_draws, trees, progress)
+    with ends_unwanted():
+        arrays: dict[str, Any] = forest._grow_arrays(own, n_draws, trees, progress)
     return arrays
 
 
 def call_with_rows(pickled: bytes) -> Trees:
     """Call a method of a tree with all rows, which are brought to this worker."""
     tree, method, data, arguments, shape, dtype, parts = cloudpickle.loads(pickled)
-    with Gathered(shape, dtype) as gathered:
+    with ends_unwanted() as check, Gathered(shape, dtype) as gathered:
         with worker_client() as client:
-            gathered.fill(client.compute(parts))
+            gathered.fill(client.compute(parts), check)
         own = data._replace(X=gathered.rows(), n_threads=threads_of_worker())
         trees: Trees = getattr(tree, method)(own, *arguments)
     return trees
@@ -74,10 +78,16 @@ class Gathered:
         if self._path is not None:
             self._path.unlink()
 
-    def fill(self, parts: list[Future]) -> None:
-        """Take one partition after the other, and let it go."""
+    def fill(self, parts: list[Future], check: Callable[[], None]) -> None:
+        """Take one partition after the other, and let it go.
+
+        `check` is called now and then; what it raises ends this.
+        """
         first = 0
         for i in range(len(parts)):
+            while not parts[i].done():
+                check()
+                pause([parts[i]])
             matrix = parts[i].result()
             parts[i] = None
             if isinstance(matrix, SparseRows):

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from distributed import Queue, Status, get_worker, secede, worker_client
+from distributed import Queue, Reschedule, Status, get_worker, secede, worker_client
 
+from dics import _core
 from dics._boosting_call import BoostCall
 from dics._rounds import Rounds
 from dics._validation import Array
@@ -91,9 +92,30 @@ def wanted_here() -> Callable[[], bool]:
     def is_wanted() -> bool:
         task = worker.state.tasks.get(key)
         is_kept = task is not None and task.state != "cancelled"
-        return is_kept and worker.status != Status.closed
+        return is_kept and worker.status not in (Status.closing, Status.closed)
 
     return is_wanted
+
+
+@contextlib.contextmanager
+def ends_unwanted() -> Iterator[Callable[[], None]]:
+    """End the task of this thread soon after nobody waits for it.
+
+    Calls of the core look for it; for other work there is the function given, which
+    raises an error. That is `Reschedule`, for a task that is wanted again the next
+    moment: then the scheduler lets it begin anew.
+    """
+    is_wanted = wanted_here()
+
+    def check() -> None:
+        if not is_wanted():
+            raise Reschedule
+
+    before = _core.set_check(check)
+    try:
+        yield check
+    finally:
+        _core.set_check(before)
 
 
 class RankRows(NamedTuple):

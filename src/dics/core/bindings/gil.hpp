@@ -85,9 +85,22 @@ inline nb::object call(nb::handle function, const nb::tuple& arguments) {
     return nb::steal(result);
 }
 
-// Whether a signal handler has raised an exception, such as that of Ctrl-C.
+// What this thread calls whenever it looks for signals, or null. Signals reach the main
+// thread only; this is how a call in another one is stopped.
+inline thread_local PyObject* check_of_thread = nullptr;
+
+// Whether a signal handler has raised an exception, such as that of Ctrl-C, or the
+// check of the thread has.
 inline bool handles_signals() {
-    return guarded([] { return PyErr_CheckSignals(); }) != 0;
+    return guarded([] {
+        if (PyErr_CheckSignals() != 0)
+            return true;
+        if (!check_of_thread)
+            return false;
+        PyObject* answer = PyObject_CallNoArgs(check_of_thread);
+        Py_XDECREF(answer);
+        return !answer;
+    });
 }
 
 }  // namespace dics

@@ -21,6 +21,13 @@ void stop_calls() {
     }
 }
 
+// Returns the check that was there before; None for none.
+nanobind::object set_check(nanobind::object check) {
+    PyObject* before = dics::check_of_thread;
+    dics::check_of_thread = check.is_none() ? nullptr : check.release().ptr();
+    return before ? nanobind::steal(before) : nanobind::none();
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -36,6 +43,10 @@ NB_MODULE(_core, m) {
     m.def("stop_calls", &stop_calls,
           "Stop the calls of all other threads; for the end of Python.");
     nanobind::module_::import_("atexit").attr("register")(m.attr("stop_calls"));
+    m.def(
+        "set_check", &set_check, nanobind::arg("check").none(),
+        "Call check() now and then during calls of this thread, which end with what it "
+        "raises.");
     m.def(
         "instruction_set", [] { return std::string(dics::kernels().name); },
         "Which build of the kernels runs here: 'avx2' or 'baseline'.");
