@@ -35,14 +35,13 @@ def client():
         yield client
 
 
-def untouched():
-    """Rows that nobody may ask for."""
+def untouched(given=GIVEN):
+    """Rows, or targets of them, that nobody may ask for."""
 
     def fails(block):
         raise AssertionError("rows were asked for")
 
-    # In double precision some rows are looked at before y is.
-    return GIVEN.map_blocks(fails, dtype="f4", meta=np.empty((0, 0), dtype="f4"))
+    return given.map_blocks(fails, dtype=given.dtype, meta=given._meta)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -113,7 +112,8 @@ def test_validation_rows(client):
         model.fit(untouched(), LABELS, X_val=GIVEN[:1], y_val=da.array(["other"]))
     with pytest.raises(ValueError, match=r"X_val.* has 3 features, .* expecting 4"):
         model.fit(untouched(), LABELS, X_val=GIVEN[:, :3], y_val=LABELS)
-    with pytest.raises(TypeError, match="X_val must be a dask array"):
+    said = r"X_val must be a dask array .* got ndarray; make one of it, as X is one"
+    with pytest.raises(TypeError, match=said):
         model.fit(untouched(), LABELS, X_val=X, y_val=LABELS)
     with pytest.raises(TypeError, match=r"eval_set\[1\] must be a dask array"):
         model.fit(untouched(), LABELS, eval_set=[(GIVEN, LABELS), (X, LABELS)])
@@ -121,6 +121,84 @@ def test_validation_rows(client):
         model.fit(untouched(), LABELS, X_val=GIVEN)
     with pytest.raises(ValueError, match=r"eval_set\[0\] is Array"):
         model.fit(untouched(), LABELS, eval_set=[GIVEN])
+
+
+UNTOUCHED_Y = untouched(da.from_array(LABELS, chunks=20))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("given", "own", "message"),
+    [
+        (GIVEN.astype(complex), {}, "Complex data not supported"),
+        (GIVEN.astype("M8[s]"), {}, "holds dates or times"),
+        (GIVEN[:, :0], {}, r"0 feature\(s\) \(shape=\(60, 0\)\) .* required by Dask"),
+        (GIVEN, {"categorical_features": [9]}, "has the column 9, X has columns 0 to"),
+        (GIVEN, {"categorical_features": [True]}, "is a mask of 1 entries, X has 4"),
+        (GIVEN, {"categorical_features": ["a"]}, "but X has no column names"),
+        (GIVEN, {"monotonic_cst": [1, 0]}, r"monotonic_cst has shape \(2,\) but .* 4"),
+    ],
+)
+def test_columns_are_checked_before_any_work(client, name, given, own, message):
+    y = UNTOUCHED_Y if "Classifier" in name else untouched(da.ones(N_ROWS, chunks=9))
+    with pytest.raises(ValueError, match=message):
+        dask_model(name, **own).fit(untouched(given), y)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeRegressor"])
+def test_frames_are_checked_before_any_work(client, name):
+    for dtype, message in (
+        (complex, "Complex data not supported"),
+        ("M8[s]", f"column '{FRAME.columns[1]}' holds dates or times"),
+    ):
+        bad = FRAME.assign(**{FRAME.columns[1]: np.zeros(N_ROWS, dtype=dtype)})
+        given = dd.from_pandas(bad, npartitions=3).map_partitions(
+            lambda part: 1 / 0, meta=bad[:0]
+        )
+        with pytest.raises(ValueError, match=message):
+            dask_model(name).fit(given, UNTOUCHED_Y)
+
+
+@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGForestClassifier"])
+def test_warm_start_is_checked_before_any_work(client, name):
+    model = dask_model(name, warm_start=True, n_estimators=2).fit(GIVEN, LABELS)
+    model.set_params(n_estimators=4)
+    with pytest.raises(ValueError, match=r"X has 3 features, .* expecting 4"):
+        model.fit(untouched(GIVEN[:, :3]), UNTOUCHED_Y)
+
+
+def test_interactions_are_checked_before_any_work(client):
+    model = dask_model("FastCGBMClassifier", interaction_cst=[[0, 9]])
+    with pytest.raises(ValueError, match="interaction_cst has feature 9, X has feat"):
+        model.fit(untouched(), UNTOUCHED_Y)
+
+
+@pytest.mark.parametrize(
+    ("held", "y_held", "message"),
+    [
+        (GIVEN[:, :3], UNTOUCHED_Y, r"X_val.* has 3 features, .* expecting 4"),
+        (GIVEN.astype(complex), UNTOUCHED_Y, "X_val.* Complex data not supported"),
+        (GIVEN, np.full(N_ROWS, np.nan), r"X_val, y_val: y contains NaN"),
+        (GIVEN, LABELS[:9], "X has 60 rows, y has 9"),
+    ],
+)
+def test_validation_is_checked_before_any_work(client, held, y_held, message):
+    with pytest.raises(ValueError, match=message):
+        dask_model("FastCGBMClassifier").fit(
+            untouched(), UNTOUCHED_Y, X_val=untouched(held), y_val=y_held
+        )
+
+
+def test_validation_targets_are_checked_before_x(client):
+    wide = untouched(GIVEN.astype("f8"))  # of which rows are looked at early
+    with pytest.raises(ValueError, match=r"classes that y has not: .*'other'"):
+        dask_model("FastCGBMClassifier").fit(
+            wide, LABELS, X_val=wide[:1], y_val=np.array(["other"])
+        )
+    with pytest.raises(ValueError, match="there are 2 targets, y has 1"):
+        dask_model("FastCGBMRegressor").fit(
+            wide, SCORE, X_val=wide, y_val=da.ones((N_ROWS, 2))
+        )
 
 
 def test_what_a_cluster_cannot_do(client):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 from dics import _core
 from dics._candidates_base import BaseCandidates, TrainingData
 from dics._categories import MAX_RANKS, Categories, Outcomes, ReadX, as_rows
-from dics._constraints import MONOTONIC, monotonic_directions
+from dics._constraints import MONOTONIC, check_monotonic, monotonic_directions
 from dics._fit_context import checks_parameters
 from dics._model_check import require
 from dics._other_names import (
@@ -130,13 +130,25 @@ class TreesEstimator(BaseEstimator, ABC):
     # --- checked input ------------------------------------------------------
 
     def _check_training_data(
-        self, X: Any, y: Any, sample_weight: Any, *, is_warm_start: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        is_warm_start: bool = False,
+        check_more: Callable[[Any], None] | None = None,
     ) -> TrainingData:
-        """Check what `fit` was given; a warm start adds to an earlier fit."""
+        """Check what `fit` was given; a warm start adds to an earlier fit.
+
+        `check_more` is called with the targets, before any number of X is looked at.
+        """
         read = self._read_categories(X, is_warm_start=is_warm_start)
         X = check_rows(self, read.numbers, reset=not is_warm_start)
+        self._check_constraints()
         targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
         weights = self._check_weights(sample_weight, targets)
+        if check_more is not None:
+            check_more(targets)
         seed = self._seed if is_warm_start else draw_seed(self.random_state)
         if read.columns:
             outcomes = Outcomes.of(targets, weights, self.cat_smooth, seed)
@@ -261,6 +273,10 @@ class TreesEstimator(BaseEstimator, ABC):
             )
         self.trees_ = self.trees_.with_wide(ranks)
         self.candidates_._wide = ranks
+
+    def _check_constraints(self) -> None:
+        """Check parameters that name columns, once these are known."""
+        check_monotonic(self)
 
     def _directions(self, data: TrainingData) -> list[int]:
         """Check the monotonic constraints; empty if there are none."""

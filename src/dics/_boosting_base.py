@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -28,6 +28,7 @@ from dics._boosting_rows import (
     Parts,
     Validation,
     check_eval_sets,
+    naming_set,
     part_rows,
 )
 from dics._candidates_base import TrainingData
@@ -46,7 +47,7 @@ from dics._rounds import (
 from dics._rows_elsewhere import RowsElsewhere
 from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
 from dics._sklearn_callbacks import CallbackSupport, FitTasks
-from dics._validation import Array, FloatArray, built_aside
+from dics._validation import Array, FloatArray, built_aside, check_same_rows
 from dics._warning import warn_user
 from dics._watched_score import scorer_of, watched_score
 from dics.candidates import CentroidCandidates, fit_candidates, has_rare_features
@@ -186,8 +187,15 @@ class Boosting(BoostedModel, CallbackSupport):
     _default_scoring: ClassVar[str]
 
     @abstractmethod
-    def _check_validation(self, given: GivenRows, data: TrainingData) -> Validation:
-        """Check validation rows that were given to `fit`."""
+    def _check_held_targets(self, y: Any) -> Any:
+        """Check the y of validation rows by itself."""
+
+    @abstractmethod
+    def _check_validation(self, given: GivenRows, training: Any) -> Validation:
+        """Check y and weights of validation rows that were given to `fit`.
+
+        `training` are the targets of the training rows.
+        """
 
     @abstractmethod
     def _loss_name(self) -> str:
@@ -290,11 +298,15 @@ class Boosting(BoostedModel, CallbackSupport):
         is_warm_start = self.warm_start and hasattr(self, "trees_")
         n_done = len(self.trees_) if is_warm_start else 0
         self._check_options(n_done)
+        held: dict[str, Validation] = {}
         data = self._check_training_data(
-            X, y, sample_weight, is_warm_start=is_warm_start
+            X,
+            y,
+            sample_weight,
+            is_warm_start=is_warm_start,
+            check_more=lambda targets: held.update(self._held_targets(sets, targets)),
         )
-        interaction_groups(self)
-        given = {rows.name: self._checked_rows(rows, data) for rows in sets}
+        given = {rows.name: self._held_rows(rows, held[rows.name]) for rows in sets}
         if is_warm_start and self._n_rounds_in_all() == n_done:
             warn_user(
                 "Warm-start fitting without increasing n_estimators does not fit new "
@@ -321,14 +333,26 @@ class Boosting(BoostedModel, CallbackSupport):
         else:
             self._boost(data, parts, given, callbacks)
 
-    def _checked_rows(self, given: GivenRows, data: TrainingData) -> Validation:
-        try:
-            checked = self._check_validation(given, data)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{given.where}: {error}") from error
-        if self._ranks is None:
-            return checked
-        return checked._replace(X=self._ranks.narrowed(checked.X))
+    def _check_constraints(self) -> None:
+        super()._check_constraints()
+        interaction_groups(self)
+
+    def _held_targets(
+        self, sets: list[GivenRows], training: Any
+    ) -> Iterator[tuple[str, Validation]]:
+        """Check the targets and weights of validation sets; X is as it was given."""
+        for given in sets:
+            with naming_set(given):
+                yield given.name, self._check_validation(given, training)
+
+    def _held_rows(self, given: GivenRows, checked: Validation) -> Validation:
+        """Check the X of a validation set."""
+        with naming_set(given):
+            X = self._check_matrix(given.X)
+            check_same_rows(checked.n_rows, len(X))
+        if self._ranks is not None:
+            X = self._ranks.narrowed(X)
+        return checked._replace(X=X)
 
     def _check_options(self, n_done: int) -> None:
         """Check what is asked for, before any work."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -25,6 +27,13 @@ class Validation(NamedTuple):
     weights: FloatArray | None  # their own times those of their classes
     values: FloatArray | None = None
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, by their targets."""
+        targets = self.values if self.labels is None else self.labels
+        assert targets is not None
+        return len(targets)
+
 
 class GivenRows(NamedTuple):
     """A validation set as it was given to `fit`, and what errors call it."""
@@ -34,6 +43,15 @@ class GivenRows(NamedTuple):
     y: Any
     weights: Any
     where: str
+
+
+@contextmanager
+def naming_set(given: GivenRows) -> Iterator[None]:
+    """Say which validation set a refusal is about."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{given.where}: {error}") from error
 
 
 def check_eval_sets(

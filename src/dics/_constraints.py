@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_monotonic_cst
 
 from dics import _core
 from dics._candidates_base import TrainingData
+from dics._validation import Array
 from dics.trees import Trees
 
 MONOTONIC = ["array-like", dict, None]  # what `monotonic_cst` may be
@@ -20,6 +21,14 @@ CRITERION_OF_NUMBERS = {"gini": "squared_error", "entropy": "binomial"}
 VARIANCE_OF = {"gini": 0.5, "entropy": 1.0}
 
 
+def check_monotonic(estimator: Any) -> Array | None:
+    """Check `monotonic_cst` by the columns of X; None if nothing is constrained."""
+    if estimator.monotonic_cst is None:
+        return None
+    directions: Array = _check_monotonic_cst(estimator, estimator.monotonic_cst)
+    return directions
+
+
 def monotonic_directions(
     estimator: Any, data: TrainingData, n_outputs: int = 1
 ) -> list[int]:
@@ -27,9 +36,9 @@ def monotonic_directions(
 
     `n_outputs` is the number of scores of each row, if they aren't those of classes.
     """
-    if estimator.monotonic_cst is None:
+    directions = check_monotonic(estimator)
+    if directions is None:
         return []
-    directions = _check_monotonic_cst(estimator, estimator.monotonic_cst)
     if data.values is None and data.n_classes > 2:
         raise ValueError(
             f"monotonic_cst needs two classes or one target, y has {data.n_classes} "

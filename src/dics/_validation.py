@@ -192,11 +192,20 @@ def _is_plain(estimator: Any, X: Any) -> bool:
     )
 
 
-def check_targets(y: Any, n_rows: int, *, may_be_few: bool = False) -> Targets:
+def check_same_rows(n_given: int, n_rows: int | None) -> None:
+    """Refuse a y that has another number of rows than X, if that is known."""
+    if n_rows is not None and n_given != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n_rows} rows, y has {n_given}."
+        )
+
+
+def check_targets(y: Any, n_rows: int | None, *, may_be_few: bool = False) -> Targets:
     """Turn y into 0..K-1 and the sorted class labels.
 
     Classes of more than half as many as there are rows are warned of, unless the rows
-    `may_be_few`.
+    `may_be_few`. `n_rows` are those of X, or None if that is checked later.
     """
     if y is None:
         raise ValueError(
@@ -204,11 +213,7 @@ def check_targets(y: Any, n_rows: int, *, may_be_few: bool = False) -> Targets:
         )
     with naming("y"):
         y = column_or_1d(y, warn=True)
-    if len(y) != n_rows:
-        raise ValueError(
-            "Found input variables with inconsistent numbers of samples: "
-            f"X has {n_rows} rows, y has {len(y)}."
-        )
+    check_same_rows(len(y), n_rows)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         bad = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"y contains {bad}; labels must be finite.")
@@ -234,8 +239,11 @@ def _warn_of_many_classes(targets: Targets) -> None:
         )
 
 
-def check_numbers(y: Any, n_rows: int, name: str) -> FloatArray:
-    """Return a continuous y as float64 of shape (n_rows, n_outputs)."""
+def check_numbers(y: Any, n_rows: int | None, name: str) -> FloatArray:
+    """Return a continuous y as float64 of shape (n_rows, n_outputs).
+
+    `n_rows` are those of X, or None if that is checked later.
+    """
     if y is None:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None."
@@ -257,25 +265,22 @@ def check_numbers(y: Any, n_rows: int, name: str) -> FloatArray:
         )
     with naming("y"):
         values = np.ascontiguousarray(given, dtype=np.float64)
-    if len(values) != n_rows:
-        raise ValueError(
-            "Found input variables with inconsistent numbers of samples: "
-            f"X has {n_rows} rows, y has {len(values)}."
-        )
+    check_same_rows(len(values), n_rows)
     if values.ndim == 2 and values.shape[1] == 1:
         warn_user(
             "A column-vector y was passed when a 1d array was expected. Please change "
             "the shape of y to (n_samples,), for example using ravel().",
             DataConversionWarning,
         )
-    values = values.reshape(n_rows, -1)
+    if values.ndim == 1:
+        values = values[:, None]
     if values.shape[1] == 0:
         raise ValueError("y has no columns.")
     if not np.isfinite(values).all():
         bad = "NaN" if np.isnan(values).any() else "infinity"
         raise ValueError(f"Input y contains {bad}; targets must be finite.")
     with np.errstate(over="ignore"):
-        spread = np.ptp(values, axis=0)
+        spread = np.ptp(values, axis=0) if len(values) else np.zeros(1)
     if not np.isfinite(spread).all():
         raise ValueError(
             f"y spans from {values.min()} to {values.max()}, more than float64 holds."

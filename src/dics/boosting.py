@@ -352,19 +352,18 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
 
     # --- fit ----------------------------------------------------------------
 
-    def _check_validation(self, given: GivenRows, data: TrainingData) -> Validation:
-        X = self._check_matrix(given.X)
-        targets = check_targets(given.y, len(X), may_be_few=True)
-        assert data.classes is not None
-        assert data.labels is not None
-        training = Targets(data.classes, data.labels)
+    def _check_held_targets(self, y: Any) -> Targets:
+        return check_targets(y, None, may_be_few=True)
+
+    def _check_validation(self, given: GivenRows, training: Targets) -> Validation:
+        targets = self._check_held_targets(given.y)
         classes = training.classes
         unknown = np.setdiff1d(targets.classes, classes)
         if len(unknown):
             raise ValueError(f"there are classes that y has not: {unknown}.")
         numbers = np.searchsorted(classes, targets.classes).astype(np.uint32)
         labels = numbers[targets.labels]
-        weights = check_weights(given.weights, len(X))
+        weights = check_weights(given.weights, len(labels))
         if self.class_weight is not None:
             of_classes: FloatArray = np.empty(len(classes))
             of_classes[training.labels] = combine_weights(
@@ -375,7 +374,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
             if not (weights > 0).any():
                 raise ValueError("with class_weight no row has any weight.")
             weights = in_range(weights)
-        return Validation(X, labels, weights)
+        return Validation(given.X, labels, weights)
 
     def _n_leaf_values(self) -> int:
         return LogLoss.of(self.n_classes_).n_outputs

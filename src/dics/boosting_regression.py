@@ -25,6 +25,7 @@ from dics._sparse_rows import SparseRows
 from dics._validation import (
     Array,
     FloatArray,
+    NumberTargets,
     check_numbers,
     check_weights,
 )
@@ -368,16 +369,20 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     def _check_target_values(self, values: FloatArray) -> None:
         self._make_loss(values.shape[1]).check(values)
 
-    def _check_validation(self, given: GivenRows, data: TrainingData) -> Validation:
-        assert data.values is not None
-        X = self._check_matrix(given.X)
-        values = check_numbers(given.y, len(X), type(self).__name__)
+    def _check_held_targets(self, y: Any) -> FloatArray:
+        values = check_numbers(y, None, type(self).__name__)
         self._check_target_values(values)
-        if values.shape[1] != data.values.shape[1]:
-            raise ValueError(
-                f"there are {values.shape[1]} targets, y has {data.values.shape[1]}."
-            )
-        return Validation(X, None, check_weights(given.weights, len(X)), values)
+        return values
+
+    def _check_validation(
+        self, given: GivenRows, training: NumberTargets
+    ) -> Validation:
+        values = self._check_held_targets(given.y)
+        n_targets = training.values.shape[1]
+        if values.shape[1] != n_targets:
+            raise ValueError(f"there are {values.shape[1]} targets, y has {n_targets}.")
+        weights = check_weights(given.weights, len(values))
+        return Validation(given.X, None, weights, values)
 
     def _n_leaf_values(self) -> int:
         return self._loss.n_outputs

@@ -11,7 +11,8 @@ import scipy.sparse
 from dics._categories import ReadX
 from dics._category_columns import chosen_columns, column_names
 from dics._column_check import check_kind
-from dics._validation import IN_PLACE
+from dics._validation import IN_PLACE, check_matrix
+from dics.dask._lazy import example_row
 from dics.dask._level_columns import LevelColumns, ReadCollection, united
 from dics.dask._part_levels import PartLook, levels_of, look_at
 from dics.dask._parts import PartShape, shape_of
@@ -60,6 +61,24 @@ class Collection:
         """Set or compare the names and the number of an estimator's features."""
         check_columns(estimator, self.example, self.example.shape[1], reset=reset)
 
+    def check_types(self, estimator: Any, *, reset: bool) -> None:
+        """Refuse what the types of the columns and their number tell, as `fit` would.
+
+        A row of zeros stands for all rows.
+        """
+        check_kind(self.example)
+        row = example_row(self.example, None, self.example.shape[1])
+        if self._is_array and row.shape[1] == 0:  # errors have the shape
+            row = np.empty(np.nan_to_num(self.X.shape, nan=1).astype(int))
+        check_matrix(estimator, row, reset=reset)
+        if reset:
+            self.named_features(estimator.categorical_features)
+
+    def named_features(self, wanted: Any) -> list[int]:
+        """Return the columns of categories, as far as their types or `wanted` tell."""
+        is_sparse = scipy.sparse.issparse(self.X._meta)
+        return chosen_columns(wanted, self.X._meta if is_sparse else self.example)
+
     def rows(self, features: list[int]) -> ClusterRows:
         """Return the rows, without the levels of the columns that hold categories."""
         check_kind(self.example)
@@ -77,8 +96,7 @@ class Collection:
         `wanted` is `categorical_features` of an estimator.
         """
         check_kind(self.example)
-        is_sparse = scipy.sparse.issparse(self.X._meta)
-        features = chosen_columns(wanted, self.X._meta if is_sparse else self.example)
+        features = self.named_features(wanted)
         # What holds objects, or differs from what it says, is known when it is there.
         may_hold_more = not self._is_array or self.X.dtype == object
         finds = isinstance(wanted, str) and may_hold_more

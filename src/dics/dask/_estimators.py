@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from typing import Any, ClassVar, Self, TypeVar
 
 import dask
@@ -14,7 +15,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import StrOptions
 
 from dics._boosting_plan import BoostingPlan
-from dics._boosting_rows import GivenRows
+from dics._boosting_rows import GivenRows, naming_set
 from dics._categories import Categories, ReadX
 from dics._grow_forest import plan_forest
 from dics._other_names import answers_other_names
@@ -109,6 +110,13 @@ class DaskEstimator:
         vars(local).update({k: v for k, v in vars(self).items() if k not in own})
         return local
 
+    def _check_columns(self, X: Collection) -> None:
+        """Check what is known of the columns, before anything is computed."""
+        model: Any = self
+        is_warm_start = vars(self).get("warm_start", False) and hasattr(self, "trees_")
+        X.check_types(model, reset=not is_warm_start)
+        model._check_constraints()
+
     def _read_categories(self, X: Collection, *, is_warm_start: bool) -> ReadX:
         if not is_warm_start:
             vars(self).pop("_categories", None)  # of an earlier fit
@@ -180,9 +188,12 @@ def begin_fit(estimator: Any) -> Watch:
 def check_collection(X: Any, name: str) -> None:
     """Refuse an X that isn't a collection with columns."""
     if not dask.is_dask_collection(X) or not hasattr(X, "_meta"):
+        remedy = "for rows in memory use the estimator of dics."
+        if name != "X":
+            remedy = "make one of it, as X is one, by dask.array.from_array."
         raise TypeError(
             f"{name} must be a dask array or a dask dataframe, got "
-            f"{type(X).__name__}; for rows in memory use the estimator of dics."
+            f"{type(X).__name__}; {remedy}"
         )
     if X.ndim != 2:
         raise ValueError(
@@ -296,6 +307,12 @@ class DaskBoosting(DaskEstimator):
             check_lengths(X=given.X, y=given.y, sample_weight=given.weights)
         watch = begin_fit(self)
         training, *held = (on_cluster(watch, given) for given in (training, *sets))
+        self._check_columns(training.X)
+        for given in held:
+            with naming_set(given):
+                given.X.check_types(self, reset=False)
+                self._check_if_here(given.y)
+        training, *held = (with_y_here(watch, given) for given in (training, *held))
         super()._fit(  # type: ignore[misc]
             training.X, training.y, training.weights, held, callbacks
         )
@@ -305,6 +322,15 @@ class DaskBoosting(DaskEstimator):
         check_boosting(plan.n_rows, plan.min_samples_leaf)
         return plan
 
+    def _check_if_here(self, y: Any) -> None:
+        """Check targets of validation rows, unless they have to be brought here."""
+        if dask.is_dask_collection(y):
+            return
+        model: Any = self
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it is warned when they are checked again
+            model._check_held_targets(y)
+
 
 def x_name(given: GivenRows) -> str:
     """Return what errors call the X of a set."""
@@ -312,9 +338,13 @@ def x_name(given: GivenRows) -> str:
 
 
 def on_cluster(watch: Watch, given: GivenRows) -> GivenRows:
-    """Return rows as a fit takes them: X stays on the cluster, y comes here."""
+    """Return rows whose X stays on the cluster; nothing is done yet."""
+    return given._replace(X=Collection(watch, given.X))
+
+
+def with_y_here(watch: Watch, given: GivenRows) -> GivenRows:
+    """Return rows whose y and weights were brought here."""
     return given._replace(
-        X=Collection(watch, given.X),
         y=brought_here(watch, given.y),
         weights=brought_here(watch, given.weights),
     )
@@ -355,6 +385,8 @@ class DaskImpurityTrees(DaskEstimator):
             )
         watch = begin_fit(self)
         given = on_cluster(watch, GivenRows("training", X, y, sample_weight, "X"))
+        self._check_columns(given.X)
+        given = with_y_here(watch, given)
         super()._fit(given.X, given.y, given.weights)  # type: ignore[misc]
 
     def _not_by_rows(self) -> str:

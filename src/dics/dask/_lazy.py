@@ -113,7 +113,7 @@ class BlockCall:
     def example_row(self, X: Any) -> Any:
         """Return one row that looks like X, a collection or a partition."""
         n_columns = getattr(self.estimator, "n_features_in_", 1)
-        return _example_row(X, self.estimator._categories, n_columns)
+        return example_row(X, self.estimator._categories, n_columns)
 
     def of_part(self, part: Any, number: int) -> Any:
         """Return what the method says of the rows of a partition."""
@@ -162,7 +162,7 @@ def _blocks(call: BlockCall, X: Any, example: Any) -> Any:
     return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
 
 
-def _example_row(X: Any, categories: Categories | None, n_columns: int) -> Any:
+def example_row(X: Any, categories: Categories | None, n_columns: int) -> Any:
     """Return one row that looks like X, a collection or a partition.
 
     It holds zeros, and nothing where levels may be text. An array of unknown width has
@@ -171,7 +171,9 @@ def _example_row(X: Any, categories: Categories | None, n_columns: int) -> Any:
     features = [] if categories is None else categories.features
     if hasattr(X, "columns"):
         meta = getattr(X, "_meta", X)
-        zeros = np.zeros((1, len(meta.columns)))
+        # All other types may become numbers.
+        types = [dtype for dtype in meta.dtypes if getattr(dtype, "kind", "") == "c"]
+        zeros = np.zeros((1, len(meta.columns)), np.result_type(np.float64, *types))
         zeros[:, [f for f in features if f < len(meta.columns)]] = np.nan
         return type(meta)(zeros, columns=meta.columns)
     if X.ndim == 2 and not np.isnan(X.shape[1]):
