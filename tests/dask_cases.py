@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import io
 import itertools
 import logging
 import os
@@ -383,16 +382,7 @@ def outcome(fit):
             model = fit()
         except ValueError as error:
             return str(error)
-    return plain_pickle(model.to_local() if hasattr(model, "to_local") else model)
-
-
-def plain_pickle(model):
-    """The pickle of a model, whichever of its strings and types are one object."""
-    buffer = io.BytesIO()
-    pickler = pickle.Pickler(buffer)
-    pickler.fast = True  # everything is written out, as often as it occurs
-    pickler.dump(model)
-    return buffer.getvalue()
+    return pickle.dumps(model.to_local() if hasattr(model, "to_local") else model)
 
 
 def differing(first, n_cases, kind=Case):

@@ -1,6 +1,7 @@
 """Rows that take several times the memory of the workers."""
 
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ pytest.importorskip("distributed")
 
 import dask
 import dask.array as da
-from dask_cases import cluster_of, plain_pickle
+from dask_cases import cluster_of
 
 import dics
 import dics.dask
@@ -61,4 +62,4 @@ def test_rows_three_times_the_memory():
         model.fit(X, y)
         assert client.run(os.getpid) == processes  # none was ended for its memory
     local = dics.FastCGBMClassifier(**PARAMETERS).fit(here, y)
-    assert plain_pickle(model.to_local()) == plain_pickle(local)
+    assert pickle.dumps(model.to_local()) == pickle.dumps(local)

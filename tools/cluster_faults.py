@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
-import io
 import logging
 import multiprocessing
 import os
@@ -168,15 +167,6 @@ class Faults:
                 self._send(process, signal.SIGCONT)
 
 
-def plain_pickle(model: Any) -> bytes:
-    """Pickle a model, whichever of its strings are one object."""
-    buffer = io.BytesIO()
-    pickler = pickle.Pickler(buffer)
-    pickler.fast = True
-    pickler.dump(model)
-    return buffer.getvalue()
-
-
 class Model:
     """A model that is fitted again and again, and what it has to be."""
 
@@ -186,7 +176,7 @@ class Model:
         self.parameters = {"random_state": 0, **PARAMETERS[name]}
         self.on_cluster = {} if "CGBM" in name else {"layout": layout}
         local = getattr(dics, name)(**self.parameters)
-        self.expected = plain_pickle(local.fit(*self.data))
+        self.expected = pickle.dumps(local.fit(*self.data))
 
     def fit(self, client: Client) -> str:
         """Fit on the cluster; say what came of it."""
@@ -196,7 +186,7 @@ class Model:
             model.fit(*self.data.collections())
         except Exception as error:  # any is a result
             return f"{type(error).__name__}: {error}"[:200]
-        is_same = plain_pickle(model.to_local()) == self.expected
+        is_same = pickle.dumps(model.to_local()) == self.expected
         return "same" if is_same else "differs"
 
     def undisturbed(self, n_workers: int) -> Trial:

@@ -12,6 +12,7 @@ import scipy.sparse
 from dics import _core
 from dics._model_check import BadModel, check_trees, require
 from dics._node_sets import NodeSets, joined_sets
+from dics._own_objects import own_type
 from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
 from dics._wide_columns import WideColumns
@@ -126,7 +127,7 @@ class Trees:
         nodes = arrays["nodes"].view(NODE)[:, 0]
         # NumPy has two names of one type; with one of them, equal models have equal
         # pickles wherever the arrays were made.
-        plain = {name: array.view(array.dtype.str) for name, array in arrays.items()}
+        plain = {name: own_type(array) for name, array in arrays.items()}
         sets = None
         if "sets" in plain:
             sets = NodeSets(plain.pop("set_numbers"), plain.pop("sets"))
@@ -164,11 +165,13 @@ class Trees:
     def with_own_types(self, criterion: str) -> Trees:
         """Return trees that were pickled with the types that `from_core` gives them."""
         plain = {
-            name: value.view(NODE if name == "nodes" else value.dtype.str)
+            name: value.view(NODE) if name == "nodes" else own_type(value)
             for name, value in vars(self).items()
             if isinstance(value, np.ndarray)
         }
-        return Trees._made(**{**vars(self), **plain, "criterion": criterion})
+        sets = None if self.sets is None else self.sets.with_own_types()
+        own = {**plain, "criterion": criterion, "sets": sets}
+        return Trees._made(**{**vars(self), **own})
 
     def on_codes(
         self, values: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64]

@@ -19,9 +19,10 @@ from dics._boosting_rows import GivenRows, naming_set
 from dics._categories import Categories, ReadX
 from dics._grow_forest import plan_forest
 from dics._other_names import answers_other_names
+from dics._own_objects import own_type
 from dics._progress import Progress
 from dics._rounds import Callback
-from dics._validation import MAX_COUNT, Array
+from dics._validation import MAX_COUNT
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
 from dics.dask._collection import Collection
@@ -231,9 +232,7 @@ def brought_here(watch: Watch, values: Any) -> Any:
     if not dask.is_dask_collection(values):
         return np.asarray(values)
     (found,) = watch.results([watch.client.compute(values)])
-    array: Array = np.asarray(found)
-    # With NumPy's own object for the type, so that equal models have equal pickles.
-    return array if array.dtype.hasobject else array.view(array.dtype.str)
+    return own_type(np.asarray(found))
 
 
 class DaskBoosting(DaskEstimator):
