@@ -1,0 +1,41 @@
+"""A fit on a cluster of workers, and the same fit on one machine.
+
+The cluster is made here, of threads. With the address of a scheduler in ``Client`` the
+rest stays as it is. Needs ``pip install 'dics[dask]'``.
+"""
+
+from __future__ import annotations
+
+import pickle
+
+import dask.array as da
+from distributed import Client, LocalCluster
+
+from dics import FastCGBMClassifier
+from dics.dask import DaskFastCGBMClassifier
+
+N_ROWS, CHUNK = 40_000, 7_000
+
+
+def main() -> None:
+    """Fit, predict and take the model home."""
+    X = da.random.default_rng(0).normal(size=(N_ROWS, 8), chunks=(CHUNK, 8))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+    parameters = {"n_estimators": 40, "random_state": 0}
+    with (
+        LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster),
+    ):
+        model = DaskFastCGBMClassifier(**parameters).fit(X, y)
+        print(f"{N_ROWS} rows in {X.numblocks[0]} partitions, two workers")
+        print(f"Accuracy: {model.score(X, y):.3f}")
+        lazy = model.predict_proba(X)
+        print(f"Predictions are lazy: {lazy.chunks[0]} rows, {lazy.npartitions} tasks")
+        print(f"One of them: {lazy.blocks[0].compute()[0].round(3)}")
+        here = FastCGBMClassifier(**parameters).fit(X.compute(), y.compute())
+    is_same = pickle.dumps(model.to_local()) == pickle.dumps(here)
+    print(f"One machine makes the same model: {'yes' if is_same else 'no'}")
+
+
+if __name__ == "__main__":
+    main()

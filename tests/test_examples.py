@@ -1,0 +1,26 @@
+"""The scripts of examples/ run and say what they promise."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def run(name, capsys):
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    return capsys.readouterr().out
+
+
+def test_categories(capsys):
+    assert "district in {" in run("categories.py", capsys)
+
+
+def test_sparse(capsys):
+    assert "makes the same model: yes" in run("sparse_words.py", capsys)
+
+
+def test_cluster(capsys):
+    pytest.importorskip("distributed")
+    assert "makes the same model: yes" in run("cluster.py", capsys)
