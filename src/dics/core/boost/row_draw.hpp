@@ -91,7 +91,7 @@ Rank kth_smallest(std::int64_t n, std::int64_t n_all, std::int64_t k,
         std::uint32_t digit = 0;
         contributors.counts(counts, n_all, [&](const auto& all) {
             auto count = [&] { return static_cast<std::int64_t>(all[digit]); };
-            for (; n_smaller + count() < k; ++digit)
+            for (; n_smaller + count() < k && digit < 0xFFFF; ++digit)
                 n_smaller += count();
         });
         prefix = pass == 0 ? digit : prefix << 16 | digit;
