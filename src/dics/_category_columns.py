@@ -137,13 +137,14 @@ def chosen_columns(wanted: Any, X: Any) -> list[int]:
         entries = np.asarray(wanted, dtype=object).ravel().tolist()
     else:
         entries = [wanted]
-    chosen = _resolved(entries, column_count(X), column_names(X))
-    if hasattr(X, "toarray") and chosen:
-        raise ValueError(
-            "categorical_features names columns of a sparse X, which holds numbers "
-            "only; give X as an array or a data frame, or categorical_features=None."
-        )
-    return chosen
+    if not hasattr(X, "toarray"):
+        return _resolved(entries, column_count(X), column_names(X))
+    if all(isinstance(entry, bool | np.bool_) and not entry for entry in entries):
+        return []  # a mask of no column
+    raise ValueError(
+        "categorical_features names columns of a sparse X, which holds numbers only; "
+        "give X as an array or a data frame, or categorical_features=None."
+    )
 
 
 def _resolved(entries: list[Any], n_columns: int, names: list[Any] | None) -> list[int]:
