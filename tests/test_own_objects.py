@@ -1,6 +1,7 @@
 """Equal models have equal pickles, whichever of their objects are one."""
 
 import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -49,6 +50,32 @@ def test_rows_that_were_sent(name, given):
         here = getattr(dics, name)(**own).fit(given, target, WEIGHTS)
         there = getattr(dics, name)(**own).fit(*map(sent, (given, target, WEIGHTS)))
         assert pickle.dumps(here) == pickle.dumps(there)
+
+
+SCRIPT = """
+import pickle, sys
+import dics
+X, y = [[0.0], [1.0], [2.0], [3.0]] * 9, [0, 0, 1, 1] * 9
+if len(sys.argv) > 2:
+    with open(sys.argv[2], "rb") as file:
+        pickle.load(file)
+model = getattr(dics, sys.argv[1])(random_state=0).fit(X, y)
+sys.stdout.buffer.write(pickle.dumps(model))
+"""
+
+
+def fitted_apart(*arguments):
+    """The pickle of a model that a process of its own fits."""
+    command = [sys.executable, "-c", SCRIPT, *arguments]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_was_read_before(name, tmp_path):
+    """Instances share the names of attributes with the first one, read or made."""
+    path = tmp_path / "model.pickle"
+    path.write_bytes(fitted_apart(name))
+    assert fitted_apart(name, str(path)) == path.read_bytes()
 
 
 def test_own_type():

@@ -31,7 +31,7 @@ from dics._other_names import (
     answers_other_names,
     check_parameters,
 )
-from dics._own_objects import own_objects
+from dics._own_objects import own_names, own_objects
 from dics._settings import make_settings
 from dics._sparse_rows import SparseRows
 from dics._threads import effective_n_threads
@@ -384,7 +384,7 @@ class TreesEstimator(BaseEstimator, ABC):
                 "are made to last; pickles may not be.",
                 stacklevel=2,
             )
-        super().__setstate__(state)
+        super().__setstate__(own_names(state))
         self._check_model()
 
     def _check_model(self) -> None:

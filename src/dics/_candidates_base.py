@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dics._fit_context import checks_parameters
 from dics._model_check import check_dictionary, require
+from dics._own_objects import own_names
 from dics._rows_elsewhere import RowsElsewhere
 from dics._sparse_rows import SparseRows
 from dics._target_groups import group_targets
@@ -288,7 +289,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_thresholds_ = np.diff(offsets)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__(own_names(state))
         if "_dictionary" in vars(self):
             self._check_dictionary(vars(self).get("n_features_in_"))
 

@@ -1,4 +1,4 @@
-"""Arrays made of objects that Python and NumPy have once.
+"""Arrays and attributes made of objects that Python and NumPy have once.
 
 Pickle writes an object once and refers to it from then on. So equal models have equal
 pickles only if what is equal in them is one object, wherever their arrays were made: a
@@ -22,6 +22,18 @@ def own_type(array: Array) -> Array:
         return array
     own = np.dtype(array.dtype.str)
     return array if array.dtype is own else array.view(own)
+
+
+def own_names(state: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes with Python's own objects for their names.
+
+    Instances of a class share the names of their attributes. If the first one came out
+    of a pickle, by way of ``__setstate__``, all later ones have the names of that one.
+    """
+    return {
+        sys.intern(name) if type(name) is str else name: value
+        for name, value in dict(state).items()
+    }
 
 
 def own_objects(values: Array) -> Array:
