@@ -12,6 +12,8 @@ import scipy.sparse
 import dics
 from dics._own_objects import own_objects, own_type
 
+pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
 X[:, 3] = 1.7e9 + np.arange(300)  # in single precision many are equal
@@ -35,7 +37,6 @@ def sent(values):
     return pickle.loads(pickle.dumps(values))
 
 
-@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(
     "given",
@@ -76,6 +77,23 @@ def test_a_model_was_read_before(name, tmp_path):
     path = tmp_path / "model.pickle"
     path.write_bytes(fitted_apart(name))
     assert fitted_apart(name, str(path)) == path.read_bytes()
+
+
+def renamed(thing):
+    """The same object whose attributes have names of their own."""
+    made = object.__new__(type(thing))
+    vars(made).update({"".join(list(name)): v for name, v in vars(thing).items()})
+    return made
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_names_of_attributes(name):
+    model = getattr(dics, name)(random_state=0, **MODELS[name]).fit(X, Y)
+    expected = pickle.dumps(model)
+    vars(model).update(
+        trees_=renamed(model.trees_), candidates_=renamed(model.candidates_)
+    )
+    assert pickle.dumps(renamed(model)) == expected
 
 
 def test_own_type():

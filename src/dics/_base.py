@@ -373,7 +373,7 @@ class TreesEstimator(BaseEstimator, ABC):
         write_model(self, path)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_dics_version": VERSION}
+        return own_names({**super().__getstate__(), "_dics_version": VERSION})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         version = state.pop("_dics_version", None)
@@ -384,7 +384,7 @@ class TreesEstimator(BaseEstimator, ABC):
                 "are made to last; pickles may not be.",
                 stacklevel=2,
             )
-        super().__setstate__(own_names(state))
+        super().__setstate__(state)
         self._check_model()
 
     def _check_model(self) -> None:

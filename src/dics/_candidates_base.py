@@ -288,8 +288,11 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         )
         self.n_thresholds_ = np.diff(offsets)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return own_names(super().__getstate__())
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(own_names(state))
+        super().__setstate__(state)
         if "_dictionary" in vars(self):
             self._check_dictionary(vars(self).get("n_features_in_"))
 

@@ -27,13 +27,10 @@ def own_type(array: Array) -> Array:
 def own_names(state: dict[str, Any]) -> dict[str, Any]:
     """Return attributes with Python's own objects for their names.
 
-    Instances of a class share the names of their attributes. If the first one came out
-    of a pickle, by way of ``__setstate__``, all later ones have the names of that one.
+    Instances of a class may share the names of their attributes with the first one, and
+    if that came out of a pickle or a file, these are other objects.
     """
-    return {
-        sys.intern(name) if type(name) is str else name: value
-        for name, value in dict(state).items()
-    }
+    return {sys.intern(str(name)): value for name, value in state.items()}
 
 
 def own_objects(values: Array) -> Array:

@@ -12,7 +12,7 @@ import scipy.sparse
 from dics import _core
 from dics._model_check import BadModel, check_trees, require
 from dics._node_sets import NodeSets, joined_sets
-from dics._own_objects import own_type
+from dics._own_objects import own_names, own_type
 from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
 from dics._wide_columns import WideColumns
@@ -82,6 +82,9 @@ class Trees:
 
     def __post_init__(self) -> None:
         self._check()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return own_names(vars(self))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         names = [field.name for field in fields(self)]
