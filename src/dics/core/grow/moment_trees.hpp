@@ -110,6 +110,8 @@ class MomentFlattener {
             if (tree_.nodes[i].feature >= 0 && !rule_.is_absolute())
                 join(static_cast<std::size_t>(tree_.nodes[i].left), i);
         }
+        // A limit of leaves leaves nodes behind that are not part of the tree.
+        spreads_.resize(n_nodes);
         const double unit = spreads_[0].weight / n_rows;
         for (const Spread& spread : spreads_) {
             tree_.weight.push_back(static_cast<float>(spread.weight / unit));
