@@ -37,8 +37,8 @@ def monotonic_directions(
     `n_outputs` is the number of scores of each row, if they aren't those of classes.
     """
     directions = check_monotonic(estimator)
-    if directions is None:
-        return []
+    if directions is None or (data.values is None and data.n_classes == 1):
+        return []  # a constant prediction meets every constraint
     if data.values is None and data.n_classes > 2:
         raise ValueError(
             f"monotonic_cst needs two classes or one target, y has {data.n_classes} "
@@ -76,7 +76,8 @@ def set_criterion_of_numbers(settings: _core.GrowSettings, criterion: str) -> No
 
 def as_classes(arrays: dict[str, Any], n_features: int, criterion: str) -> Trees:
     """Take trees of the numbers 0 and 1 for trees of two classes."""
-    share = arrays["leaf_values"]
+    # Means of weighted rows can miss 0 and 1 by a rounding error.
+    share = np.clip(arrays["leaf_values"], 0, 1)
     arrays = {
         **arrays,
         "leaf_values": np.hstack([1 - share, share]).astype(np.float32),
