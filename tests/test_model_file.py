@@ -55,6 +55,25 @@ MODELS = {
     ).fit(X, Y),
 }
 
+WEIGHTS = np.random.default_rng(0).random(200) + 0.1
+# Models whose files could be written but not read at revision 4e736fd.
+ONCE_REFUSED = {
+    "leaf limit": lambda: dics.CGTreeRegressor(max_leaf_nodes=20, random_state=0).fit(
+        X, T[:, 0]
+    ),
+    "pruned leaf limit": lambda: dics.CGTreeRegressor(
+        max_leaf_nodes=20, ccp_alpha=0.01, random_state=0
+    ).fit(X, T[:, 0]),
+    "weighted constraint": lambda: dics.CGTreeClassifier(
+        monotonic_cst=[0, 1, 0, 0, 0, 0], random_state=0
+    ).fit(X, Y == 1, sample_weight=WEIGHTS),
+    "large targets": lambda: dics.CGTreeRegressor(random_state=0).fit(X, 1e20 * T),
+    "tiny targets": lambda: dics.CGForestRegressor(3, random_state=0).fit(X, 1e-30 * T),
+    "one class": lambda: dics.CGForestClassifier(
+        30, monotonic_cst=[1, 0, 0, 0, 0, 0], oob_score=True, random_state=0
+    ).fit(X, np.zeros(200)),
+}
+
 
 def outputs(model):
     """What can be asked of a model."""
@@ -76,10 +95,10 @@ def file_of(model):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", MODELS | ONCE_REFUSED)
 @pytest.mark.parametrize("mmap_mode", [None, "r"])
 def test_a_model_comes_back(name, mmap_mode, tmp_path):
-    model = MODELS[name]()
+    model = (MODELS | ONCE_REFUSED)[name]()
     path = tmp_path / "model.dics"
     model.save(path)
     loaded = dics.load(path, mmap_mode=mmap_mode)

@@ -210,3 +210,14 @@ def test_kinds_of_numbers_as_targets(dtype):
     one = CGTreeRegressor(random_state=0).fit(X, whole)
     other = CGTreeRegressor(random_state=0).fit(X, whole.astype(dtype))
     same_bytes(one, other)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e20])
+def test_importances_do_not_depend_on_the_scale_of_y(scale):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = X[:, 0] + 0.1 * X[:, 1]
+    plain = CGTreeRegressor(max_depth=4, random_state=0).fit(X, y)
+    scaled = CGTreeRegressor(max_depth=4, random_state=0).fit(X, scale * y)
+    np.testing.assert_allclose(
+        scaled.feature_importances_, plain.feature_importances_, rtol=1e-5
+    )

@@ -81,7 +81,7 @@ def as_classes(arrays: dict[str, Any], n_features: int, criterion: str) -> Trees
     arrays = {
         **arrays,
         "leaf_values": np.hstack([1 - share, share]).astype(np.float32),
-        "impurity": arrays["impurity"] / np.float32(VARIANCE_OF[criterion]),
+        "impurity": arrays["impurity"] / VARIANCE_OF[criterion],
     }
     return Trees.from_core(arrays, n_features, criterion)
 

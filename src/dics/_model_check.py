@@ -58,7 +58,9 @@ def check_trees(trees: Any, node_type: np.dtype[Any]) -> None:
     n = len(trees.nodes)
     check_array("missing_left", trees.missing_left, np.uint8, (n,))
     check_array("weight", trees.weight, np.float32, (n,))
-    check_array("impurity", trees.impurity, np.float32, (None,))
+    is_double = getattr(trees.impurity, "dtype", None) == np.float64
+    impurity_type = np.float64 if is_double else np.float32
+    check_array("impurity", trees.impurity, impurity_type, (None,))
     check_array("gain", trees.gain, np.float64, (None,))
     for name in ("impurity", "gain"):
         require(len(getattr(trees, name)) in (0, n), f"{name} has not {n} entries")

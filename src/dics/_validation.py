@@ -283,9 +283,11 @@ def check_numbers(y: Any, n_rows: int | None, name: str) -> FloatArray:
         raise ValueError(f"Input y contains {bad}; targets must be finite.")
     with np.errstate(over="ignore"):
         spread = np.ptp(values, axis=0) if len(values) else np.zeros(1)
-    if not np.isfinite(spread).all():
+        squares = spread * spread * MAX_COUNT
+    if not np.isfinite(squares).all():
         raise ValueError(
-            f"y spans from {values.min()} to {values.max()}, more than float64 holds."
+            f"y spans from {values.min()} to {values.max()}: sums of squared "
+            "differences are more than float64 holds. Divide y by a constant."
         )
     return values
 

@@ -46,6 +46,7 @@ class Trees:
         Weight of the training rows in the node, in units of the mean weight of a row.
     impurity : float32 array
         Impurity of the training rows in the node, by `criterion`. Of boosting: empty.
+        float64 if the targets are too large or too small for float32.
     gain : float64 array
         Of boosting: what the split of the node gained. Empty otherwise.
     leaf_values : float32 array of shape (n_mixed_leaves, n_classes)
@@ -70,7 +71,7 @@ class Trees:
     nodes: Array
     missing_left: npt.NDArray[np.uint8]
     weight: npt.NDArray[np.float32]
-    impurity: npt.NDArray[np.float32]
+    impurity: npt.NDArray[np.floating[Any]]
     gain: FloatArray
     leaf_values: npt.NDArray[np.floating[Any]]
     node_starts: npt.NDArray[np.int64]
@@ -131,6 +132,7 @@ class Trees:
         # NumPy has two names of one type; with one of them, equal models have equal
         # pickles wherever the arrays were made.
         plain = {name: own_type(array) for name, array in arrays.items()}
+        plain["impurity"] = narrowed_impurity(plain["impurity"])
         sets = None
         if "sets" in plain:
             sets = NodeSets(plain.pop("set_numbers"), plain.pop("sets"))
@@ -478,3 +480,16 @@ class Trees:
             (np.ones(len(indices), dtype=np.intp), indices, indptr),
             shape=(len(leaves), self.n_nodes),
         )
+
+
+def narrowed_impurity(impurity: FloatArray) -> npt.NDArray[np.floating[Any]]:
+    """Return impurities as float32, unless the largest one is out of its range.
+
+    The variance of targets around 1e20 is too large for float32, and that of targets
+    around 1e-20 would become zero.
+    """
+    largest = impurity.max(initial=0.0)
+    single = np.finfo(np.float32)
+    if largest == 0 or single.tiny <= largest <= single.max:
+        return impurity.astype(np.float32)
+    return impurity

@@ -61,8 +61,8 @@ struct TreeArrays {
     std::vector<Node> nodes;
     std::vector<std::uint8_t> missing_left;
     std::vector<float> weight;
-    std::vector<float> impurity;  // of trees and forests
-    std::vector<double> gain;     // of boosting: what the node's split gains
+    std::vector<double> impurity;  // of trees and forests
+    std::vector<double> gain;      // of boosting: what the node's split gains
     // With categories: the set of codes that go left, for each node, -1 for
     // a threshold.
     std::vector<std::int32_t> set_numbers;

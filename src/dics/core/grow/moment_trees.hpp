@@ -115,8 +115,8 @@ class MomentFlattener {
         const double unit = spreads_[0].weight / n_rows;
         for (const Spread& spread : spreads_) {
             tree_.weight.push_back(static_cast<float>(spread.weight / unit));
-            tree_.impurity.push_back(static_cast<float>(
-                std::max(0.0, spread.sum) / spread.weight / sample_.n_outputs));
+            tree_.impurity.push_back(std::max(0.0, spread.sum) / spread.weight /
+                                     sample_.n_outputs);
         }
         if (settings_.apart) {
             for (const Spread& spread : spreads_)
