@@ -10,9 +10,9 @@ take on this machine, as measured just before.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -179,7 +179,11 @@ def compare_boosting(
 
 
 def same_bytes(here: Runs, cluster: Runs) -> bool:
-    return pickle.dumps(here.model) == pickle.dumps(cluster.model.to_local())
+    """Compare the model files."""
+    ours, theirs = io.BytesIO(), io.BytesIO()
+    here.model.save(ours)
+    cluster.model.save(theirs)
+    return ours.getvalue() == theirs.getvalue()
 
 
 def compare_trees(client: Client, n_rows: int, n_repeats: int) -> list[dict[str, Any]]:

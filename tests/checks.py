@@ -1,6 +1,7 @@
 """Assertions and helpers that several test files share."""
 
 import hashlib
+import io
 from typing import ClassVar
 
 import numpy as np
@@ -79,6 +80,13 @@ def same_bytes(one, other):
         assert a.dtype == b.dtype, name
         assert a.shape == b.shape, name
         assert a.tobytes() == b.tobytes(), name
+
+
+def file_bytes(model):
+    """Return the bytes of a model file."""
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
 
 
 def digest(*fitted):

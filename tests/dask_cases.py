@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import logging
 import os
-import pickle
 import warnings
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import scipy.sparse
+from checks import file_bytes
 from dask.tokenize import tokenize
 from distributed import Client, LocalCluster, Scheduler, Worker
 from distributed.utils import get_mp_context
@@ -375,14 +375,14 @@ def _with_zeros(matrix, rng):
 
 
 def outcome(fit):
-    """The pickle of what a fit gives, or the error that it ends with."""
+    """Return the model file of a fit, or the error that it ends with."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             model = fit()
         except ValueError as error:
             return str(error)
-    return pickle.dumps(model.to_local() if hasattr(model, "to_local") else model)
+    return file_bytes(model)
 
 
 def differing(first, n_cases, kind=Case):

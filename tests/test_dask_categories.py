@@ -12,6 +12,7 @@ pytest.importorskip("distributed")
 import dask
 import dask.array as da
 import dask.dataframe as dd
+from checks import file_bytes
 from dask_cases import (
     CategoryCase,
     as_dask,
@@ -61,7 +62,7 @@ def models(name, **more):
 
 
 @pytest.mark.parametrize("n_workers", [2, 4])
-def test_pickles_are_those_of_one_machine(n_workers, monkeypatch):
+def test_model_files_are_those_of_one_machine(n_workers, monkeypatch):
     monkeypatch.setattr("dics.dask._tops.LEAST_APART", 5)
     monkeypatch.setattr("dics.dask._tops.GROUP_SHARE", 1e-6)
     with cluster_of(n_workers):
@@ -80,7 +81,7 @@ def test_sets_of_nodes_that_are_taken_back():
     local, model = models("FastCGBMRegressor", n_estimators=15, **own)
     with cluster_of(2):
         model.fit(da.from_array(X, chunks=(2000, 6)), y)
-    assert pickle.dumps(model.to_local()) == pickle.dumps(local.fit(X, y))
+    assert file_bytes(model) == file_bytes(local.fit(X, y))
     pickle.loads(pickle.dumps(model))  # a leaf with a set would be refused
 
 
@@ -98,39 +99,11 @@ def test_trees_and_forests_have_the_sets_of_one_machine(monkeypatch):
             target = y if "Regressor" in name else np.digitize(y, [-1, 1])
             for layout in ("rows", "whole"):
                 local, model = models(name, categorical_features=[0, 1])
-                expected = pickle.dumps(local.fit(X, target))
+                expected = file_bytes(local.fit(X, target))
                 assert len(local.trees_.sets.words) > 5
                 model.set_params(layout=layout)
                 model.fit(da.from_array(X, chunks=(700, 4)), target)
-                assert pickle.dumps(model.to_local()) == expected, (name, layout)
-
-
-def text_of(numbers, words):
-    """A vector in which no two strings are one object."""
-    text = np.empty(len(numbers), dtype=object)
-    for i, number in enumerate(numbers):
-        text[i] = "".join(words[number])
-    return text
-
-
-def test_pickles_of_text_that_occurs_twice():
-    """Levels, classes and names of columns, which are one object here or there."""
-    words = ["weight", "gini", "word", "nodes"]
-    both = {name: text_of(COLOR, words) for name in ("weight", "word")}
-    frame = pd.DataFrame({**both, "x": SCORE})
-    frame.columns = text_of([0, 2, 1], words)
-    y = text_of(np.digitize(SCORE, [0.5, 1.5]), words)
-    with cluster_of(2, processes=True):
-        for name in NAMES:
-            if "Regressor" in name:
-                continue
-            for layout in ({},) if "CGBM" in name else ({}, {"layout": "rows"}):
-                local, model = models(name)
-                before = pickle.dumps(local.fit(frame, y))
-                model.set_params(**layout)
-                model.fit(as_dask(frame, CHUNKS), as_dask(y, CHUNKS))
-                assert pickle.dumps(model.to_local()) == before, (name, layout)
-                assert pickle.dumps(models(name)[0].fit(frame, y)) == before
+                assert file_bytes(model) == expected, (name, layout)
 
 
 # --- collections ------------------------------------------------------------
@@ -200,7 +173,7 @@ def test_kinds_of_collections(client, kind):
         local.fit(here, y_of(name))
         model.fit(given, y_of(name))
         assert (local._categories is None) == (kind == "none")
-        assert pickle.dumps(model.to_local()) == pickle.dumps(local)
+        assert file_bytes(model) == file_bytes(local)
         np.testing.assert_array_equal(
             model.predict(given).compute(), local.predict(here)
         )
@@ -221,7 +194,7 @@ def test_validation_rows_have_levels_that_are_new(client):
     local.fit(FRAME, SCORE, eval_set=sets)
     lazy = [(dd.from_pandas(rows, npartitions=2), y) for rows, y in sets]
     model.fit(as_dask(FRAME, CHUNKS), SCORE, eval_set=lazy)
-    assert pickle.dumps(model.to_local()) == pickle.dumps(local)
+    assert file_bytes(model) == file_bytes(local)
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if "Tree" not in n])
@@ -234,13 +207,13 @@ def test_warm_start_with_other_levels(client, name):
     local.fit(FRAME, y).set_params(n_estimators=7).fit(other, y)
     model.fit(as_dask(FRAME, CHUNKS), y)
     model.set_params(n_estimators=7).fit(as_dask(other, CHUNKS), y)
-    assert pickle.dumps(model.to_local()) == pickle.dumps(local)
+    assert file_bytes(model) == file_bytes(local)
 
 
 def test_a_fit_forgets_earlier_categories(client):
     local, model = models("CGTreeRegressor")
     model.fit(as_dask(FRAME, CHUNKS), SCORE).fit(as_dask(NUMBERS, CHUNKS), SCORE)
-    assert pickle.dumps(model.to_local()) == pickle.dumps(local.fit(NUMBERS, SCORE))
+    assert file_bytes(model) == file_bytes(local.fit(NUMBERS, SCORE))
 
 
 def test_both_zeros_are_one_level(client):
@@ -251,7 +224,7 @@ def test_both_zeros_are_one_level(client):
         local.fit(given, SCORE)
         assert not np.signbit(local.levels_[0]).any()
         model.fit(as_dask(given, CHUNKS), SCORE)
-        assert pickle.dumps(model.to_local()) == pickle.dumps(local)
+        assert file_bytes(model) == file_bytes(local)
 
 
 def test_united_levels():

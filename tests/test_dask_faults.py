@@ -7,7 +7,6 @@ for it.
 import contextlib
 import logging
 import os
-import pickle
 import signal
 import threading
 import time
@@ -19,6 +18,7 @@ pytest.importorskip("distributed")
 
 import dask
 import dask.array as da
+from checks import file_bytes
 from dask_cases import (
     cluster_of,
     quick_processes,
@@ -175,13 +175,13 @@ def rounds_gone_on_from(caplog):
 def test_workers_die_between_rounds(tmp_path, caplog):
     """Two of three, one after the other; boosting goes on from where it was."""
     name = "FastCGBMClassifier"
-    expected = pickle.dumps(local_model(name))
+    expected = file_bytes(local_model(name))
     caplog.set_level(logging.INFO, "dics.dask")
     with cluster_of(3, processes=True) as client:
         model = dask_model(name, client)
         events = {Meeting(tmp_path, name, n): kill for n in (20, 45)}
         fit_with(events, client, lambda: model.fit(rows(), Y))
-    assert pickle.dumps(model.to_local()) == expected
+    assert file_bytes(model) == expected
     first, second = rounds_gone_on_from(caplog)
     assert 18 <= first <= 20
     assert 43 <= second <= 45
@@ -190,7 +190,7 @@ def test_workers_die_between_rounds(tmp_path, caplog):
 def test_worker_dies_while_the_client_decides(tmp_path):
     """Each round is told once, whichever rounds are made again."""
     name = "FastCGBMClassifier"
-    expected = pickle.dumps(local_model(name))
+    expected = file_bytes(local_model(name))
     seen = []
     with cluster_of(2, processes=True) as client:
         model = dask_model(name, client)
@@ -199,18 +199,18 @@ def test_worker_dies_while_the_client_decides(tmp_path):
             model.fit(rows(), Y, callbacks=[lambda report: seen.append(report.round)])
 
         fit_with({Meeting(tmp_path, name, 20): kill}, client, fit)
-    assert pickle.dumps(model.to_local()) == expected
+    assert file_bytes(model) == expected
     assert seen == list(range(1, 61))
 
 
 @pytest.mark.parametrize("name", ["CGForestClassifier", "CGTreeClassifier"])
 def test_worker_dies_while_it_grows(name, tmp_path):
-    expected = pickle.dumps(local_model(name))
+    expected = file_bytes(local_model(name))
     with cluster_of(2, processes=True) as client:
         model = dask_model(name, client)
         events = {Meeting(tmp_path, name): kill}
         fit_with(events, client, lambda: model.fit(rows(), Y))
-    assert pickle.dumps(model.to_local()) == expected
+    assert file_bytes(model) == expected
 
 
 @pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
@@ -227,12 +227,12 @@ def test_worker_dies_that_has_levels(name, tmp_path):
         n_rounds = 20 if "CGBM" in name else 0
         events = {Meeting(tmp_path, name, n_rounds): kill}
         fit_with(events, client, lambda: model.fit(given, Y))
-    assert pickle.dumps(model.to_local()) == pickle.dumps(local)
+    assert file_bytes(model) == file_bytes(local)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_all_workers_die_and_are_started_again(name, tmp_path):
-    expected = pickle.dumps(local_model(name))
+    expected = file_bytes(local_model(name))
     with cluster_of(2, processes=True) as client:
         processes = list(client.run(os.getpid).values())
         model = dask_model(name, client)
@@ -243,13 +243,13 @@ def test_all_workers_die_and_are_started_again(name, tmp_path):
 
         events = {Meeting(tmp_path, name): kill_all}
         fit_with(events, client, lambda: model.fit(rows(), Y))
-    assert pickle.dumps(model.to_local()) == expected
+    assert file_bytes(model) == expected
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_stopped_worker(name, tmp_path):
     """It has its connections open, but says nothing."""
-    expected = pickle.dumps(local_model(name))
+    expected = file_bytes(local_model(name))
     stopped = []
 
     def stop(pid):
@@ -268,7 +268,7 @@ def test_stopped_worker(name, tmp_path):
         finally:
             for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
-    assert pickle.dumps(model.to_local()) == expected
+    assert file_bytes(model) == expected
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -332,7 +332,7 @@ def test_interrupted_fit(name, tmp_path):
             )
         assert not hasattr(model, "trees_")
         model.fit(rows(), Y)
-        assert pickle.dumps(model.to_local()) == pickle.dumps(local_model(name))
+        assert file_bytes(model) == file_bytes(local_model(name))
 
 
 def slowly(original):

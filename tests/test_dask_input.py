@@ -15,7 +15,7 @@ pytest.importorskip("distributed")
 import dask
 import dask.array as da
 import dask.dataframe as dd
-from checks import same_bytes
+from checks import file_bytes, same_bytes
 from dask_cases import cluster_of
 from dask_rows import (
     BOOSTING,
@@ -194,14 +194,14 @@ def test_scoring_and_sets(client, name):
 def test_failed_fit_changes_nothing(client):
     given = da.from_array(X, chunks=20)
     model = dask_model("FastCGBMClassifier").fit(given, LABELS)
-    before = pickle.dumps(model)
+    before = file_bytes(model)
 
     def fails(report):
         raise OSError("no room")
 
     with pytest.raises(OSError, match="no room"):
         model.fit(given, LABELS, callbacks=[fails])
-    assert pickle.dumps(model) == before
+    assert file_bytes(model) == before
     same_bytes(
         model.fit(given, LABELS).to_local(),
         local_model("FastCGBMClassifier").fit(X, LABELS),

@@ -19,7 +19,7 @@ CASES = 42  # for each number of workers: more than 200 in all
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 4, 5])
-def test_pickles_are_those_of_one_machine(n_workers, monkeypatch):
+def test_model_files_are_those_of_one_machine(n_workers, monkeypatch):
     # Few rows have upper nodes that are split together, too.
     monkeypatch.setattr("dics.dask._tops.LEAST_APART", 5)
     monkeypatch.setattr("dics.dask._tops.GROUP_SHARE", 1e-6)

@@ -127,7 +127,7 @@ def test_unknown_width(client):
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])
-def test_pickles_are_those_of_one_machine(n_workers, monkeypatch):
+def test_model_files_are_those_of_one_machine(n_workers, monkeypatch):
     monkeypatch.setattr("dics.dask._tops.LEAST_APART", 5)
     monkeypatch.setattr("dics.dask._tops.GROUP_SHARE", 1e-6)
     with cluster_of(n_workers):

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from checks import digest
+from checks import digest, file_bytes
 from sklearn.base import clone
 
 from dics import (
@@ -137,6 +137,14 @@ def test_boosting_with_any_number_of_threads(setting, weights):
         assert (other.train_score_ == one.train_score_).all()
         assert (other.validation_score_ == one.validation_score_).all()
         assert (other.predict_proba(X) == one.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("setting", ["whole", "forest", "boosting, mvs"])
+def test_model_files_with_any_number_of_threads(setting):
+    X, y = large_set(n=4000)
+    fits = [fit(setting, X, y, n_jobs=n_jobs) for n_jobs in (1, 2, 5)]
+    one, *others = (file_bytes(model.set_params(n_jobs=None)) for model in fits)
+    assert others == [one, one]
 
 
 @pytest.mark.core

@@ -20,10 +20,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import io
 import logging
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -167,6 +167,13 @@ class Faults:
                 self._send(process, signal.SIGCONT)
 
 
+def file_bytes(model: Any) -> bytes:
+    """Return the bytes of the model file."""
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
 class Model:
     """A model that is fitted again and again, and what it has to be."""
 
@@ -176,7 +183,7 @@ class Model:
         self.parameters = {"random_state": 0, **PARAMETERS[name]}
         self.on_cluster = {} if "CGBM" in name else {"layout": layout}
         local = getattr(dics, name)(**self.parameters)
-        self.expected = pickle.dumps(local.fit(*self.data))
+        self.expected = file_bytes(local.fit(*self.data))
 
     def fit(self, client: Client) -> str:
         """Fit on the cluster; say what came of it."""
@@ -186,7 +193,7 @@ class Model:
             model.fit(*self.data.collections())
         except Exception as error:  # any is a result
             return f"{type(error).__name__}: {error}"[:200]
-        is_same = pickle.dumps(model.to_local()) == self.expected
+        is_same = file_bytes(model) == self.expected
         return "same" if is_same else "differs"
 
     def undisturbed(self, n_workers: int) -> Trial:

@@ -31,7 +31,6 @@ from dics._other_names import (
     answers_other_names,
     check_parameters,
 )
-from dics._own_objects import own_names, own_objects
 from dics._settings import make_settings
 from dics._sparse_rows import SparseRows
 from dics._threads import effective_n_threads
@@ -145,8 +144,6 @@ class TreesEstimator(BaseEstimator, ABC):
         """
         read = self._read_categories(X, is_warm_start=is_warm_start)
         X = check_rows(self, read.numbers, reset=not is_warm_start)
-        if "feature_names_in_" in vars(self):  # set by scikit-learn, of any objects
-            self.feature_names_in_ = own_objects(self.feature_names_in_)
         self._check_constraints()
         targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
         weights = self._check_weights(sample_weight, targets)
@@ -373,7 +370,7 @@ class TreesEstimator(BaseEstimator, ABC):
         write_model(self, path)
 
     def __getstate__(self) -> dict[str, Any]:
-        return own_names({**super().__getstate__(), "_dics_version": VERSION})
+        return {**super().__getstate__(), "_dics_version": VERSION}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         version = state.pop("_dics_version", None)

@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dics._fit_context import checks_parameters
 from dics._model_check import check_dictionary, require
-from dics._own_objects import own_names
 from dics._rows_elsewhere import RowsElsewhere
 from dics._sparse_rows import SparseRows
 from dics._target_groups import group_targets
@@ -287,9 +286,6 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             values=np.concatenate(parts), offsets=offsets
         )
         self.n_thresholds_ = np.diff(offsets)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return own_names(super().__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

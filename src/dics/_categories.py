@@ -40,7 +40,6 @@ from dics._category_pairs import CategoryPair, chosen_pairs, joined_column
 from dics._column_check import check_kind
 from dics._fold_means import FoldTable, Key, LevelMeans
 from dics._model_check import check_array, require
-from dics._own_objects import own_objects
 from dics._rows_elsewhere import RowsElsewhere
 from dics._validation import Array, FloatArray, NumberTargets, Targets
 
@@ -435,7 +434,7 @@ class Outcomes:
             order = np.argsort(values, kind="stable")
             values = np.empty(n_levels)
             values[order] = np.arange(n_levels)
-        return CategoryColumn(feature, own_objects(column.levels), values, few)
+        return CategoryColumn(feature, column.levels, values, few)
 
     def numbers(self, known: CategoryColumn, column: LevelColumn) -> FloatArray:
         """Return the numbers of the training rows."""

@@ -28,7 +28,6 @@ from dics._leaf_rows import LeafRows
 from dics._model_check import BadModel
 from dics._node_sets import NodeSets
 from dics._number_losses import NumberLoss
-from dics._own_objects import own_names
 from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
 from dics._validation import Array
 from dics._version import VERSION
@@ -84,7 +83,7 @@ def _trees_of(nodes: Array, **fields: Any) -> Trees:
 
 def _loss_of(**fields: Any) -> NumberLoss:
     loss = NumberLoss.__new__(NumberLoss)
-    vars(loss).update(own_names(fields))
+    vars(loss).update(fields)
     return loss
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dics._model_check import check_array, require
-from dics._own_objects import own_type
 
 WORDS = 4  # of 64 bits: core/data/code_set.hpp
 
@@ -44,10 +43,6 @@ class NodeSets:
         kept = numbers.astype(np.int32)
         kept[numbers >= 0] = places
         return NodeSets(kept, self.words[used])
-
-    def with_own_types(self) -> NodeSets:
-        """Return sets that were pickled with NumPy's own objects for their types."""
-        return NodeSets(own_type(self.numbers), own_type(self.words))
 
     def members(self, node: int) -> npt.NDArray[np.bool_] | None:
         """Tell which of 256 ranks go left at a node; None if it has a threshold."""

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import scipy.sparse
 
 from dics import _core
-from dics._own_objects import own_type
 
 Array = npt.NDArray[Any]
 # Columns are numbered in 32 bits.
@@ -63,7 +62,7 @@ class SparseRows(_core.SparseArrays):
                 f"X has {rows.shape[1]} features; at most {MAX_COLUMNS} are supported."
             )
         return cls(
-            own_type(np.ascontiguousarray(rows.data)),
+            np.ascontiguousarray(rows.data),
             np.ascontiguousarray(rows.indices, dtype=np.int32),
             np.ascontiguousarray(rows.indptr, dtype=np.int64),
             rows.shape[1],

@@ -18,7 +18,6 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from dics._column_check import check_kind, explaining_text
-from dics._own_objects import own_objects, own_type
 from dics._rows_elsewhere import RowsElsewhere
 from dics._sparse_check import check_entries, matrix_of_frame
 from dics._sparse_rows import SparseRows
@@ -158,7 +157,7 @@ def _as_array(checked: Any) -> Array:
     if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
         array = array.copy()  # fields of packed records
     _check_row_count(len(array))
-    return own_type(array)
+    return array
 
 
 def _check_row_count(n_rows: int) -> None:
@@ -224,7 +223,7 @@ def check_targets(y: Any, n_rows: int | None, *, may_be_few: bool = False) -> Ta
         if y.dtype.kind not in "biu" and type_of_target(y, "y") not in DISCRETE:
             check_classification_targets(y)  # refuses
         classes, labels = _unique_labels(y)
-        targets = Targets(own_objects(classes), labels)
+        targets = Targets(classes, labels)
     if not may_be_few:
         _warn_of_many_classes(targets)
     return targets
@@ -266,7 +265,7 @@ def check_numbers(y: Any, n_rows: int | None, name: str) -> FloatArray:
             f"y must have one or two dimensions, got {given.ndim}: {given.shape}."
         )
     with naming("y"):
-        values = own_type(np.ascontiguousarray(given, dtype=np.float64))
+        values = np.ascontiguousarray(given, dtype=np.float64)
     check_same_rows(len(values), n_rows)
     if values.ndim == 2 and values.shape[1] == 1:
         warn_user(
@@ -339,7 +338,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
                 f"sample_weight must be real numbers, got {given.dtype} data: "
                 f"{reprlib.repr(sample_weight)}."
             ) from error
-    weights = own_type(np.ascontiguousarray(given, dtype=np.float64))
+    weights = np.ascontiguousarray(given, dtype=np.float64)
     if given.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):

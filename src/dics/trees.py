@@ -12,7 +12,6 @@ import scipy.sparse
 from dics import _core
 from dics._model_check import BadModel, check_trees, require
 from dics._node_sets import NodeSets, joined_sets
-from dics._own_objects import own_names, own_type
 from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
 from dics._wide_columns import WideColumns
@@ -84,15 +83,12 @@ class Trees:
     def __post_init__(self) -> None:
         self._check()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return own_names(vars(self))
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         names = [field.name for field in fields(self)]
         if not set(names) - {"n_features", "wide", "sets"} <= set(state):
             raise BadModel("This is no valid model: the trees are not complete.")
         known = {"n_features": -1, "sets": None, **state}
-        # In their order, so that what is pickled again has the same bytes.
+        # A model file has this order, and equal models have equal files.
         self._set({name: known[name] for name in names if name in known})
         self._check()
 
@@ -129,9 +125,7 @@ class Trees:
     ) -> Trees:
         """Take what the core returns."""
         nodes = arrays["nodes"].view(NODE)[:, 0]
-        # NumPy has two names of one type; with one of them, equal models have equal
-        # pickles wherever the arrays were made.
-        plain = {name: own_type(array) for name, array in arrays.items()}
+        plain = dict(arrays)
         plain["impurity"] = narrowed_impurity(plain["impurity"])
         sets = None
         if "sets" in plain:
@@ -166,17 +160,6 @@ class Trees:
     def with_wide(self, wide: WideColumns | None) -> Trees:
         """Return the same trees that know of wide columns, or (None) of none."""
         return Trees._made(**{**vars(self), "wide": wide})
-
-    def with_own_types(self, criterion: str) -> Trees:
-        """Return trees that were pickled with the types that `from_core` gives them."""
-        plain = {
-            name: value.view(NODE) if name == "nodes" else own_type(value)
-            for name, value in vars(self).items()
-            if isinstance(value, np.ndarray)
-        }
-        sets = None if self.sets is None else self.sets.with_own_types()
-        own = {**plain, "criterion": criterion, "sets": sets}
-        return Trees._made(**{**vars(self), **own})
 
     def on_codes(
         self, values: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64]

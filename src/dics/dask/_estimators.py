@@ -19,7 +19,6 @@ from dics._boosting_rows import GivenRows, naming_set
 from dics._categories import Categories, ReadX
 from dics._grow_forest import plan_forest
 from dics._other_names import answers_other_names
-from dics._own_objects import own_type
 from dics._progress import Progress
 from dics._rounds import Callback
 from dics._validation import MAX_COUNT
@@ -232,7 +231,7 @@ def brought_here(watch: Watch, values: Any) -> Any:
     if not dask.is_dask_collection(values):
         return np.asarray(values)
     (found,) = watch.results([watch.client.compute(values)])
-    return own_type(np.asarray(found))
+    return np.asarray(found)
 
 
 class DaskBoosting(DaskEstimator):

@@ -343,7 +343,7 @@ class ClusterRows(RowsElsewhere):
         for _ in range(MOST_RESTARTS):
             trees = self._try_call(text)
             if trees is not None:
-                return trees.with_own_types(tree._criterion())
+                return trees
         raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
 
     def _try_call(self, text: bytes) -> Trees | None:
