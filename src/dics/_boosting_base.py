@@ -45,8 +45,6 @@ from dics._rounds import (
     warn_of_no_rounds,
 )
 from dics._rows_elsewhere import RowsElsewhere
-from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
-from dics._sklearn_callbacks import CallbackSupport, FitTasks
 from dics._validation import Array, FloatArray, built_aside, check_same_rows
 from dics._warning import warn_user
 from dics._watched_score import scorer_of, watched_score
@@ -58,7 +56,7 @@ from dics.trees import Trees
 LOSSES = ("loss", "neg_log_loss")
 
 
-class Boosting(BoostedModel, CallbackSupport):
+class Boosting(BoostedModel):
     """Gradient boosting with one small tree a round, whatever it predicts."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -256,14 +254,12 @@ class Boosting(BoostedModel, CallbackSupport):
             Called after each round, each with a `RoundReport`: the number of the round,
             the losses, the score and the model. One that returns True ends the fit,
             and the rounds done are kept; what one raises ends it without a trace.
-            Those of scikit-learn, such as ``ProgressBar``, are set by `set_callbacks`.
 
         Returns
         -------
         self : object
         """
         told = check_callbacks(callbacks)
-        tasks = self._begin_tasks()
         with built_aside(self) as model:
             sets = check_eval_sets(
                 X_val,
@@ -273,19 +269,9 @@ class Boosting(BoostedModel, CallbackSupport):
                 eval_names,
                 eval_sample_weight,
             )
-            model._fit(X, y, sample_weight, sets, [*told, *tasks])
+            model._fit(X, y, sample_weight, sets, told)
             model._keep_wide_columns()
-            for task in tasks:
-                task.end()
         return self
-
-    def _begin_tasks(self) -> list[FitTasks]:
-        """Begin the fit for callbacks of scikit-learn, if there are any."""
-        if not getattr(self, CALLBACKS, None):
-            return []
-        n_done = len(self.trees_) if self.warm_start and hasattr(self, "trees_") else 0
-        asked = self.n_estimators
-        return [FitTasks(self, None if asked == "auto" else max(asked - n_done, 0))]
 
     def _fit(
         self,

@@ -28,7 +28,6 @@ from dics._leaf_rows import LeafRows
 from dics._model_check import BadModel
 from dics._node_sets import NodeSets
 from dics._number_losses import NumberLoss
-from dics._sklearn_callbacks import ATTRIBUTE as CALLBACKS
 from dics._validation import Array
 from dics._version import VERSION
 from dics._wide_columns import WideColumns
@@ -180,7 +179,6 @@ class Packer:
             name: value
             for name, value in vars(estimator).items()
             if name not in parameters
-            and name != CALLBACKS
             and not (name in PER_ROW and isinstance(value, np.ndarray))
         }
         return {
