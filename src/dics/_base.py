@@ -24,13 +24,8 @@ from dics._candidates_base import BaseCandidates, TrainingData
 from dics._categories import MAX_RANKS, Categories, Outcomes, ReadX, as_rows
 from dics._constraints import MONOTONIC, check_monotonic, monotonic_directions
 from dics._fit_context import checks_parameters
+from dics._foreign_arguments import check_parameters, explain_unknown_arguments
 from dics._model_check import require
-from dics._other_names import (
-    TREE_NAMES,
-    Answers,
-    answers_other_names,
-    check_parameters,
-)
 from dics._settings import make_settings
 from dics._sparse_rows import SparseRows
 from dics._threads import effective_n_threads
@@ -87,8 +82,6 @@ class TreesEstimator(BaseEstimator, ABC):
 
     n_features_in_: int
     feature_names_in_: Array
-    # What arguments of the constructor are called in other libraries.
-    _other_names: ClassVar[Answers]
 
     trees_: Trees
     candidates_: BaseCandidates
@@ -108,7 +101,7 @@ class TreesEstimator(BaseEstimator, ABC):
         -------
         self : object
         """
-        check_parameters(self, params)
+        check_parameters(type(self), params)
         if params.get("candidates", self.candidates) is None:
             check_no_source(params)
         super().set_params(**params)
@@ -457,9 +450,8 @@ class ImpurityTreesEstimator(TreesEstimator):
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
     }
-    _other_names = TREE_NAMES
 
-    @answers_other_names
+    @explain_unknown_arguments
     @checks_parameters()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree, or the trees of the forest.

@@ -34,7 +34,7 @@ from dics._boosting_rows import (
 from dics._candidates_base import TrainingData
 from dics._constraints import interaction_groups, monotonic_directions
 from dics._fit_context import checks_parameters
-from dics._other_names import BOOSTING_NAMES, answers_other_names
+from dics._foreign_arguments import explain_unknown_arguments
 from dics._progress import Progress
 from dics._rounds import (
     Callback,
@@ -125,8 +125,6 @@ class Boosting(BoostedModel):
         "min_samples_leaf": 1,
     }
 
-    _other_names = BOOSTING_NAMES
-
     plan_: BoostingPlan
     evals_result_: dict[str, dict[str, list[float]]]
     best_iteration_: int | None
@@ -205,7 +203,7 @@ class Boosting(BoostedModel):
 
     # --- fit ----------------------------------------------------------------
 
-    @answers_other_names
+    @explain_unknown_arguments
     @checks_parameters()
     def fit(
         self,

@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin as SklearnClassifierMixin
 
 from dics._candidates_base import TrainingData
 from dics._model_check import require
-from dics._other_names import answers_other_names
 from dics._validation import (
     Array,
     FloatArray,
@@ -41,7 +40,6 @@ class ClassPredictionMixin(SklearnClassifierMixin, ABC):
         numbers: npt.NDArray[np.intp] = self._class_probabilities(X).argmax(axis=1)
         return numbers
 
-    @answers_other_names
     def predict(self, X: Any) -> Array:
         """Predict the class of each row, the most probable one.
 
@@ -57,7 +55,6 @@ class ClassPredictionMixin(SklearnClassifierMixin, ABC):
         predicted: Array = self.classes_[numbers]
         return predicted
 
-    @answers_other_names
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class.
 

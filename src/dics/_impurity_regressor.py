@@ -7,7 +7,6 @@ from typing import Any
 from dics import _core
 from dics._candidates_base import TrainingData
 from dics._leaf_rows import LeafRows
-from dics._other_names import answers_other_names
 from dics._regressor import TreesRegressorMixin
 from dics._validation import FloatArray
 from dics.trees import Trees
@@ -56,7 +55,6 @@ class ImpurityRegressorMixin(TreesRegressorMixin):
                 trees.leaf_values[:, output] = rows.medians(y, weights)
         return trees
 
-    @answers_other_names
     def predict(self, X: Any) -> FloatArray:
         """Predict the targets of each row.
 

@@ -16,8 +16,8 @@ from dics._boosting_base import Boosting
 from dics._boosting_rows import CodedRows, GivenRows, Validation
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
+from dics._foreign_arguments import explain_unknown_arguments
 from dics._objective import LogLoss, core_log_loss
-from dics._other_names import answers_other_names
 from dics._rounds import CurrentModel, Rounds
 from dics._validation import (
     Array,
@@ -272,7 +272,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         "noise_shrinkage": 0.0,
     }
 
-    @answers_other_names
+    @explain_unknown_arguments
     def __init__(
         self,
         n_estimators: int | str = "auto",

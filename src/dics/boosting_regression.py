@@ -15,10 +15,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from dics._boosting_base import Boosting
 from dics._boosting_rows import CodedRows, GivenRows, Validation
 from dics._candidates_base import TrainingData
+from dics._foreign_arguments import explain_unknown_arguments
 from dics._leaf_rows import check_quantiles
 from dics._model_check import check_length, require
 from dics._number_losses import LOSSES, OF_LOGARITHMS, CustomLoss, NumberLoss
-from dics._other_names import answers_other_names
 from dics._regressor import TreesRegressorMixin
 from dics._rounds import CurrentRegressor, Rounds
 from dics._sparse_rows import SparseRows
@@ -270,7 +270,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
 
     _loss: NumberLoss | CustomLoss
 
-    @answers_other_names
+    @explain_unknown_arguments
     def __init__(
         self,
         loss: Any = "squared_error",
@@ -469,7 +469,6 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         predicted = self._loss.predictions(scores)
         return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
-    @answers_other_names
     def predict(self, X: Any) -> FloatArray:
         """Predict the targets of each row.
 

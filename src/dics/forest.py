@@ -15,11 +15,11 @@ from dics import _core
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
+from dics._foreign_arguments import explain_unknown_arguments
 from dics._forest_base import CGForest
 from dics._impurity_regressor import REGRESSION_CRITERIA, ImpurityRegressorMixin
 from dics._leaf_rows import LeafRows, check_quantiles
 from dics._model_check import check_array, check_length, require
-from dics._other_names import answers_other_names
 from dics._pruning import prune
 from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
@@ -177,7 +177,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         "voting": "hard",
     }
 
-    @answers_other_names
+    @explain_unknown_arguments
     def __init__(
         self,
         n_estimators: int = 100,
@@ -416,7 +416,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
     _y: FloatArray
     _weights: FloatArray | None
 
-    @answers_other_names
+    @explain_unknown_arguments
     def __init__(
         self,
         n_estimators: int = 100,

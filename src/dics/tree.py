@@ -13,9 +13,9 @@ from dics._base import rows_for_core
 from dics._candidates_base import TrainingData
 from dics._classifier import TreesClassifierMixin
 from dics._constraints import as_classes, as_numbers, set_criterion_of_numbers
+from dics._foreign_arguments import explain_unknown_arguments
 from dics._impurity_regressor import REGRESSION_CRITERIA, ImpurityRegressorMixin
 from dics._leaf_rows import LeafRows
-from dics._other_names import answers_other_names
 from dics._sparse_rows import SparseRows
 from dics._tree_base import CGTree
 from dics._validation import FloatArray, is_sparse
@@ -153,7 +153,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    @answers_other_names
+    @explain_unknown_arguments
     def __init__(
         self,
         *,
@@ -373,7 +373,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         "criterion": [StrOptions(REGRESSION_CRITERIA)],
     }
 
-    @answers_other_names
+    @explain_unknown_arguments
     def __init__(
         self,
         *,

@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import StrOptions
 from dics._boosting_plan import BoostingPlan
 from dics._boosting_rows import GivenRows, naming_set
 from dics._categories import Categories, ReadX
+from dics._foreign_arguments import explain_unknown_arguments
 from dics._grow_forest import plan_forest
-from dics._other_names import answers_other_names
 from dics._progress import Progress
 from dics._rounds import Callback
 from dics._validation import MAX_COUNT
@@ -237,7 +237,7 @@ def brought_here(watch: Watch, values: Any) -> Any:
 class DaskBoosting(DaskEstimator):
     """The fit of boosting."""
 
-    @answers_other_names
+    @explain_unknown_arguments
     def fit(
         self,
         X: Any,
@@ -354,7 +354,7 @@ class DaskImpurityTrees(DaskEstimator):
     _own_parameters: ClassVar[dict[str, Any]] = {"layout": "auto", "client": None}
     layout: str
 
-    @answers_other_names
+    @explain_unknown_arguments
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow on the cluster.
 

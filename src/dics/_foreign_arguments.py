@@ -1,0 +1,150 @@
+"""Errors for arguments that have another name in dics, or none.
+
+`ANSWERS` has one line for each name of scikit-learn, LightGBM, XGBoost or CatBoost. An
+answer is a parameter of dics, with or without a value, or a sentence that ends with a
+period. If a name has several answers, the first one that fits the estimator counts.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+FORESTS = "Forests have it: CGForestClassifier and CGForestRegressor."
+BOOSTING = "Boosting has it: FastCGBMClassifier and FastCGBMRegressor."
+NO_BOOSTER = "There is one kind of boosting; its parameter sampling draws rows."
+CPU = "dics runs on the CPU only."
+LOG_LOSS = "Boosting for classification always minimizes the log-loss."
+NO_L1 = "There is no L1 penalty; use l2_regularization or min_samples_leaf."
+LIMITS = "Use max_leaf_nodes, max_depth or min_samples_leaf to limit the trees."
+BALANCED = ('class_weight="balanced"', "sample_weight")
+BINS = "candidates=CentroidCandidates(max_thresholds=64)"
+FEATURES = ('feature_sampling="tree", max_features=...', "max_features")
+ROWS = ("max_samples", 'sampling="mvs", top_rate=..., other_rate=...', FORESTS)
+
+ANSWERS: dict[str, str | tuple[str, ...]] = {
+    "bagging_fraction": ROWS,
+    "booster": NO_BOOSTER,
+    "boosting_type": NO_BOOSTER,
+    "bootstrap": ("sampling", FORESTS),
+    "bootstrap_type": ("sampling", "bootstrap", FORESTS),
+    "cat_features": "categorical_features",
+    "categorical_feature": "categorical_features",
+    "ccp_alpha": LIMITS,
+    "class_weight": "sample_weight",
+    "class_weights": ("class_weight", "sample_weight"),
+    "colsample_bynode": "max_features",
+    "colsample_bytree": FEATURES,
+    "criterion": ("loss", LOG_LOSS),
+    "depth": "max_depth",
+    "device": CPU,
+    "early_stopping": BOOSTING,
+    "early_stopping_rounds": "n_iter_no_change",
+    "enable_categorical": "categorical_features",
+    "eta": ("learning_rate", BOOSTING),
+    "eval_metric": ("scoring", BOOSTING),
+    "eval_set": BOOSTING,
+    "feature_fraction": FEATURES,
+    "gamma": ("min_split_gain", "min_impurity_decrease"),
+    "group": "dics has no ranking.",
+    "init_model": "warm_start",
+    "interaction_constraints": ("interaction_cst", BOOSTING),
+    "is_unbalance": BALANCED,
+    "iterations": "n_estimators",
+    "l2_leaf_reg": ("l2_regularization", BOOSTING),
+    "lambda_l1": NO_L1,
+    "lambda_l2": ("l2_regularization", BOOSTING),
+    "learning_rate": BOOSTING,
+    "loss": ("criterion", LOG_LOSS),
+    "loss_function": ("loss", "criterion", LOG_LOSS),
+    "max_bin": BINS,
+    "max_bins": BINS,
+    "max_iter": "n_estimators",
+    "max_leaves": "max_leaf_nodes",
+    "max_samples": ROWS,
+    "min_child_samples": "min_samples_leaf",
+    "min_child_weight": ("min_sum_hessian", BOOSTING),
+    "min_data_in_leaf": "min_samples_leaf",
+    "min_impurity_decrease": "min_split_gain",
+    "min_samples_split": LIMITS,
+    "min_split_gain": "min_impurity_decrease",
+    "missing": "NaN is always a missing value; each split learns its side.",
+    "monotone_constraints": "monotonic_cst",
+    "n_estimators": FORESTS,
+    "n_iter": "n_estimators",
+    "nthread": "n_jobs",
+    "num_boost_round": "n_estimators",
+    "num_iterations": "n_estimators",
+    "num_leaves": "max_leaf_nodes",
+    "num_threads": "n_jobs",
+    "objective": ("loss", "criterion", LOG_LOSS),
+    "oob_score": FORESTS,
+    "random_seed": "random_state",
+    "reg_alpha": NO_L1,
+    "reg_lambda": ("l2_regularization", BOOSTING),
+    "sample_weight_eval_set": ("eval_sample_weight", BOOSTING),
+    "scale_pos_weight": ("class_weight", "sample_weight"),
+    "seed": "random_state",
+    "subsample": ROWS,
+    "task_type": CPU,
+    "thread_count": "n_jobs",
+    "tree_method": "There is one method; candidates= chooses its thresholds.",
+    "verbosity": "verbose",
+}
+
+
+def explain_unknown_arguments(method: Method) -> Method:
+    """Let the error of `__init__` or `fit` name the argument to use instead."""
+    own = set(argument_names(method))
+
+    @functools.wraps(method)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        cls, called = type(self), method.__name__
+        for name in sorted(kwargs.keys() - own):
+            if text := answer(cls, called, name):
+                shown = f"{cls.__name__}.{called}".removesuffix(".__init__")
+                raise TypeError(
+                    f"{shown}() got an unexpected argument {name!r}. {text}"
+                )
+        return method(self, *args, **kwargs)  # Python refuses names without an answer
+
+    return checked  # type: ignore[return-value]
+
+
+def check_parameters(cls: type, names: Iterable[str]) -> None:
+    """Raise a ValueError if `set_params` gets an unknown name that has an answer."""
+    outer = {name.partition("__")[0] for name in names}
+    for name in sorted(outer.difference(argument_names(cls))):
+        if text := answer(cls, "__init__", name):
+            raise ValueError(f"Invalid parameter {name!r} for {cls.__name__}. {text}")
+
+
+def argument_names(method: Callable[..., Any]) -> list[str]:
+    """Return the names of the arguments of a method or a constructor, without self."""
+    return [name for name in inspect.signature(method).parameters if name != "self"]
+
+
+def answer(cls: Any, method: str, unknown: str) -> str:
+    """Return a sentence about an unknown argument; empty if there is no answer."""
+    known = ANSWERS.get(unknown, ())
+    answers = (known,) if isinstance(known, str) else known
+    own, other = argument_names(cls), argument_names(cls.fit)
+    if method == "fit":
+        own, other = other, own
+    for text in (unknown, *answers):
+        name = text.partition("=")[0]
+        if name in own:
+            return f"Use {text} instead."
+        if name in other:
+            return f"Pass {text} to {'the constructor' if method == 'fit' else 'fit'}."
+        if text.endswith("."):
+            return text
+    if answers:
+        return f"It is {answers[-1]} in dics; {cls.__name__} does not have it."
+    close = difflib.get_close_matches(unknown, own, n=1, cutoff=0.8)
+    return f"Did you mean {close[0]}?" if close else ""

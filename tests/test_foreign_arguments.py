@@ -1,0 +1,123 @@
+"""Arguments of other libraries are refused with the name that they have here."""
+
+import inspect
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from dics import (
+    CGForestClassifier,
+    CGForestRegressor,
+    CGTreeClassifier,
+    CGTreeRegressor,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+)
+from dics._foreign_arguments import ANSWERS, answer, argument_names
+
+MODELS = (
+    CGTreeClassifier,
+    CGTreeRegressor,
+    CGForestClassifier,
+    CGForestRegressor,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+)
+
+
+def test_answers_name_what_is_there():
+    here = {name for model in MODELS for name in argument_names(model)}
+    here |= {name for model in MODELS for name in argument_names(model.fit)}
+    for known in ANSWERS.values():
+        for text in (known,) if isinstance(known, str) else known:
+            assert text.endswith(".") or text.partition("=")[0] in here
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_name_has_an_answer(model):
+    for name in ANSWERS:
+        if name not in argument_names(model):
+            assert answer(model, "__init__", name).endswith(".")
+        if name not in argument_names(model.fit):
+            assert answer(model, "fit", name).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "text"),
+    [
+        (FastCGBMClassifier, "num_leaves", "Use max_leaf_nodes instead."),
+        (FastCGBMClassifier, "objective", "Boosting for classification always"),
+        (FastCGBMClassifier, "is_unbalance", 'Use class_weight="balanced" instead.'),
+        (FastCGBMClassifier, "eval_set", "Pass eval_set to fit."),
+        (FastCGBMRegressor, "objective", "Use loss instead."),
+        (FastCGBMRegressor, "is_unbalance", "Pass sample_weight to fit."),
+        (CGForestClassifier, "subsample", "Use max_samples instead."),
+        (CGForestRegressor, "max_dept", "Did you mean max_depth?"),
+        (CGTreeClassifier, "eta", "Boosting has it: FastCGBMClassifier"),
+        (CGTreeClassifier, "verbosity", "It is verbose in dics; CGTreeClassifier does"),
+    ],
+)
+def test_constructor(model, name, text):
+    with pytest.raises(TypeError) as error:
+        model(**{name: 3})
+    start = f"{model.__name__}() got an unexpected argument {name!r}. {text}"
+    assert str(error.value).startswith(start)
+
+
+def test_unknown_names_and_paper():
+    with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword arg"):
+        CGForestRegressor(qwertz=3)
+    with pytest.raises(TypeError, match="Use n_estimators instead"):
+        FastCGBMClassifier.paper(num_boost_round=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("early_stopping_rounds", "Pass n_iter_no_change to the constructor."),
+        ("sample_weight_eval_set", "Use eval_sample_weight instead."),
+        ("cat_features", "Pass categorical_features to the constructor."),
+        ("n_estimators", "Pass n_estimators to the constructor."),
+        ("sample_weigth", "Did you mean sample_weight?"),
+    ],
+)
+def test_fit(name, text):
+    with pytest.raises(TypeError) as error:
+        FastCGBMClassifier().fit([[0.0], [1.0]], [0, 1], **{name: None})
+    assert str(error.value) == (
+        f"FastCGBMClassifier.fit() got an unexpected argument {name!r}. {text}"
+    )
+
+
+def test_set_params():
+    model = FastCGBMClassifier(max_depth=3)
+    with pytest.raises(ValueError, match=r"'num_leaves' for .*Use max_leaf_nodes"):
+        model.set_params(num_leaves=31, max_depth=5)
+    assert model.max_depth == 3
+    with pytest.raises(ValueError, match="Invalid parameter 'qwertz'"):
+        model.set_params(qwertz=31)
+    search = GridSearchCV(model, {"reg_lambda": [1.0]}, error_score="raise")
+    with pytest.raises(ValueError, match="Use l2_regularization instead"):
+        search.fit(np.arange(20.0)[:, None], np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_signatures_stay(model):
+    """What tools look at is what was written."""
+    parameters = inspect.signature(model).parameters
+    assert "kwargs" not in parameters
+    assert set(model().get_params(deep=False)) == set(parameters)
+    assert argument_names(model.fit)[:3] == ["X", "y", "sample_weight"]
+    assert pickle.loads(pickle.dumps(clone(model()))).get_params().keys()
+
+
+def test_warnings_point_to_the_user():
+    model = CGForestClassifier(2, warm_start=True).fit([[0.0], [1.0]], [0, 1])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit([[0.0], [1.0]], [0, 1])
+    assert [w.filename for w in caught] == [__file__]
