@@ -28,7 +28,7 @@ from common import (
 )
 
 from dics._threads import effective_n_threads
-from dics.datasets import DatasetNotFoundError
+from dics_paper.datasets import DatasetNotFoundError
 from dics_paper.models import BY_NAME
 from dics_paper.progress import Steps
 

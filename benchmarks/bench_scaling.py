@@ -14,7 +14,7 @@ from typing import Any
 from common import make_parser, print_header, save_json
 from matplotlib.figure import Figure
 
-from dics.datasets import make_paper_synthetic
+from dics_paper.datasets import make_paper_synthetic
 from dics_paper.models import BY_NAME
 from dics_paper.progress import Steps
 from dics_paper.report.canvas import COLORS, INK, styled

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dics.datasets import DatasetNotFoundError
 from dics_paper.data import BENCHMARK_NAMES, Split, of_benchmark
+from dics_paper.datasets import DatasetNotFoundError
 from dics_paper.environment import describe, machine
 from dics_paper.paper import printed
 from dics_paper.progress import Steps

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import make_friedman1
 
-from dics.datasets import DatasetNotFoundError
+from dics_paper.datasets import DatasetNotFoundError
 
 FILES = (
     "california_housing",

@@ -41,7 +41,7 @@ from dics import (
     FastCGBMClassifier,
     FastCGBMRegressor,
 )
-from dics.datasets import make_paper_synthetic
+from dics_paper.datasets import make_paper_synthetic
 
 # The fit of a small set takes about a millisecond; repeat it that long to time it.
 SHORTEST = 0.1

@@ -9,24 +9,21 @@ from sklearn.exceptions import NotFittedError
 
 from dics import CGForestClassifier, CGTreeClassifier, FastCGBMClassifier
 from dics._base import TreesEstimator
-from dics._classifier import ClassPredictionMixin, TreesClassifierMixin
-from dics.baselines import BDTKSClassifier
+from dics._classifier import TreesClassifierMixin
 
 HOLDERS = (CGTreeClassifier, CGForestClassifier, FastCGBMClassifier)
-CLASSIFIERS = (*HOLDERS, BDTKSClassifier)
 
 
 def test_all_have_the_same_base():
     for cls in HOLDERS:
         assert issubclass(cls, TreesEstimator)
         assert issubclass(cls, TreesClassifierMixin)
-    assert issubclass(BDTKSClassifier, ClassPredictionMixin)
 
 
 def test_predictions_are_documented_once():
     for name in ("predict", "predict_proba", "predict_log_proba"):
-        assert len({getattr(cls, name) for cls in CLASSIFIERS}) == 1
-        assert inspect.getdoc(getattr(BDTKSClassifier, name))
+        assert len({getattr(cls, name) for cls in HOLDERS}) == 1
+        assert inspect.getdoc(getattr(CGTreeClassifier, name))
 
 
 def test_no_docstring_is_written_twice():
@@ -41,14 +38,14 @@ def test_no_docstring_is_written_twice():
                 written[text] = (cls, name)
 
 
-@pytest.mark.parametrize("cls", CLASSIFIERS)
+@pytest.mark.parametrize("cls", HOLDERS)
 @pytest.mark.parametrize("name", ["predict", "predict_proba", "predict_log_proba"])
 def test_predictions_need_a_fit(cls, name):
     with pytest.raises(NotFittedError):
         getattr(cls(), name)([[0.0]])
 
 
-@pytest.mark.parametrize("cls", CLASSIFIERS)
+@pytest.mark.parametrize("cls", HOLDERS)
 def test_predictions_agree(cls):
     X, y = load_iris(return_X_y=True)
     names = np.array(["a", "b", "c"])[y]

@@ -13,7 +13,6 @@ from dics import (
     FastCGBMRegressor,
     QuantileCandidates,
 )
-from dics.baselines import BDTKSClassifier
 
 WEIGHT_CHECKS = (
     "check_sample_weight_equivalence_on_dense_data",
@@ -106,8 +105,6 @@ def expected_failed_checks(estimator):
         CentroidCandidates(),
         CentroidCandidates.paper(),
         QuantileCandidates(),
-        BDTKSClassifier(),
-        BDTKSClassifier(reg_lambda=0.1),
     ],
     expected_failed_checks=expected_failed_checks,
 )

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from checks import write_spambase
 
-from dics.datasets import DatasetNotFoundError
 from dics_paper import data as data_module
 from dics_paper import paper
 from dics_paper.data import numbered, of_benchmark, real, reduced, synthetic
+from dics_paper.datasets import DatasetNotFoundError
 from dics_paper.depth_gain import DepthGain
 from dics_paper.models import BY_NAME, check_installed, of_family
 from dics_paper.options import Options, check_datasets, check_models

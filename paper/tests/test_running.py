@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from checks import write_spambase
 
-from dics.datasets import BadDatasetError
 from dics_paper.data import real, synthetic
+from dics_paper.datasets import BadDatasetError
 from dics_paper.models import BY_NAME
 from dics_paper.progress import Steps
 from dics_paper.running.runner import Results, Rules, Runner, in_order, worth_fitting

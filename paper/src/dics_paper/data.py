@@ -13,9 +13,9 @@ from sklearn import datasets as bundled
 from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import train_test_split
 
-from dics.datasets import DatasetNotFoundError, load_dataset, make_paper_synthetic
-from dics.datasets._files import DATA_VARIABLE, data_dir_from, file_of, read_npz
-from dics.datasets._real import SPECS, STAND_INS
+from dics_paper.datasets import DatasetNotFoundError, load_dataset, make_paper_synthetic
+from dics_paper.datasets._files import DATA_VARIABLE, data_dir_from, file_of, read_npz
+from dics_paper.datasets._real import SPECS, STAND_INS
 from dics_paper.paper import DATASETS
 
 # The paper's real sets, as its tables name them.

@@ -42,7 +42,8 @@ class Model:
     def package(self) -> str:
         """Package that it comes from."""
         module = self.build.partition(":")[0].partition(".")[0]
-        return {"sklearn": "scikit-learn"}.get(module, module)
+        names = {"dics_paper": "dics-paper", "sklearn": "scikit-learn"}
+        return names.get(module, module)
 
     @property
     def ours(self) -> bool:
@@ -86,7 +87,7 @@ TREES = (
         DECISION_TREE,
         {**TREE, "splitter": "random"},
     ),
-    Model("bdtks", "BDTKS", "tree", "dics.baselines:BDTKSClassifier"),
+    Model("bdtks", "BDTKS", "tree", "dics_paper.baselines:BDTKSClassifier"),
 )
 FORESTS = (
     Model(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dics.datasets import BadDatasetError, DatasetNotFoundError
 from dics_paper import paper
 from dics_paper.data import Data
+from dics_paper.datasets import BadDatasetError, DatasetNotFoundError
 from dics_paper.options import Options
 from dics_paper.report.document import Block, Cell, Column, Figure, Table
 from dics_paper.report.illustration_plot import plot_illustration

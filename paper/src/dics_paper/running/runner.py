@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dics.datasets import BadDatasetError
 from dics_paper.data import Data
+from dics_paper.datasets import BadDatasetError
 from dics_paper.environment import machine, stamped
 from dics_paper.models import BY_NAME
 from dics_paper.progress import Steps

@@ -15,10 +15,10 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from dics.candidates import CentroidCandidates
-from dics.diagnostics import gain_by_depth, root_split_gap
 from dics.tree import CGTreeClassifier
 from dics_paper import timing
 from dics_paper.data import Data, Split
+from dics_paper.diagnostics import gain_by_depth, root_split_gap
 from dics_paper.models import BY_NAME
 
 

@@ -15,8 +15,8 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from dics.datasets import BadDatasetError, DatasetNotFoundError
 from dics_paper.data import Data, Split
+from dics_paper.datasets import BadDatasetError, DatasetNotFoundError
 from dics_paper.running.tasks import Result, Task, measure
 
 LOG_LINES = 3  # of what a process wrote before it died

@@ -1,5 +1,5 @@
 """Methods of others, to compare with."""
 
-from dics.baselines._bdtks import BDTKSClassifier
+from dics_paper.baselines._bdtks import BDTKSClassifier
 
 __all__ = ["BDTKSClassifier"]

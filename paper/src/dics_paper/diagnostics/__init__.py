@@ -1,13 +1,13 @@
 """How good the splits of a dictionary are compared with exhaustive search."""
 
-from dics.diagnostics._depth import (
+from dics_paper.diagnostics._depth import (
     DepthComparison,
     DepthGain,
     compare_by_depth,
     gain_by_depth,
 )
-from dics.diagnostics._root import RootSplitGap, root_split_gap
-from dics.diagnostics._splits import (
+from dics_paper.diagnostics._root import RootSplitGap, root_split_gap
+from dics_paper.diagnostics._splits import (
     Split,
     SplitComparison,
     compare_root_splits,

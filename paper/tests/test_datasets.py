@@ -9,14 +9,14 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from dics.datasets import (
+from dics_paper.datasets import (
     DATASET_NAMES,
     BadDatasetError,
     DatasetNotFoundError,
     _real,
     load_dataset,
 )
-from dics.datasets._files import DATA_VARIABLE, read_npz
+from dics_paper.datasets._files import DATA_VARIABLE, read_npz
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(DATA_VARIABLE), reason=f"{DATA_VARIABLE} is not set"

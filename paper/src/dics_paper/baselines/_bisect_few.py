@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dics._validation import Array, FloatArray
-from dics.baselines._hyperplane import (
+from dics_paper.baselines._hyperplane import (
     Cut,
     Rows,
     Sides,

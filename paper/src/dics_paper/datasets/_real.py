@@ -14,7 +14,7 @@ from sklearn.datasets import fetch_openml
 from sklearn.model_selection import train_test_split
 
 from dics._validation import Array
-from dics.datasets._files import (
+from dics_paper.datasets._files import (
     DATA_VARIABLE,
     BadDatasetError,
     DatasetNotFoundError,
@@ -94,7 +94,7 @@ class Dataset:
     Examples
     --------
     >>> import numpy as np
-    >>> from dics.datasets import Dataset
+    >>> from dics_paper.datasets import Dataset
     >>> X, y = np.eye(4), np.array([0, 1, 2, 1])
     >>> data = Dataset("toy", X[:3], X[3:], y[:3], y[3:], source="file")
     >>> data.shape, data.n_classes
@@ -167,7 +167,7 @@ def load_dataset(
 
     Examples
     --------
-    >>> from dics.datasets import load_dataset
+    >>> from dics_paper.datasets import load_dataset
     >>> data = load_dataset("spambase")  # doctest: +SKIP
     >>> data.shape, data.n_classes  # doctest: +SKIP
     ((4601, 57), 2)

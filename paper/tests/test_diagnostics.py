@@ -17,8 +17,8 @@ from dics import (
     FastCGBMClassifier,
     QuantileCandidates,
 )
-from dics.datasets import make_paper_synthetic
-from dics.diagnostics import (
+from dics_paper.datasets import make_paper_synthetic
+from dics_paper.diagnostics import (
     DepthComparison,
     DepthGain,
     compare_by_depth,

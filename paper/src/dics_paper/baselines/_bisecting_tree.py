@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dics._validation import Array, FloatArray
-from dics.baselines._bisect import bisect, block_length
-from dics.baselines._hyperplane import Rows, float_type
+from dics_paper.baselines._bisect import bisect, block_length
+from dics_paper.baselines._hyperplane import Rows, float_type
 
 Labels = npt.NDArray[np.uint32]
 Counts = npt.NDArray[np.int64]

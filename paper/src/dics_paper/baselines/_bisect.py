@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dics._validation import Array, FloatArray
-from dics.baselines._bisect_few import bisect_few
-from dics.baselines._hyperplane import (
+from dics_paper.baselines._bisect_few import bisect_few
+from dics_paper.baselines._hyperplane import (
     Cut,
     FloatType,
     Rows,

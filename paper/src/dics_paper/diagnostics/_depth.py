@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dics._validation import FloatArray
-from dics.diagnostics._fitted import Nodes, nodes_of
+from dics_paper.diagnostics._fitted import Nodes, nodes_of
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def gain_by_depth(tree: Any) -> list[DepthGain]:
     Examples
     --------
     >>> from dics import CGTreeClassifier
-    >>> from dics.diagnostics import gain_by_depth
+    >>> from dics_paper.diagnostics import gain_by_depth
     >>> X, y = [[0], [1], [2], [3]], [0, 0, 1, 2]
     >>> for gain in gain_by_depth(CGTreeClassifier().fit(X, y)):
     ...     print(gain.depth, gain.n_splits, gain.mean_gain, gain.cumulative_gain)
@@ -134,7 +134,7 @@ def compare_by_depth(tree: Any, exhaustive: Any) -> list[DepthComparison]:
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from dics import CGTreeClassifier
-    >>> from dics.diagnostics import compare_by_depth
+    >>> from dics_paper.diagnostics import compare_by_depth
     >>> X, y = load_digits(return_X_y=True)
     >>> tree = CGTreeClassifier(max_depth=2, max_candidates=50, random_state=0)
     >>> exhaustive = DecisionTreeClassifier(max_depth=2, random_state=0)

@@ -6,7 +6,7 @@ from math import pi, sin
 import numpy as np
 import pytest
 
-from dics.datasets import _synthetic, make_paper_synthetic
+from dics_paper.datasets import _synthetic, make_paper_synthetic
 
 
 def test_shape_and_seed():

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dics._validation import Array, FloatArray
 from dics.candidates import BaseCandidates
-from dics.diagnostics._splits import Split, _Gap, check_rows, gini_gains
+from dics_paper.diagnostics._splits import Split, _Gap, check_rows, gini_gains
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def root_split_gap(X: Any, y: Any, candidates: Any) -> RootSplitGap:
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from dics import CentroidCandidates
-    >>> from dics.diagnostics import root_split_gap
+    >>> from dics_paper.diagnostics import root_split_gap
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> candidates = CentroidCandidates.paper(random_state=0).fit(X, y)
     >>> found = root_split_gap(X, y, candidates)

@@ -8,14 +8,16 @@ import pytest
 import reference_baselines as reference
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from dics._boosting_rows import hold_out
-from dics.baselines import _bisect
-from dics.baselines._bdtks import LAMBDAS, BDTKSClassifier
-from dics.baselines._bisect import NodeRows, bisect, first_component
-from dics.baselines._bisecting_tree import ALWAYS, NEVER, stop_bound
+from dics_paper.baselines import _bisect
+from dics_paper.baselines._bdtks import LAMBDAS, BDTKSClassifier
+from dics_paper.baselines._bisect import NodeRows, bisect, first_component
+from dics_paper.baselines._bisecting_tree import ALWAYS, NEVER, stop_bound
 
 
 def noisy(n_rows, n_features, n_classes, seed):
@@ -344,6 +346,27 @@ def test_deep_chain():
 
 
 # --- as a classifier ------------------------------------------------------------------
+
+
+@parametrize_with_checks([BDTKSClassifier(), BDTKSClassifier(reg_lambda=0.1)])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", ["predict", "predict_proba", "predict_log_proba"])
+def test_predictions_need_a_fit(name):
+    with pytest.raises(NotFittedError):
+        getattr(BDTKSClassifier(), name)([[0.0]])
+
+
+def test_predictions_agree():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    model = BDTKSClassifier(random_state=0).fit(X, names)
+    p = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(model.predict_log_proba(X), np.log(p))
 
 
 def test_digits():

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 
 from dics._validation import Array, FloatArray, Targets, check_targets
-from dics.diagnostics._fitted import nodes_of
+from dics_paper.diagnostics._fitted import nodes_of
 
 
 def gap_bound(delta: int, alpha: float, n_samples: int) -> float:
@@ -47,7 +47,7 @@ def gap_bound(delta: int, alpha: float, n_samples: int) -> float:
 
     Examples
     --------
-    >>> from dics.diagnostics import gap_bound
+    >>> from dics_paper.diagnostics import gap_bound
     >>> gap_bound(16, 0.5, 1024)
     0.1259765625
     """
@@ -155,7 +155,7 @@ def compare_splits(
 
     Examples
     --------
-    >>> from dics.diagnostics import compare_splits
+    >>> from dics_paper.diagnostics import compare_splits
     >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]
     >>> comparison = compare_splits(X, y, (0, 2.5), (0, 3.5))
     >>> comparison.delta, comparison.alpha, comparison.first.gain
@@ -196,7 +196,7 @@ def compare_root_splits(X: Any, y: Any, tree: Any, exhaustive: Any) -> SplitComp
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from dics import CGTreeClassifier
-    >>> from dics.diagnostics import compare_root_splits
+    >>> from dics_paper.diagnostics import compare_root_splits
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = CGTreeClassifier(max_depth=1, random_state=0).fit(X, y)
     >>> exhaustive = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)

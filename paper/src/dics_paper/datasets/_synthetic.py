@@ -60,7 +60,7 @@ def make_paper_synthetic(
 
     Examples
     --------
-    >>> from dics.datasets import make_paper_synthetic
+    >>> from dics_paper.datasets import make_paper_synthetic
     >>> X, y = make_paper_synthetic(100, 16, 3, random_state=0)
     >>> X.shape, sorted(set(y.tolist()))
     ((100, 16), [0, 1, 2])

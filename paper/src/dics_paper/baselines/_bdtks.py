@@ -23,7 +23,7 @@ from dics._validation import (
     check_targets,
     draw_seed,
 )
-from dics.baselines._bisecting_tree import (
+from dics_paper.baselines._bisecting_tree import (
     BisectingTree,
     Labels,
     Limits,
@@ -87,7 +87,7 @@ class BDTKSClassifier(ClassPredictionMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from dics.baselines import BDTKSClassifier
+    >>> from dics_paper.baselines import BDTKSClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = BDTKSClassifier(random_state=0).fit(X, y)
     >>> tree.predict(X[[0, 75, 149]])
