@@ -353,7 +353,7 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("name", ["predict", "predict_proba", "predict_log_proba"])
+@pytest.mark.parametrize("name", ["predict", "predict_proba"])
 def test_predictions_need_a_fit(name):
     with pytest.raises(NotFittedError):
         getattr(BDTKSClassifier(), name)([[0.0]])
@@ -365,8 +365,6 @@ def test_predictions_agree():
     model = BDTKSClassifier(random_state=0).fit(X, names)
     p = model.predict_proba(X)
     np.testing.assert_array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
-    with np.errstate(divide="ignore"):
-        np.testing.assert_array_equal(model.predict_log_proba(X), np.log(p))
 
 
 def test_digits():

@@ -21,8 +21,8 @@ from dics._validation import (
 )
 
 
-class ClassPredictionMixin(SklearnClassifierMixin, ABC):
-    """The predictions of a classifier, from the probabilities of the classes.
+class TreesClassifierMixin(SklearnClassifierMixin, ABC):
+    """Makes a classifier of an estimator that holds trees: y are class labels.
 
     A classifier has ``_class_probabilities``. It may have a quicker way to the most
     probable class, ``_most_probable``.
@@ -85,10 +85,6 @@ class ClassPredictionMixin(SklearnClassifierMixin, ABC):
         with np.errstate(divide="ignore"):
             logs: FloatArray = np.log(self.predict_proba(X))
             return logs
-
-
-class TreesClassifierMixin(ClassPredictionMixin):
-    """Makes a classifier of an estimator that holds trees: y are class labels."""
 
     @property
     def n_outputs_(self) -> int:

@@ -1,13 +1,9 @@
 """How many threads a call may use."""
 
-import functools
 import os
-from contextlib import AbstractContextManager
-from typing import Any
 
 import joblib
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from threadpoolctl import ThreadpoolController
 
 # More than a few for each core only cost: a fit with 20000 threads took 20 s.
 MOST_THREADS = 16
@@ -39,21 +35,3 @@ def _available_threads() -> int:
         limit = os.environ.get("OMP_NUM_THREADS", "")
         cores = int(joblib.cpu_count())
         return min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
-
-
-@functools.cache
-def _blas_libraries() -> Any:
-    return ThreadpoolController()  # looks through all libraries: not for each call
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep NumPy's products in this thread while the context lasts.
-
-    Products of blocks that fit into the cache gain nothing from more threads, lose much
-    while another program runs (a fit of 10000 rows of MNIST by BDTKS: 3.4 s with one
-    thread and 13.5 with two), and their rounding would depend on the number.
-    """
-    limited: AbstractContextManager[Any] = _blas_libraries().limit(
-        limits=1, user_api="blas"
-    )
-    return limited

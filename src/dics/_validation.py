@@ -124,16 +124,16 @@ def is_sparse(X: Any) -> bool:
     return hasattr(X, "sparse") and hasattr(X, "dtypes")
 
 
-def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -> Array:
+def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
     """Return X as a 2-D array of float32, float64 or uint8; no copy if it is one.
 
-    NaN and infinities are allowed unless X is to be `finite`, so X isn't read here.
+    NaN and infinities are allowed, so X isn't read here.
     """
     if isinstance(X, RowsElsewhere):
         X.check(estimator, reset=reset)
         # Callers that need values know this kind of X; to all others it is an array.
         return cast(Array, X)
-    if not reset and not finite and _is_plain(estimator, X):
+    if not reset and _is_plain(estimator, X):
         checked = X
     else:
         check_kind(X)
@@ -144,7 +144,7 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, finite: bool = False) -
                 X,
                 reset=reset,
                 dtype=[first, np.float32, np.float64, np.uint8],
-                ensure_all_finite=finite,
+                ensure_all_finite=False,
             )
     return _as_array(checked)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+from contextlib import AbstractContextManager
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
+from threadpoolctl import ThreadpoolController
 
 from dics._boosting_rows import hold_out
-from dics._classifier import ClassPredictionMixin
 from dics._fit_context import checks_parameters
-from dics._threads import one_blas_thread
 from dics._validation import (
     Array,
     FloatArray,
@@ -35,7 +36,25 @@ from dics_paper.baselines._bisecting_tree import (
 LAMBDAS: FloatArray = np.array([10.0**power for power in range(-6, 4)])
 
 
-class BDTKSClassifier(ClassPredictionMixin, BaseEstimator):
+@functools.cache
+def _blas_libraries() -> Any:
+    return ThreadpoolController()  # looks through all libraries: not for each call
+
+
+def _one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep NumPy's products in this thread while the context lasts.
+
+    Products of blocks that fit into the cache gain nothing from more threads, lose much
+    while another program runs (a fit of 10000 rows of MNIST: 3.4 s with one thread and
+    13.5 with two), and their rounding would depend on the number.
+    """
+    limited: AbstractContextManager[Any] = _blas_libraries().limit(
+        limits=1, user_api="blas"
+    )
+    return limited
+
+
+class BDTKSClassifier(ClassifierMixin, BaseEstimator):
     """Bisecting decision tree by K-means splits (Wang et al., 2020).
 
     Each node is parted in two clusters by 2-means, whatever the classes of its rows: a
@@ -141,12 +160,12 @@ class BDTKSClassifier(ClassPredictionMixin, BaseEstimator):
         -------
         self : BDTKSClassifier
         """
-        with built_aside(self) as model, one_blas_thread():
+        with built_aside(self) as model, _one_blas_thread():
             model._fit(X, y)
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
-        X = check_matrix(self, X, reset=True, finite=True)
+        X = self._check_rows(X, reset=True)
         targets = check_targets(y, len(X))
         n_classes = len(targets.classes)
         scores = None
@@ -162,6 +181,11 @@ class BDTKSClassifier(ClassPredictionMixin, BaseEstimator):
         self.holdout_scores_ = scores
         self.classes_ = targets.classes
         self.n_classes_ = n_classes
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Array:
+        checked = check_matrix(self, X, reset=reset)
+        assert_all_finite(checked, input_name="X")
+        return checked
 
     def _limits(self) -> Limits:
         return Limits(self.max_depth, self.max_iter, self.tol)
@@ -188,20 +212,40 @@ class BDTKSClassifier(ClassPredictionMixin, BaseEstimator):
             Node indices.
         """
         check_is_fitted(self, "tree_")
-        X = check_matrix(self, X, reset=False, finite=True)
-        with one_blas_thread():
+        X = self._check_rows(X, reset=False)
+        with _one_blas_thread():
             return self.tree_.apply(X)
 
-    def _class_probabilities(self, X: Any) -> FloatArray:
-        leaves = self.apply(X)  # refuses if there is no tree yet
-        counts = self.tree_.counts[leaves]
-        shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
-        return shares
+    def predict(self, X: Any) -> Array:
+        """Predict the majority class of the leaf of each row.
 
-    def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        leaves = self.apply(X)  # refuses if there is no tree yet
+        predicted: Array = self.classes_[self.tree_.majority[leaves]]
+        return predicted
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the fraction of each class in the leaf of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
         leaves = self.apply(X)
-        majority: npt.NDArray[np.intp] = self.tree_.majority[leaves]
-        return majority
+        counts = self.tree_.counts[leaves]
+        fractions: FloatArray = counts / counts.sum(axis=1, keepdims=True)
+        return fractions
 
     def get_depth(self) -> int:
         """Return the depth of the deepest leaf."""
