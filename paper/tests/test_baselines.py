@@ -117,7 +117,7 @@ def test_blocks_and_copies_change_nothing(monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("shape", [(100, 6), (20, 6), (100, 80), (20, 80)])
 def test_component(shape, seed):
-    """From inner products of columns, and from Lanczos."""
+    """From inner products of columns or of rows, and from Lanczos."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=shape) * np.linspace(3, 1, shape[1]) + 10
     found = first_component(NodeRows(X, np.arange(len(X))))
@@ -126,18 +126,6 @@ def test_component(shape, seed):
     spread, largest = (X @ found).var(), (X @ exact).var()
     assert spread == pytest.approx(largest, rel=1e-2)
     assert found[np.abs(found).argmax()] > 0
-
-
-def test_few_and_many_rows_are_split_alike(monkeypatch):
-    X, _ = noisy(40, 6, 2, 0)
-    rows = np.arange(40)
-    few = bisect(X, rows, 100, 1e-4)
-    monkeypatch.setattr(_bisect, "MOST_FEW", 1)
-    many = bisect(X, rows, 100, 1e-4)
-    np.testing.assert_array_equal(few.right, many.right)
-    np.testing.assert_allclose(few.normal, many.normal, atol=1e-12)
-    np.testing.assert_allclose(few.offset, many.offset, atol=1e-12)
-    assert few.n_iter == many.n_iter
 
 
 def test_hyperplane_is_halfway_between_centroids():

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from dics._validation import Array, FloatArray
-from dics_paper.baselines._bisect_few import bisect_few
 from dics_paper.baselines._hyperplane import (
     Cut,
     FloatType,
@@ -31,11 +30,7 @@ BLOCK_BYTES = 2**21
 # A node of more bytes is gathered and centred anew, block by block, in each step:
 # slower than from a copy, but the memory stays bounded for nodes near the root.
 GATHERED_BYTES = 2**28
-# Up to so many rows a node is split from their inner products. 32 rows of MNIST take
-# 0.6 ms so and 1.3 otherwise, 64 rows 1.4 and 1.8; of CIFAR-10 0.7 and 1.0, 1.5 and
-# 1.3.
-MOST_FEW = 40
-# Up to so many columns the component comes from an eigenproblem of that size.
+# Up to so many columns or rows the component comes from an eigenproblem of that size.
 MOST_EXACT = 48
 # Steps of Lanczos, and the residual (as a share of the largest eigenvalue) that ends
 # them. The component only starts the 2-means: another one leads to other clusters where
@@ -124,8 +119,6 @@ def bisect(X: Array, rows: Rows, max_iter: int, tol: float) -> Cut | None:
     """Part rows of X in two clusters; None if they are all the same."""
     if len(rows) < 2:
         return None
-    if len(rows) <= MOST_FEW:
-        return bisect_few(X, rows, max_iter, tol)
     node = NodeRows(X, rows)
     if not (node.high > node.low).any():
         return None
@@ -139,6 +132,10 @@ def first_component(node: NodeRows) -> FloatArray:
     if len(node.centre) <= MOST_EXACT:
         products = sum(block.T @ block for _, block in node.blocks())
         found = np.linalg.eigh(np.asarray(products, dtype=np.float64))[1][:, -1]
+    elif len(node.rows) <= MOST_EXACT and node.copy is not None:
+        products = node.copy @ node.copy.T
+        shares = np.linalg.eigh(products.astype(np.float64))[1][:, -1]
+        found = unit(shares @ node.copy)
     else:
         found = unit(_lanczos(node))
     return found if points_up(found) else -found
