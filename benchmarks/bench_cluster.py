@@ -16,7 +16,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ from dics_paper.text import markdown_table, show_seconds
 
 N_ROUNDS = 100
 MOST_CPU, MOST_WALL = 1.25, 0.7
-LAYOUTS = ("whole", "rows")
 
 
 class Cost(NamedTuple):
@@ -189,40 +187,35 @@ def same_bytes(here: Runs, cluster: Runs) -> bool:
 def compare_trees(client: Client, n_rows: int, n_repeats: int) -> list[dict[str, Any]]:
     """Forest and tree, here and on the cluster."""
     given = Rows.make(n_rows, 2)
-    found = []
-    for name, options in (
-        ("CGForestClassifier", {"n_estimators": 20, "max_depth": 12}),
-        ("CGTreeClassifier", {}),
-    ):
-        found += compare_layouts(client, name, options, given, n_repeats)
-    return found
+    return [
+        compare_fits(client, name, options, given, n_repeats)
+        for name, options in (
+            ("CGForestClassifier", {"n_estimators": 20, "max_depth": 12}),
+            ("CGTreeClassifier", {}),
+        )
+    ]
 
 
-def compare_layouts(
+def compare_fits(
     client: Client, name: str, options: dict[str, Any], given: Rows, n_repeats: int
-) -> list[dict[str, Any]]:
+) -> dict[str, Any]:
     own, mine = getattr(dics, name), getattr(dics.dask, f"Dask{name}")
     options = {"random_state": 0, "n_jobs": 2, **options}
 
     def here() -> Any:
         return own(**options).fit(given.X, given.y)
 
-    def there(layout: str) -> Any:
-        return mine(layout=layout, **options).fit(given.dX, given.dy)
+    def there() -> Any:
+        return mine(**options).fit(given.dX, given.dy)
 
-    runs = {layout: Runs(partial(there, layout), client) for layout in LAYOUTS}
-    ours = Runs(here, None)
-    take_turns([ours, *runs.values()], n_repeats)
-    return [
-        {
-            "model": name,
-            "layout": layout,
-            "here": ours.cost(),
-            "cluster": cluster.cost(),
-            "same bytes": same_bytes(ours, cluster),
-        }
-        for layout, cluster in runs.items()
-    ]
+    ours, cluster = Runs(here, None), Runs(there, client)
+    take_turns([ours, cluster], n_repeats)
+    return {
+        "model": name,
+        "here": ours.cost(),
+        "cluster": cluster.cost(),
+        "same bytes": same_bytes(ours, cluster),
+    }
 
 
 def show_boosting(rows: Sequence[dict[str, Any]]) -> None:
@@ -278,7 +271,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         markdown_table(
             [
                 "model",
-                "layout",
                 "here",
                 "cluster",
                 "CPU here",
@@ -288,7 +280,6 @@ def main(argv: Sequence[str] | None = None) -> None:
             [
                 [
                     row["model"],
-                    row["layout"],
                     show_seconds(row["here"].wall),
                     show_seconds(row["cluster"].wall),
                     show_seconds(row["here"].cpu),

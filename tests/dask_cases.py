@@ -168,7 +168,6 @@ class Case:
             self._choose_boosting(kind)
         elif family == "CGForest":
             self.parameters["n_estimators"] = int(rng.integers(1, 7))
-        self.layout = {}
         if family != "FastCGBM":
             self._choose_trees(family, kind, np.random.default_rng([seed, 1]))
 
@@ -234,7 +233,8 @@ class Case:
             if kind == "Classifier" and rng.random() < 0.3:
                 own["class_weight"] = "balanced_subsample"
             own["oob_score"] = own["bootstrap"] and bool(rng.random() < 0.5)
-        self.layout = {"layout": str(rng.choice(["rows", "rows", "whole", "auto"]))}
+            if own["bootstrap"] and rng.random() < 0.6:
+                own["max_samples"] = [0.05, 0.3, 7][rng.integers(3)]
 
     def fit_here(self):
         model = getattr(dics, self.name)(**self.parameters)
@@ -245,7 +245,7 @@ class Case:
         chunks = random_chunks(self.X.shape[0], int(rng.integers(1, 8)), rng)
         weights = None if self.weights is None else as_dask(self.weights, chunks)
         held = random_chunks(len(self.validation.get("y_val", ())), 3, rng)
-        model = getattr(dics.dask, f"Dask{self.name}")(**self.parameters, **self.layout)
+        model = getattr(dics.dask, f"Dask{self.name}")(**self.parameters)
         return model.fit(
             as_dask(self.X, chunks),
             as_dask(self.y, chunks),
@@ -254,8 +254,7 @@ class Case:
         )
 
     def __repr__(self):
-        own = {**self.parameters, **self.layout}
-        return f"Case({self.seed}): {self.name} {own} {self.X.shape}"
+        return f"Case({self.seed}): {self.name} {self.parameters} {self.X.shape}"
 
 
 class CategoryCase(Case):

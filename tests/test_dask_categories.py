@@ -85,8 +85,7 @@ def test_sets_of_nodes_that_are_taken_back():
     pickle.loads(pickle.dumps(model))  # a leaf with a set would be refused
 
 
-def test_trees_and_forests_have_the_sets_of_one_machine(monkeypatch):
-    monkeypatch.setattr("dics.dask._tops.LEAST_APART", 5)
+def test_trees_and_forests_have_the_sets_of_one_machine():
     rng = np.random.default_rng(3)
     levels, x = rng.integers(0, 8, (2000, 2)), rng.normal(size=(2000, 2))
     y = (2 * rng.normal(size=8)[levels] * np.sign(x)).sum(axis=1)
@@ -97,13 +96,12 @@ def test_trees_and_forests_have_the_sets_of_one_machine(monkeypatch):
             if "CGBM" in name:
                 continue
             target = y if "Regressor" in name else np.digitize(y, [-1, 1])
-            for layout in ("rows", "whole"):
-                local, model = models(name, categorical_features=[0, 1])
+            for own in ({}, {"max_samples": 0.1})[: 1 + ("Forest" in name)]:
+                local, model = models(name, categorical_features=[0, 1], **own)
                 expected = file_bytes(local.fit(X, target))
                 assert len(local.trees_.sets.words) > 5
-                model.set_params(layout=layout)
                 model.fit(da.from_array(X, chunks=(700, 4)), target)
-                assert file_bytes(model) == expected, (name, layout)
+                assert file_bytes(model) == expected, (name, own)
 
 
 # --- collections ------------------------------------------------------------

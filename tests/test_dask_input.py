@@ -1,6 +1,5 @@
 """What the estimators on Dask collections take and give."""
 
-import copy
 import inspect
 import pickle
 import re
@@ -31,13 +30,10 @@ from dask_rows import (
 )
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import InvalidParameterError
 
 import dics
 import dics.dask
 from dics.dask._lazy import OF_ROWS, STAGED
-from dics.dask._rows import ClusterRows
-from dics.dask._watch import Watch
 
 # Neither predictions nor fits, or about several rows at once.
 OTHER_METHODS = {"fit", "score", "cost_complexity_pruning_path"}
@@ -395,48 +391,8 @@ def test_pickle_clone_and_files(client, fitted, name, tmp_path):
 def test_parameters_are_those_of_the_local_class():
     for name in NAMES:
         local = getattr(dics, name)().get_params()
-        own = {"client": None} if "CGBM" in name else {"client": None, "layout": "auto"}
-        assert getattr(dics.dask, f"Dask{name}")().get_params() == local | own
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("CGForestClassifier", {"max_leaf_nodes": 5}),
-        ("CGForestRegressor", {"criterion": "absolute_error"}),
-        ("CGTreeClassifier", {"reuse_splits": False}),
-        ("CGTreeClassifier", {"max_candidates": 7}),
-    ],
-)
-def test_what_cant_be_grown_by_rows(client, name, parameters):
-    cls = getattr(dics.dask, f"Dask{name}")
-    ((parameter, value),) = parameters.items()
-    model = cls(layout="rows", client=client, **parameters)
-    with pytest.raises(
-        ValueError, match=f"layout='rows' can't .*{parameter}={value!r}"
-    ):
-        model.fit(*given(name))
-    with pytest.raises(InvalidParameterError, match="layout"):
-        cls(layout="columns", client=client).fit(*given(name))
-
-
-def test_rows_that_fit_no_worker_are_grown_by_rows(client, monkeypatch):
-    model = dics.dask.DaskCGForestClassifier(3, random_state=0, client=client)
-    grown = []
-    whole = ClusterRows.grow_by_rows
-
-    def grow_by_rows(*args, **kwargs):
-        grown.append(True)
-        return whole(*args, **kwargs)
-
-    monkeypatch.setattr(ClusterRows, "grow_by_rows", grow_by_rows)
-    model.fit(*given("CGForestClassifier"))
-    assert not grown
-    monkeypatch.setattr(Watch, "memory", lambda _: {"worker": 2 * X.size})
-    monkeypatch.setattr(ClusterRows, "_check_room", lambda *_: None)
-    by_rows = copy.deepcopy(model.to_local())
-    same_bytes(model.fit(*given("CGForestClassifier")).to_local(), by_rows)
-    assert grown
+        own = getattr(dics.dask, f"Dask{name}")().get_params()
+        assert own == local | {"client": None}
 
 
 def test_paper_setting_and_pruning_path(client):

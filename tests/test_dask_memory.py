@@ -9,7 +9,7 @@ pytest.importorskip("distributed")
 
 import dask
 import dask.array as da
-from checks import file_bytes
+from checks import file_bytes, same_bytes
 from dask_cases import cluster_of
 
 import dics
@@ -36,6 +36,67 @@ def bytes_of_part(number):
 def numbers_of_part(block_info=None):
     number, _ = block_info[None]["chunk-location"]
     return bytes_of_part(number).astype(np.float64)
+
+
+def small_limits():
+    """Let workers have less memory than Python itself takes."""
+    names = ("target", "spill", "pause", "terminate")
+    return dask.config.set({f"distributed.worker.memory.{n}": False for n in names})
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("CGForestClassifier", {"class_weight": "balanced_subsample"}),
+        ("CGForestClassifier", {"feature_sampling": "tree", "oob_score": True}),
+        ("CGForestRegressor", {"min_samples_leaf": 0.01}),
+        ("CGForestRegressor", {"criterion": "poisson", "max_features": None}),
+    ],
+)
+def test_forest_of_more_codes_than_a_worker_has_room_for(name, parameters, weighted):
+    """Its trees draw a twentieth of the rows, and only these are gathered."""
+    limit, shape = 2**20, (30_000, 40)
+    assert np.prod(shape) > limit
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape).astype(np.float32)
+    y = np.abs(X[:, 0] + X[:, 1] * X[:, 2])
+    y = np.digitize(y, [1, 2]) if "Classifier" in name else y
+    weights = rng.integers(0, 3, len(y)) + 0.5 * (y > 1) if weighted else None
+    own = {"n_estimators": 7, "max_samples": 0.05, "random_state": 0, **parameters}
+    local = getattr(dics, name)(**own).fit(X, y, weights)
+    with small_limits(), cluster_of(3, memory_limit=limit) as client:
+        model = getattr(dics.dask, f"Dask{name}")(client=client, **own)
+        model.fit(da.from_array(X, chunks=(3700, -1)), y, weights)
+    same_bytes(model.to_local(), local)
+    if "Regressor" in name:
+        np.testing.assert_array_equal(model._leaf_rows.rows, local._leaf_rows.rows)
+    if "oob_score" in parameters:
+        assert model.oob_score_ == local.oob_score_
+
+
+@pytest.mark.slow
+def test_forest_of_a_table_that_no_worker_can_hold():
+    n_workers, limit, n_parts = 4, 400 * 10**6, 210
+    assert n_parts * PART_ROWS * N_COLUMNS > limit
+    X = da.map_blocks(
+        numbers_of_part,
+        chunks=((PART_ROWS,) * n_parts, (N_COLUMNS,)),
+        dtype=np.float64,
+        meta=np.empty((0, 0)),
+    )
+    here = np.concatenate([bytes_of_part(number) for number in range(n_parts)])
+    y = here[:, 0] > here[:, 1]
+    own = {"n_estimators": 8, "max_samples": 0.05, "max_depth": 6, "random_state": 0}
+    with (
+        dask.config.set(NOTHING_ON_DISK),
+        cluster_of(n_workers, processes=True, memory_limit=limit) as client,
+    ):
+        processes = client.run(os.getpid)
+        model = dics.dask.DaskCGForestClassifier(client=client, **own).fit(X, y)
+        assert client.run(os.getpid) == processes  # none was ended for its memory
+    local = dics.CGForestClassifier(**own).fit(here, y)
+    same_bytes(model.to_local(), local)
 
 
 @pytest.mark.slow

@@ -19,10 +19,7 @@ CASES = 42  # for each number of workers: more than 200 in all
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 4, 5])
-def test_model_files_are_those_of_one_machine(n_workers, monkeypatch):
-    # Few rows have upper nodes that are split together, too.
-    monkeypatch.setattr("dics.dask._tops.LEAST_APART", 5)
-    monkeypatch.setattr("dics.dask._tops.GROUP_SHARE", 1e-6)
+def test_model_files_are_those_of_one_machine(n_workers):
     with cluster_of(n_workers):
         assert differing(1000 * n_workers, CASES) == []
 
@@ -34,17 +31,17 @@ def test_sums_of_many_workers_go_by_a_tree(monkeypatch):
         assert differing(9000, 10) == []
 
 
-@pytest.mark.parametrize("layout", ["whole", "rows"])
-def test_forest_of_rare_features(layout):
+@pytest.mark.parametrize("max_samples", [None, 0.1])
+def test_forest_of_rare_features(max_samples):
     """Nodes draw cuts by the same rule, wherever the rows are."""
     rng = np.random.default_rng(0)
     X = rng.poisson(0.02, (300, 2200)).astype(np.float32)
     X[:, :3] += rng.integers(0, 9, (300, 3))
     y = (X[:, 0] > 3) + 2 * (X[:, 1] > rng.integers(0, 9, 300))
-    settings = {"n_estimators": 3, "random_state": 0}
+    settings = {"n_estimators": 3, "max_samples": max_samples, "random_state": 0}
     expected = dics.CGForestClassifier(**settings).fit(X, y)
     with cluster_of(2) as client:
-        forest = DaskCGForestClassifier(layout=layout, client=client, **settings)
+        forest = DaskCGForestClassifier(client=client, **settings)
         forest.fit(da.from_array(X, chunks=(70, -1)), da.from_array(y, chunks=70))
     same_bytes(forest, expected)
 

@@ -14,7 +14,7 @@ import dask.array as da
 import dask.dataframe as dd
 from checks import same_bytes
 from dask_cases import SparseCase, as_dask, cluster_of, differing
-from dask_rows import BOOSTING, NAMES, dask_model, local_model
+from dask_rows import NAMES, dask_model, local_model
 from test_dask_input import check_same, computed, lazy_methods
 
 from dics import BaseCandidates
@@ -24,7 +24,6 @@ from dics.dask._lazy import STAGED
 N_ROWS, N_COLUMNS = 90, 12
 CHUNKS = (40, 0, 1, 49)
 CASES = 8
-LAYOUTS = ("whole", "rows")
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +101,7 @@ def test_kinds_of_collections(client, name, kind):
     np.testing.assert_array_equal(found.compute(), model.to_local().predict(SPARSE))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_dense_partitions_may_miss_values(client, layout):
+def test_dense_partitions_may_miss_values(client):
     """Where some partitions are dense the model is that of a dense X."""
     rows = make_rows(dtype="f8")
     rows[:, 5] = (1.7e9 + np.arange(N_ROWS)) * (rows[:, 5] != 0)
@@ -112,7 +110,7 @@ def test_dense_partitions_may_miss_values(client, layout):
     rows[50, 5] = np.nan
     given = da.concatenate([sparse, da.from_array(rows[40:], chunks=(20, N_COLUMNS))])
     for name in ("CGTreeClassifier", "CGForestRegressor"):
-        model = dask_model(name, layout=layout).fit(given, y_of(name))
+        model = dask_model(name).fit(given, y_of(name))
         same_bytes(model.to_local(), local_model(name).fit(rows, y_of(name)))
 
 
@@ -127,19 +125,13 @@ def test_unknown_width(client):
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])
-def test_model_files_are_those_of_one_machine(n_workers, monkeypatch):
-    monkeypatch.setattr("dics.dask._tops.LEAST_APART", 5)
-    monkeypatch.setattr("dics.dask._tops.GROUP_SHARE", 1e-6)
+def test_model_files_are_those_of_one_machine(n_workers):
     with cluster_of(n_workers):
         assert differing(1000 * n_workers, CASES, SparseCase) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "layout"),
-    [(n, {"layout": kind}) for n in NAMES if "CGBM" not in n for kind in LAYOUTS]
-    + [(n, {}) for n in BOOSTING],
-)
-def test_rare_words(client, name, layout):
+@pytest.mark.parametrize("name", NAMES)
+def test_rare_words(client, name):
     """More than 2048 features, most of which have one value: other rules hold."""
     rng = np.random.default_rng(0)
     words = scipy.sparse.random_array(
@@ -147,7 +139,7 @@ def test_rare_words(client, name, layout):
     )
     y = words[:, [0, 1]].sum(axis=1)
     y = (y > 0).astype(int) if "Classifier" in name else y
-    model = dask_model(name, **layout).fit(as_dask(words, (60, 1, 0, 139)), y)
+    model = dask_model(name).fit(as_dask(words, (60, 1, 0, 139)), y)
     same_bytes(model.to_local(), local_model(name).fit(words, y))
 
 
@@ -201,9 +193,7 @@ def test_no_dense_copy(client, monkeypatch):
     monkeypatch.setattr(SparseRows, "to_dense", fails)
     monkeypatch.setattr(scipy.sparse.csr_array, "toarray", fails)
     for name in NAMES:
-        for layout in LAYOUTS if "CGBM" not in name else ("",):
-            own = {} if "CGBM" in name else {"layout": layout}
-            dask_model(name, **own).fit(as_dask(SPARSE, CHUNKS), y_of(name))
+        dask_model(name).fit(as_dask(SPARSE, CHUNKS), y_of(name))
 
 
 # --- predictions ----------------------------------------------------------------------

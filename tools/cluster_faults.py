@@ -177,18 +177,17 @@ def file_bytes(model: Any) -> bytes:
 class Model:
     """A model that is fitted again and again, and what it has to be."""
 
-    def __init__(self, name: str, n_rows: int, layout: str) -> None:
+    def __init__(self, name: str, n_rows: int) -> None:
         self.name = name
         self.data = Data.of(name, n_rows)
         self.parameters = {"random_state": 0, **PARAMETERS[name]}
-        self.on_cluster = {} if "CGBM" in name else {"layout": layout}
         local = getattr(dics, name)(**self.parameters)
         self.expected = file_bytes(local.fit(*self.data))
 
     def fit(self, client: Client) -> str:
         """Fit on the cluster; say what came of it."""
         estimator = getattr(dics.dask, f"Dask{self.name}")
-        model = estimator(client=client, **self.parameters, **self.on_cluster)
+        model = estimator(client=client, **self.parameters)
         try:
             model.fit(*self.data.collections())
         except Exception as error:  # any is a result
@@ -312,12 +311,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=1)
     parser.add_argument("--times", type=int, default=20, help="trials of each model")
     parser.add_argument("--signal", choices=["SIGKILL", "SIGSTOP"], default="SIGKILL")
-    parser.add_argument(
-        "--layout",
-        choices=["auto", "whole", "rows"],
-        default="auto",
-        help="of trees and forests",
-    )
     parser.add_argument("--rows", type=int, default=40_000)
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of a trial")
     arguments = parser.parse_args()
@@ -343,7 +336,7 @@ def main() -> int:
     is_overdue = False
     try:
         for name, trials in found.items():
-            model = Model(name, arguments.rows, arguments.layout)
+            model = Model(name, arguments.rows)
             for trial in trials_of(model, arguments):
                 trials.append(trial)
     except Overdue:

@@ -26,7 +26,7 @@ from dics._progress import Progress
 from dics._pruning import prune
 from dics._rows_elsewhere import RowsElsewhere
 from dics._tree_base import CGTree
-from dics._validation import MAX_COUNT, MAX_TOTAL, FloatArray
+from dics._validation import MAX_COUNT, FloatArray
 from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
 from dics.trees import Trees
@@ -110,7 +110,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         data = self._check_training_data(
             X, y, sample_weight, is_warm_start=is_warm_start
         )
-        n_draws = self._n_draws(data)
+        n_draws = self._n_draws(len(data.X), data.weights)
         if self.n_estimators == n_trees:
             warn_user(
                 "Warm-start fitting without increasing n_estimators does not fit new "
@@ -148,27 +148,24 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
                 f"len(estimators_)={n_trees} when warm_start==True"
             )
 
-    def _n_draws(self, data: TrainingData) -> int:
+    def _n_draws(self, n_rows: int, weights: FloatArray | None) -> int:
         """Rows drawn for each tree; 0 if nothing is drawn."""
         if not self.bootstrap:
             return 0
-        n_rows = len(data.X)
         if self.max_samples is None:
             return n_rows
         if isinstance(self.max_samples, Integral):
             n_draws: float = int(self.max_samples)
         else:
-            total = n_rows if data.weights is None else float(data.weights.sum())
+            total = n_rows if weights is None else float(weights.sum())
             # The scale of weights that aren't counts must not decide how long a fit
             # takes: as many as without weights, or as there are rows.
             most = max(1.0, self.max_samples) * n_rows
             n_draws = max(1.0, min(self.max_samples * total, most))
-        X: Any = data.X
-        limit = MAX_TOTAL if isinstance(X, RowsElsewhere) else MAX_COUNT
-        if n_draws > limit:
+        if n_draws > MAX_COUNT:
             raise ValueError(
-                f"max_samples={self.max_samples!r} asks for more than {limit} rows a "
-                "tree."
+                f"max_samples={self.max_samples!r} asks for more than {MAX_COUNT} rows "
+                "a tree."
             )
         return int(n_draws)
 

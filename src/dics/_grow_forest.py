@@ -16,11 +16,11 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from dics import _core
 from dics._base import rows_for_core
 from dics._candidates_base import TrainingData
-from dics._rows_elsewhere import EncodedRows, RowsElsewhere
+from dics._rows_elsewhere import RowsElsewhere
 from dics._settings import make_settings
 from dics._sparse_rows import SparseRows
 from dics._validation import Array
-from dics.dictionary import Dictionary, encode, encode_or_list, select
+from dics.dictionary import Codes, Dictionary, encode, encode_or_list, select
 from dics.trees import NODE
 
 # What `max_features` may be, as in scikit-learn.
@@ -58,6 +58,12 @@ class ForestPlan(NamedTuple):
     dictionary: Dictionary
     order: npt.NDArray[np.int32] | None
     settings: _core.ForestSettings
+
+    @property
+    def code_width(self) -> int:
+        """Number of features whose codes stand side by side."""
+        n_features = len(self.dictionary.offsets) - 1
+        return _core.forest_code_width(self.settings.sampling, n_features)
 
 
 def plan_forest(
@@ -102,7 +108,9 @@ def plan_forest(
         dictionary = select(dictionary, order)
         if tree.monotonic:
             tree.monotonic = [tree.monotonic[f] for f in order]
-        restrict_categories(tree, order)
+        known = tree.categories.categorical
+        if known:
+            tree.categories.categorical = [known[f] for f in order]
     settings = make_settings(
         _core.ForestSettings,
         tree=tree,
@@ -114,15 +122,8 @@ def plan_forest(
     return ForestPlan(dictionary, order, settings)
 
 
-def restrict_categories(tree: _core.GrowSettings, order: npt.NDArray[np.int32]) -> None:
-    """Let settings speak of some of the features, in another order."""
-    known = tree.categories.categorical
-    if known:
-        tree.categories.categorical = [known[f] for f in order]
-
-
 def has_rare_codes(
-    X: Array | SparseRows | RowsElsewhere | EncodedRows,
+    X: Array | SparseRows | RowsElsewhere,
     dictionary: Dictionary,
     n_threads: int,
 ) -> bool:
@@ -131,11 +132,8 @@ def has_rare_codes(
     By some of the rows. A code that more than half of them have is the middle one.
     """
     rows = np.arange(0, len(X), max(1, -(-len(X) // RARE_ROWS)))
-    if isinstance(X, EncodedRows):
-        codes = X.codes[:, rows]
-    else:
-        some = X.take(rows) if isinstance(X, RowsElsewhere) else X[rows]
-        codes = encode(some, dictionary, 1, n_threads).reshape(-1, len(rows))
+    some = X.take(rows) if isinstance(X, RowsElsewhere) else X[rows]
+    codes = encode(some, dictionary, 1, n_threads).reshape(-1, len(rows))
     middle = np.partition(codes, len(rows) // 2, axis=1)[:, [len(rows) // 2]]
     n_searched = np.count_nonzero(np.diff(dictionary.offsets))
     n_others = np.count_nonzero(codes != middle)
@@ -155,24 +153,45 @@ def grow_forest(
     `progress` is called with the number of trees that are done, a few times a second.
     """
     plan = plan_forest(data, dictionary, tree, **fields)
-    settings, order = plan.settings, plan.order
-    width = _core.forest_code_width(settings.sampling, len(plan.dictionary.offsets) - 1)
-    codes = encode_or_list(data.X, dictionary, width, data.n_threads, order)
+    codes = encode_or_list(
+        data.X, dictionary, plan.code_width, data.n_threads, plan.order
+    )
+    return grow_planned(plan, data, codes, progress=progress)
+
+
+def grow_planned(
+    plan: ForestPlan,
+    data: TrainingData,
+    codes: Codes,
+    *,
+    drawn: npt.NDArray[np.uint32] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """Grow trees from codes and return their arrays.
+
+    Parameters
+    ----------
+    plan : ForestPlan
+    data : TrainingData
+        Its X is not used.
+    codes : ndarray or CodeLists
+        Of the features of the plan, as `encode` lays them out.
+    drawn : ndarray of shape (n_trees, n_rows), default=None
+        How often each tree has drawn the rows, if they are some of the training rows.
+    progress : callable, default=None
+        See `grow_forest`.
+    """
     grow = _core.grow_forest if data.values is None else _core.grow_regression_forest
     arrays: dict[str, Any] = grow(
         codes,
-        code_width=width,
-        **rows_for_core(data, plan.dictionary, are_drawn=settings.n_draws > 0),
-        settings=settings,
+        code_width=plan.code_width,
+        **rows_for_core(data, plan.dictionary, are_drawn=plan.settings.n_draws > 0),
+        settings=plan.settings,
         progress=progress,
+        drawn=drawn,
     )
-    if order is not None:
-        in_columns(arrays, order)
+    if plan.order is not None:  # name the features by their columns in X
+        feature = arrays["nodes"].view(NODE)["feature"]
+        inner = feature >= 0
+        feature[inner] = plan.order[feature[inner]]
     return arrays
-
-
-def in_columns(arrays: dict[str, Any], order: npt.NDArray[np.int32]) -> None:
-    """Name the features of trees by their columns in X."""
-    feature = arrays["nodes"].view(NODE)["feature"]
-    inner = feature >= 0
-    feature[inner] = order[feature[inner]]

@@ -13,11 +13,6 @@ from dics._validation import FloatArray
 BLOCK_ENTRIES = 1 << 22  # sorted at a time
 
 
-def row_number_type(n_rows: int) -> np.dtype[Any]:
-    """Return the type that the numbers of so many rows are kept in."""
-    return np.dtype(np.uint32 if n_rows <= 2**32 else np.int64)
-
-
 def check_quantiles(quantiles: Any) -> FloatArray:
     """Return quantile levels as a vector; each is above 0 and below 1."""
     levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
@@ -33,14 +28,14 @@ class LeafRows:
 
     Parameters
     ----------
-    rows : ndarray of uint32, or of int64 if there are more rows
+    rows : ndarray of uint32
         Numbers of training rows, as often as they were drawn.
     counts : ndarray of shape (n_leaves,)
         How many of them each leaf has.
     """
 
     def __init__(
-        self, rows: npt.NDArray[np.integer[Any]], counts: npt.NDArray[np.uint32]
+        self, rows: npt.NDArray[np.uint32], counts: npt.NDArray[np.uint32]
     ) -> None:
         self.rows = rows
         self.counts = counts
@@ -49,9 +44,7 @@ class LeafRows:
     def check(self, n_leaves: int, n_rows: int) -> None:
         """Check what a model from elsewhere has here."""
         check_array("counts of leaves", self.counts, np.uint32, (n_leaves,))
-        kind = row_number_type(n_rows).type
-        check_array("rows of leaves", self.rows, kind, (None,))
-        require(self.rows >= 0, "a row of a leaf is negative")
+        check_array("rows of leaves", self.rows, np.uint32, (None,))
         require(self.rows < n_rows, f"a row of a leaf is not below {n_rows}")
         require(self.counts > 0, "a leaf has no rows")
         total = int(self.counts.sum(dtype=np.int64))
@@ -70,8 +63,7 @@ class LeafRows:
     def of(cls, leaf: npt.NDArray[np.int64], n_leaves: int) -> LeafRows:
         """Take the leaf of each row."""
         counts = np.bincount(leaf, minlength=n_leaves).astype(np.uint32)
-        rows = np.argsort(leaf, kind="stable").astype(row_number_type(len(leaf)))
-        return cls(rows, counts)
+        return cls(np.argsort(leaf, kind="stable").astype(np.uint32), counts)
 
     def merged(self, leaf: npt.NDArray[np.int64], n_leaves: int) -> LeafRows:
         """Return fewer leaves; leaf k goes into ``leaf[k]``."""

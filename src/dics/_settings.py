@@ -12,7 +12,6 @@ NESTED = {
     "tree": _core.GrowSettings,
     "limits": _core.NodeLimits,
     "scale": _core.MomentScale,
-    "apart": _core.ApartNode,
     "categories": _core.CategorySettings,
     "set_limits": _core.SetLimits,
 }

@@ -31,10 +31,8 @@ E = TypeVar("E")
 IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 # Wider numbers become float64; these fit into float32 without loss.
 NARROW_KINDS = ("int8", "int16", "uint16", "float16", "bool")
-# Rows in one place: twice the square of a count must fit into 63 bits.
+# Rows of X: twice the square of a count must fit into 63 bits.
 MAX_COUNT = 2**30
-# Rows of all workers of a cluster: targets in fixed point still have 25 bits.
-MAX_TOTAL = 2**36
 # What scikit-learn calls targets that are classes.
 DISCRETE = ("binary", "multiclass")
 
@@ -93,7 +91,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array | SparseRows:
             ensure_all_finite=False,
             estimator=estimator,
         )
-        _check_row_count(checked.shape[0])
+        check_row_count(checked.shape[0])
         rows = SparseRows.of(checked)
     _refuse_stored_nan(rows, X)
     return rows
@@ -156,11 +154,12 @@ def _as_array(checked: Any) -> Array:
         array = array.astype(array.dtype.newbyteorder("="))
     if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
         array = array.copy()  # fields of packed records
-    _check_row_count(len(array))
+    check_row_count(len(array))
     return array
 
 
-def _check_row_count(n_rows: int) -> None:
+def check_row_count(n_rows: int) -> None:
+    """Refuse more rows than a fit or a prediction can have."""
     if n_rows > MAX_COUNT:
         raise ValueError(f"X has {n_rows} rows; at most {MAX_COUNT} are supported.")
 
@@ -393,14 +392,6 @@ def combine_weights(
             "sample_weight times class_weight is zero for every row; nothing to fit."
         )
     return in_range(combined)
-
-
-def wide_count(total: int) -> int:
-    """Return what a row counts in fixed point, where `total` of them are too many.
-
-    As in `split_counts`, all of them together are near 2**52.
-    """
-    return 1 << (52 - total.bit_length())
 
 
 class SplitCounts(NamedTuple):

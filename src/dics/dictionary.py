@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dics import _core
-from dics._rows_elsewhere import EncodedRows
 from dics._sparse_rows import SparseRows
 from dics._validation import Array
 
@@ -121,8 +120,6 @@ def encode(
 
     With `order`, those of the given columns alone, in their order.
     """
-    if isinstance(X, EncodedRows):
-        return X.arranged(width, order)
     n_rows, n_features = len(X), X.shape[1] if order is None else len(order)
     size = n_rows * (-(-n_features // width) * width)
     # Aligned, so that the 64 codes of a row in a block are one cache line.

@@ -23,6 +23,25 @@ NODE = np.dtype(
 OF_NODES = ("nodes", "missing_left", "weight", "impurity", "gain")
 
 
+def concatenated(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Put trees that were grown in several calls of the core into one set of arrays."""
+    joined = {}
+    for name in parts[0]:
+        arrays = [part[name] for part in parts]
+        if name in ("node_starts", "leaf_starts"):
+            ends = np.cumsum([0, *(array[-1] for array in arrays[:-1])])
+            shifted = [array[1:] + end for array, end in zip(arrays, ends, strict=True)]
+            arrays = [arrays[0][:1], *shifted]
+        if name == "set_numbers":
+            before = np.cumsum([0, *(len(part["sets"]) for part in parts[:-1])])
+            arrays = [
+                np.where(own < 0, -1, own + n).astype(np.int32)
+                for own, n in zip(arrays, before, strict=True)
+            ]
+        joined[name] = np.concatenate(arrays)
+    return joined
+
+
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Trees as arrays with one entry per node, one tree behind the other.
@@ -206,7 +225,7 @@ class Trees:
 
     @property
     def n_samples(self) -> npt.NDArray[np.int32]:
-        """Training rows in the node; of a cluster's, 2^31 - 1 stands for more."""
+        """Training rows in the node."""
         n_samples: npt.NDArray[np.int32] = self.nodes["n_samples"]
         return n_samples
 

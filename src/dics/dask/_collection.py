@@ -11,12 +11,11 @@ import scipy.sparse
 from dics._categories import ReadX
 from dics._category_columns import chosen_columns, column_names
 from dics._column_check import check_kind
-from dics._validation import IN_PLACE, check_matrix
+from dics._validation import IN_PLACE, check_matrix, check_row_count
 from dics.dask._lazy import example_row
 from dics.dask._level_columns import LevelColumns, ReadCollection, united
 from dics.dask._part_levels import PartLook, levels_of, look_at
 from dics.dask._parts import PartShape, shape_of
-from dics.dask._row_limits import check_total
 from dics.dask._rows import ClusterRows, Whole, check_columns
 from dics.dask._watch import Watch
 
@@ -135,7 +134,7 @@ class Collection:
         whole = Whole.of(shapes)
         if whole.starts[-1] == 0:
             raise ValueError("X has no rows.")
-        check_total(int(whole.starts[-1]))
+        check_row_count(int(whole.starts[-1]))
         return ClusterRows.of(self.watch, self.example, self._parts, whole)
 
     def _known_shapes(self, features: list[int]) -> list[PartShape]:

@@ -12,30 +12,21 @@ import numpy as np
 from distributed import Client, get_client
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils._param_validation import StrOptions
 
-from dics._boosting_plan import BoostingPlan
 from dics._boosting_rows import GivenRows, naming_set
 from dics._categories import Categories, ReadX
 from dics._foreign_arguments import explain_unknown_arguments
 from dics._grow_forest import plan_forest
-from dics._progress import Progress
 from dics._rounds import Callback
-from dics._validation import MAX_COUNT
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
 from dics.dask._collection import Collection
 from dics.dask._lazy import predicts_lazily
-from dics.dask._row_limits import check_boosting, check_layout
 from dics.dask._watch import Watch
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 
 EstimatorT = TypeVar("EstimatorT", bound=type)
-OWN_CONSTRAINTS: dict[str, Any] = {
-    "client": "no_validation",
-    "layout": [StrOptions({"auto", "whole", "rows"})],
-}
 
 
 def client_of(estimator: Any) -> Client:
@@ -60,30 +51,26 @@ def client_of(estimator: Any) -> Client:
     return client
 
 
-def takes_own_parameters(cls: EstimatorT) -> EstimatorT:
-    """Add the parameters of a cluster to those of the ordinary estimator."""
+def takes_client(cls: EstimatorT) -> EstimatorT:
+    """Add `client` to the parameters of the ordinary estimator."""
     local = cls._local_class  # type: ignore[attr-defined]
-    defaults: dict[str, Any] = cls._own_parameters  # type: ignore[attr-defined]
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        own = {name: kwargs.pop(name, value) for name, value in defaults.items()}
+    def __init__(
+        self: Any, *args: Any, client: Client | None = None, **kwargs: Any
+    ) -> None:
         local.__init__(self, *args, **kwargs)
-        for name, value in own.items():
-            setattr(self, name, value)
+        self.client = client
 
     signature = inspect.signature(local.__init__)
-    own = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
-        for name, value in defaults.items()
-    ]
+    own = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
     __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), *own]
+        parameters=[*signature.parameters.values(), own]
     )
     __init__.__doc__ = local.__init__.__doc__
     cls.__init__ = __init__  # type: ignore[misc]
     cls._parameter_constraints = {  # type: ignore[attr-defined]
         **local._parameter_constraints,
-        **{name: OWN_CONSTRAINTS[name] for name in defaults},
+        "client": "no_validation",
     }
     return cls
 
@@ -92,8 +79,6 @@ class DaskEstimator:
     """What the estimators on Dask collections have in common."""
 
     _local_class: ClassVar[type]
-    # Parameters beside those of the ordinary estimator, and their defaults.
-    _own_parameters: ClassVar[dict[str, Any]] = {"client": None}
     client: Client | None
     _categories: Categories | None
 
@@ -106,8 +91,7 @@ class DaskEstimator:
             Of the class without "Dask" in its name.
         """
         local: Any = object.__new__(self._local_class)
-        own = self._own_parameters
-        vars(local).update({k: v for k, v in vars(self).items() if k not in own})
+        vars(local).update({k: v for k, v in vars(self).items() if k != "client"})
         return local
 
     def _check_columns(self, X: Collection) -> None:
@@ -315,11 +299,6 @@ class DaskBoosting(DaskEstimator):
             training.X, training.y, training.weights, held, callbacks
         )
 
-    def _make_plan(self, *args: Any, **kwargs: Any) -> BoostingPlan:
-        plan: BoostingPlan = super()._make_plan(*args, **kwargs)  # type: ignore[misc]
-        check_boosting(plan.n_rows, plan.min_samples_leaf)
-        return plan
-
     def _check_if_here(self, y: Any) -> None:
         """Check targets of validation rows, unless they have to be brought here."""
         if dask.is_dask_collection(y):
@@ -351,9 +330,6 @@ def with_y_here(watch: Watch, given: GivenRows) -> GivenRows:
 class DaskImpurityTrees(DaskEstimator):
     """The fit of trees and forests."""
 
-    _own_parameters: ClassVar[dict[str, Any]] = {"layout": "auto", "client": None}
-    layout: str
-
     @explain_unknown_arguments
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow on the cluster.
@@ -361,7 +337,7 @@ class DaskImpurityTrees(DaskEstimator):
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
-            In any partitions; `layout` says where its rows go.
+            In any partitions. A tree is grown where its rows are gathered.
         y : dask array, dataframe or series, or array-like, of shape (n_samples,)
             Class labels or numbers; they are brought to the client.
         sample_weight : the same, default=None
@@ -376,94 +352,55 @@ class DaskImpurityTrees(DaskEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_collection(X, "X")
         check_lengths(X=X, y=y, sample_weight=sample_weight)
-        if self.layout == "rows" and self._not_by_rows():
-            raise ValueError(
-                f"layout='rows' can't grow trees with {self._not_by_rows()}; leave "
-                "layout='auto', or leave that out."
-            )
         watch = begin_fit(self)
         given = on_cluster(watch, GivenRows("training", X, y, sample_weight, "X"))
         self._check_columns(given.X)
         given = with_y_here(watch, given)
         super()._fit(given.X, given.y, given.weights)  # type: ignore[misc]
 
-    def _not_by_rows(self) -> str:
-        """Return the parameter for which all rows must be in one place, if any."""
-        own = vars(self)
-        if own.get("max_leaf_nodes") is not None:
-            return f"max_leaf_nodes={own['max_leaf_nodes']}"
-        if own.get("criterion") == "absolute_error":
-            return "criterion='absolute_error'"
-        if not own.get("reuse_splits", True):
-            return "reuse_splits=False"
-        if "reuse_splits" in own and own["max_candidates"] is not None:
-            return f"max_candidates={own['max_candidates']}"
-        return ""
-
     def _read_categories(self, X: Collection, *, is_warm_start: bool) -> ReadX:
         read = super()._read_categories(X, is_warm_start=is_warm_start)
-        check_layout(self.layout, len(read.numbers), self._not_by_rows())
+        self._check_room(read.numbers)
         return read
 
-    def _is_by_rows(self, data: Any, n_bytes: int, n_draws: int = 0) -> bool:
-        """Tell whether each worker keeps its own rows; one place takes `n_bytes`."""
-        n_rows = max(len(data.X), n_draws)
-        check_layout(self.layout, n_rows, self._not_by_rows())
-        if self.layout != "auto":
-            return self.layout == "rows"
-        if n_rows > MAX_COUNT:
-            return True
-        return not self._not_by_rows() and not data.X.fits_worker(n_bytes)
+    def _check_room(self, rows: Any) -> None:
+        """Refuse rows that are too many for a worker, as soon as they are counted."""
+        raise NotImplementedError
 
 
 class DaskForest(DaskImpurityTrees):
-    """Forests: all codes go to all workers, and each grows some trees; or by rows."""
+    """Forests: each worker grows some trees, from the rows that these have drawn."""
+
+    def _check_room(self, rows: Any) -> None:
+        model: Any = self
+        rows.check_forest_room(model._n_draws(len(rows), None))
 
     def _grow_arrays(
         self, data: Any, n_draws: int, trees: range, progress: Any
     ) -> dict[str, Any]:
-        n_rows, n_features = data.X.shape
-        if self._is_by_rows(data, n_rows * (2 * n_features + 16), n_draws):
-            model: Any = self
-            dictionary = model.candidates_._dictionary
-            plan = plan_forest(
-                data,
-                dictionary,
-                model._tree_settings(data),
-                **model._forest_fields(data, n_draws, trees),
-            )
-            arrays: dict[str, Any] = data.X.grow_by_rows(
-                plan, dictionary, data, progress, is_forest=True
-            )
-            return arrays
-        local = self.to_local()
-        vars(local).pop("trees_", None)
-        arrays = data.X.grow_arrays(local, data, n_draws, trees, progress)
-        return dict(arrays)
+        model: Any = self
+        dictionary = model.candidates_._dictionary
+        plan = plan_forest(
+            data,
+            dictionary,
+            model._tree_settings(data),
+            **model._forest_fields(data, n_draws, trees),
+        )
+        arrays: dict[str, Any] = data.X.grow_forest(plan, dictionary, data, progress)
+        return arrays
 
 
 class DaskTree(DaskImpurityTrees):
-    """Single trees: by rows, or on the worker to which all rows are brought."""
+    """Single trees, each grown by the worker where all rows are gathered."""
+
+    def _check_room(self, rows: Any) -> None:
+        rows.check_tree_room()
 
     def _refuse_sparse(self, X: Any) -> None:
         super()._refuse_sparse(X.X._meta)  # type: ignore[misc]
 
     def _grow(self, data: Any, dictionary: Any) -> Any:
-        n_rows, n_features = data.X.shape
-        if self._is_by_rows(data, data.X.whole.n_bytes + n_rows * n_features):
-            return super()._grow(data, dictionary)  # type: ignore[misc]
         return data.X.call_with_rows(self.to_local(), "_grow", data, dictionary)
-
-    def _grow_by_rows(self, data: Any, dictionary: Any, settings: Any) -> Any:
-        n_drawn = vars(self)["max_features_"]
-        draws = n_drawn < data.X.shape[1]
-        if draws:
-            settings.renew_thresholds = False
-        plan = plan_forest(data, dictionary, settings, max_features=n_drawn, n_trees=1)
-        silent = Progress("", 1, "trees", enabled=False)
-        return data.X.grow_by_rows(plan, dictionary, data, silent, is_forest=draws)
-
-    _grow_classes = _grow_numbers = _grow_drawn = _grow_by_rows
 
     def _pruned_tree(self, data: Any) -> Any:
         if vars(self)["criterion"] != "absolute_error":  # no need of the rows
@@ -475,7 +412,7 @@ class DaskTree(DaskImpurityTrees):
 
 
 @predicts_lazily
-@takes_own_parameters
+@takes_client
 class DaskFastCGBMClassifier(DaskBoosting, FastCGBMClassifier):
     """`dics.FastCGBMClassifier` on Dask collections.
 
@@ -489,7 +426,7 @@ class DaskFastCGBMClassifier(DaskBoosting, FastCGBMClassifier):
 
 
 @predicts_lazily
-@takes_own_parameters
+@takes_client
 class DaskFastCGBMRegressor(DaskBoosting, FastCGBMRegressor):
     """`dics.FastCGBMRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
 
@@ -497,7 +434,7 @@ class DaskFastCGBMRegressor(DaskBoosting, FastCGBMRegressor):
 
 
 @predicts_lazily
-@takes_own_parameters
+@takes_client
 class DaskCGForestClassifier(DaskForest, CGForestClassifier):
     """`dics.CGForestClassifier` on Dask collections; see `DaskFastCGBMClassifier`."""
 
@@ -505,7 +442,7 @@ class DaskCGForestClassifier(DaskForest, CGForestClassifier):
 
 
 @predicts_lazily
-@takes_own_parameters
+@takes_client
 class DaskCGForestRegressor(DaskForest, CGForestRegressor):
     """`dics.CGForestRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
 
@@ -513,7 +450,7 @@ class DaskCGForestRegressor(DaskForest, CGForestRegressor):
 
 
 @predicts_lazily
-@takes_own_parameters
+@takes_client
 class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
     """`dics.CGTreeClassifier` on Dask collections; see `DaskFastCGBMClassifier`."""
 
@@ -521,7 +458,7 @@ class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
 
 
 @predicts_lazily
-@takes_own_parameters
+@takes_client
 class DaskCGTreeRegressor(DaskTree, CGTreeRegressor):
     """`dics.CGTreeRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -22,15 +22,23 @@ from dics._boosting_rows import total_weight, weight_unit
 from dics._candidates_base import TrainingData
 from dics._categories import Categories, filled_type
 from dics._fold_means import LevelMeans
-from dics._grow_call import GrowCall, Targets
 from dics._grow_forest import ForestPlan
-from dics._joined_trees import one_behind_the_other
 from dics._out_of_bag import OutOfBag, OutOfBagSums
 from dics._progress import Progress
 from dics._rounds import Rounds
 from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
 from dics._sparse_rows import SparseRows, joined_matrices
 from dics._validation import Array, FloatArray
+from dics.dask._gather import (
+    ForestJob,
+    call_with_rows,
+    chosen_codes,
+    draw_rows,
+    gathered_bytes,
+    grow_trees,
+    n_gathered,
+    rows_in_part,
+)
 from dics.dask._part_levels import with_levels
 from dics.dask._parts import (
     PartShape,
@@ -42,13 +50,10 @@ from dics.dask._parts import (
     rows_of,
 )
 from dics.dask._reports import new_topic, reports_of
-from dics.dask._row_limits import check_drawn_cuts, check_renewal
 from dics.dask._session import BoostSession
-from dics.dask._tops import TopSession
 from dics.dask._watch import LOOK_SECONDS, LOST, Watch, WorkersLost
-from dics.dask._whole import call_with_rows, grow_arrays
 from dics.dictionary import Dictionary
-from dics.trees import Trees
+from dics.trees import Trees, concatenated
 
 # Share of the workers' memory that X may take to be kept there during a fit; a larger
 # one is made again whenever rows of it are looked at.
@@ -248,42 +253,34 @@ class ClusterRows(RowsElsewhere):
         futures: list[Future] = self.client.compute(tasks)
         return futures
 
-    def grow_arrays(
+    def grow_forest(
         self,
-        forest: Any,
+        plan: ForestPlan,
+        dictionary: Dictionary,
         data: TrainingData,
-        n_draws: int,
-        trees: range,
         progress: Progress,
     ) -> dict[str, Any]:
-        """Let each worker grow some trees of a forest, with the codes of all rows."""
-        workers = sorted(self.watch.alive())
-        self._check_room(self.shape[0] * (2 * self.shape[1] + 16), "each worker")
-        codes = self.codes(forest.candidates_._dictionary, 1)
-        without_rows: Any = data._replace(X=None)  # type: ignore[arg-type]
-        # Made before the tasks: as parts of them they would belong to the worker that
-        # is to grow the last share, and be gone with it.
-        known = self.client.compute(
-            [
-                dask.delayed(part, pure=False, traverse=False)
-                for part in (forest, without_rows)
-            ]
-        )
-        n_shares = max(1, min(len(workers), len(trees)))
-        cuts = np.linspace(trees.start, trees.stop, n_shares + 1)
+        """Let each worker grow some trees of a forest.
+
+        Each gathers the codes of the rows that its trees have drawn, so many trees at a
+        time that there is room for them. `dictionary` is that of all columns of X, in
+        their order.
+        """
+        settings = plan.settings
+        n_workers = max(1, len(self.watch.alive()))
+        trees = range(settings.first_tree, settings.first_tree + settings.n_trees)
+        n_trees = self._trees_at_once(data, settings.n_draws, len(trees), n_workers)
+        is_sampled = n_gathered(len(self), settings.n_draws, n_trees) < len(self)
+        if is_sampled and data.values is not None:
+            settings.tree.scale = _core.moment_scale(data.values, settings)
+        codes = self.codes(dictionary, 1)
+        # Made before the tasks: as a part of them it would belong to the worker that
+        # is to grow the last trees, and be gone with it.
+        job = self._sent(ForestJob.of(plan, data))
+        n_groups = max(min(len(trees), n_workers), -(-len(trees) // n_trees))
+        cuts = np.linspace(trees.start, trees.stop, n_groups + 1).astype(int)
+        groups = [range(first, last) for first, last in pairwise(cuts.tolist())]
         topic = new_topic() if progress.enabled else None
-        tasks = [
-            dask.delayed(grow_arrays)(
-                *known,
-                codes,
-                n_draws,
-                range(int(first), int(last)),
-                topic,
-                dask_key_name=new_topic(),
-            )
-            for first, last in pairwise(cuts)
-        ]
-        places = [{"workers": [worker]} for worker in workers] or [{}]
         done: dict[int, int] = {}
 
         def note(report: tuple[int, int]) -> None:
@@ -291,51 +288,88 @@ class ClusterRows(RowsElsewhere):
             done[first] = n_done
             progress.update(sum(done.values()))
 
+        grown = []
         with reports_of(self.client, topic, note):
-            grown = [
-                self.client.compute(task, allow_other_workers=True, **place)
-                for task, place in zip(tasks, places, strict=False)
-            ]
-            return one_behind_the_other(self.watch.results(grown))
+            # One group for each worker at a time: the rows of the next ones would
+            # take memory while they wait.
+            for first in range(0, n_groups, n_workers):
+                some = groups[first : first + n_workers]
+                grown += self._grow_groups(
+                    job, some, codes, topic, is_sampled=is_sampled
+                )
+        return concatenated(grown)
 
-    def grow_by_rows(
+    def _trees_at_once(
+        self, data: TrainingData, n_draws: int, n_trees: int, n_workers: int
+    ) -> int:
+        """Return how many trees a worker grows from the rows that it has gathered."""
+        values = data.labels if data.values is None else data.values
+        assert values is not None
+        row_bytes = values.nbytes // len(values) + (0 if data.weights is None else 8)
+
+        def needed(n_trees: int) -> int:
+            return gathered_bytes(*self.shape, n_draws, n_trees, row_bytes)
+
+        self.check_forest_room(n_draws, row_bytes)
+        limit = self._smallest_limit()
+        most = -(-n_trees // n_workers)
+        if limit is None or needed(most) <= limit // 2:
+            return most
+        fitting = [n for n in range(1, most) if needed(n) <= limit // 2]
+        return max(fitting, default=1)
+
+    def _chosen_codes(
+        self, job: Future, trees: range, codes: list[Future]
+    ) -> tuple[Future, list[Future]]:
+        """Let workers choose the codes of the rows that some trees have drawn."""
+        drawn = self.client.submit(draw_rows, job, trees, pure=False)
+        chosen = [
+            self.client.submit(
+                chosen_codes,
+                part,
+                self.client.submit(rows_in_part, drawn, *ends, pure=False),
+                pure=False,
+            )
+            for part, ends in zip(
+                codes, pairwise(self.whole.starts.tolist()), strict=True
+            )
+        ]
+        return drawn, chosen
+
+    def _grow_groups(
         self,
-        plan: ForestPlan,
-        dictionary: Dictionary,
-        data: TrainingData,
-        progress: Progress,
+        job: Future,
+        groups: list[range],
+        codes: list[Future],
+        topic: str | None,
         *,
-        is_forest: bool,
-    ) -> dict[str, Any]:
-        """Grow trees while each worker keeps the codes of its own rows.
-
-        `dictionary` is that of all columns of X, in their order.
-        """
-        self._check_room(self.shape[0] * (2 * self.shape[1] + 64), "all workers")
-        rows = rows_for_core(data, plan.dictionary, are_drawn=plan.settings.n_draws > 0)
-        call = GrowCall.of(plan, rows, self.shape[0], is_forest=is_forest)
-        if call.renews:
-            check_renewal(self.shape[0], self.shape[0] // _core.RENEW_SHARE)
-        if plan.settings.draws_cuts:
-            check_drawn_cuts(plan.settings.n_draws or self.shape[0])
-        starts = self.whole.starts
-        filled = np.flatnonzero(np.diff(starts))
-        codes = self.codes(dictionary, 1)
-        session = TopSession(
-            self.watch,
-            [codes[part] for part in filled],
-            [self.parts[part] for part in filled] if call.renews else None,
-            np.append(starts[filled], starts[-1]),
-            Targets.of(rows),
-        )
-        first = plan.settings.first_tree
-        trees = range(first, first + plan.settings.n_trees)
-        return session.grow(call, trees, progress)
+        is_sampled: bool,
+    ) -> list[dict[str, Any]]:
+        """Let each worker grow a group of trees, from all rows or those drawn."""
+        gathered = [
+            self._chosen_codes(job, trees, codes) if is_sampled else (None, codes)
+            for trees in groups
+        ]
+        workers: list[str | None] = [*sorted(self.watch.alive())] or [None]
+        grown = [
+            self.client.submit(
+                grow_trees,
+                job,
+                trees,
+                *rows,
+                topic,
+                pure=False,
+                workers=worker,
+                allow_other_workers=worker is not None,
+            )
+            for trees, rows, worker in zip(groups, gathered, cycle(workers))
+        ]
+        return self.watch.results(grown)
 
     def call_with_rows(
         self, tree: Any, method: str, data: TrainingData, *arguments: Any
     ) -> Trees:
-        """Call a method of a tree on one worker, to whose disk all rows are brought."""
+        """Call a method of a tree on one worker, where all rows are gathered."""
         without_rows: Any = data._replace(X=None)  # type: ignore[arg-type]
         known = (tree, method, without_rows, arguments)
         all_known = (*known, self.shape, self.dtype, self.parts)
@@ -385,30 +419,58 @@ class ClusterRows(RowsElsewhere):
         sums, n_trees = zip(*found, strict=True)
         return OutOfBagSums(np.concatenate(sums), np.concatenate(n_trees))
 
-    def fits_worker(self, n_bytes: int) -> bool:
-        """Tell whether so many bytes are at most half of what a worker may use."""
-        limits = list(self.watch.memory().values())
-        return not limits or min(limits) <= 0 or n_bytes <= min(limits) // 2
+    def check_tree_room(self) -> None:
+        """Refuse a tree whose rows no worker has memory for, before any work."""
+        n_bytes = self.whole.n_bytes
+        if self.whole.n_stored is None:
+            n_bytes += self.shape[0] * (self.shape[1] + 16)
+        limit = self._smallest_limit()
+        if limit is not None and limit < n_bytes:
+            raise MemoryError(
+                f"a tree needs all rows on one worker: {self.shape[0]} rows and "
+                f"{self.shape[1]} columns take at least {n_bytes / 2**20:.1f} MiB, and "
+                f"the memory limit of a worker is {limit / 2**20:.1f} MiB. Use a "
+                "forest with max_samples well below 1, whose trees need a part of the "
+                "rows, or boosting, whose rows stay where they are."
+            )
 
-    def _check_room(self, n_bytes: int, where: str) -> None:
-        """Refuse what the workers have no memory for, before any work.
+    def check_forest_room(self, n_draws: int, row_bytes: int = 4) -> None:
+        """Refuse a forest if a worker has no memory for the rows of one tree.
 
         Parameters
         ----------
-        n_bytes : int
-            What is needed, at least.
-        where : {"each worker", "all workers"}
-            Where it is needed.
+        n_draws : int
+            Rows drawn for each tree; 0 for all.
+        row_bytes : int, default=4
+            See `gathered_bytes`.
         """
+        n_bytes = gathered_bytes(*self.shape, n_draws, 1, row_bytes)
+        limit = self._smallest_limit()
+        if limit is not None and limit < n_bytes:
+            n_rows = n_gathered(len(self), n_draws, 1)
+            raise MemoryError(
+                f"a tree of a forest needs {n_rows} of {self.shape[0]} rows on one "
+                f"worker: with {self.shape[1]} columns, they take at least "
+                f"{n_bytes / 2**20:.1f} MiB, and the memory limit of a worker is "
+                f"{limit / 2**20:.1f} MiB. Set a smaller max_samples, or use boosting, "
+                "whose rows stay where they are."
+            )
+
+    def _smallest_limit(self) -> int | None:
+        """Return how many bytes each worker may use; None if one has no limit."""
+        limits = list(self.watch.memory().values())
+        return min(limits) if limits and min(limits) > 0 else None
+
+    def _check_room(self, n_bytes: int) -> None:
+        """Refuse what all workers together have no memory for, before any work."""
         limits = list(self.watch.memory().values())
         if not limits or min(limits) <= 0:  # of a worker without a limit
             return
-        limit = min(limits) if where == "each worker" else sum(limits)
-        if limit < n_bytes:
+        if sum(limits) < n_bytes:
             raise MemoryError(
                 f"{self.shape[0]} rows and {self.shape[1]} columns take at least "
-                f"{n_bytes / 2**20:.1f} MiB on {where}, whose limit of memory is "
-                f"{limit / 2**20:.1f} MiB."
+                f"{n_bytes / 2**20:.1f} MiB on all workers, whose limit of memory is "
+                f"{sum(limits) / 2**20:.1f} MiB."
             )
 
     def encoded(
@@ -421,7 +483,7 @@ class ClusterRows(RowsElsewhere):
     ) -> ClusterCodes:
         # Codes; scores, gradients and hessians of the outputs; labels, weights, order.
         row_bytes = self.shape[1] + 4 * (2 * n_outputs + 6)
-        self._check_room(self.shape[0] * row_bytes, "all workers")
+        self._check_room(self.shape[0] * row_bytes)
         codes = self.codes(dictionary, 1)
         return ClusterCodes(
             self.watch, codes, self.whole, None, labels, targets, weights, n_outputs

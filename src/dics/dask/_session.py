@@ -21,7 +21,6 @@ from dics._rounds import Rounds
 from dics.dask._links import TOKEN_BYTES
 from dics.dask._ranks import MOST_RESTARTS, Placement, Ranks
 from dics.dask._reports import new_topic, reports_of
-from dics.dask._row_limits import check_own_rows
 from dics.dask._watch import LOOK_SECONDS, WorkersLost, pause
 from dics.dask._worker import (
     Port,
@@ -134,9 +133,6 @@ class BoostSession(Ranks):
             task = self._task(call, ports)
             n_ranks = len(placement.workers)
             rows = [self._rank_rows(rank, placement) for rank in range(n_ranks)]
-            for worker, of_rank in zip(placement.workers, rows, strict=True):
-                for of_set in of_rank:
-                    check_own_rows(worker, int(of_set.runs[:, 2].sum()))
             futures = self._start(boost_rank, placement, [task] * n_ranks, rows)
             with reports_of(
                 self.client, self.fit if self._reports else None, self._show

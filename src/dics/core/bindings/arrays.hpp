@@ -229,10 +229,6 @@ inline nb::dict forest_dict(ForestArrays&& forest, int width) {
         result["set_numbers"] = to_array(std::move(trees.set_numbers));
         result["sets"] = to_array(std::move(words), {n_sets, CodeSet::kWords});
     }
-    if (!trees.exact_weight.empty()) {
-        result["exact_weight"] = to_array(std::move(trees.exact_weight));
-        result["root_spread"] = to_array(std::move(trees.root_spread));
-    }
     result["node_starts"] = to_array(std::move(forest.node_starts));
     result["leaf_starts"] = to_array(std::move(forest.leaf_starts));
     return result;

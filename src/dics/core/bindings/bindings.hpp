@@ -8,7 +8,6 @@ namespace dics {
 void bind_settings(nanobind::module_& m);
 void bind_candidates(nanobind::module_& m);
 void bind_grow(nanobind::module_& m);
-void bind_tops(nanobind::module_& m);
 void bind_peers(nanobind::module_& m);
 void bind_boost(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);

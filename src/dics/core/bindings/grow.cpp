@@ -75,24 +75,38 @@ nb::dict grow_tree(const nb::object& X, const nb::object& codes, int code_width,
     return forest_dict(std::move(forest), settings.n_classes);
 }
 
+// How often trees drew the rows that are here, [tree][row]; null if all rows are here.
+const std::uint32_t* as_draws(const std::optional<Table<std::uint32_t>>& drawn,
+                              const ForestSettings& settings, std::int64_t n_rows) {
+    if (!drawn)
+        return nullptr;
+    if (static_cast<std::int64_t>(drawn->shape(0)) != settings.n_trees ||
+        static_cast<std::int64_t>(drawn->shape(1)) != n_rows)
+        throw nb::value_error("draws have the wrong shape");
+    return drawn->data();
+}
+
 // `progress` (or None) is called with the number of trees done, a few times a second.
 nb::dict grow_forest_array(
     const nb::object& codes, int code_width, const Array<float>& values,
     const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,
-    const nb::object& progress, int n_threads) {
+    const nb::object& progress, int n_threads,
+    const std::optional<Table<std::uint32_t>>& drawn) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const auto n = static_cast<std::int64_t>(labels.shape(0));
     const Codes coded = as_codes(codes, n, dictionary.n_features, code_width);
+    const std::uint32_t* draws = as_draws(drawn, settings, n);
     std::atomic<std::int64_t> done{0};
     ForestArrays forest = with_team(
         n_threads,
         [&](Team& team) {
-            return with_sample(
-                labels, counts, wide_counts, weights, [&](const auto& sample) {
-                    return grow_forest(coded, dictionary, sample, settings, team, done);
-                });
+            return with_sample(labels, counts, wide_counts, weights,
+                               [&](const auto& sample) {
+                                   return grow_forest(coded, dictionary, sample, draws,
+                                                      settings, team, done);
+                               });
         },
         report_trees(progress, done));
     return forest_dict(std::move(forest), settings.tree.n_classes);
@@ -125,17 +139,18 @@ nb::dict grow_regression_forest(
     const Array<std::int64_t>& offsets, const Table<double>& y,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,
-    const nb::object& progress, int n_threads, const Optional<std::uint32_t>& drawn) {
+    const nb::object& progress, int n_threads,
+    const std::optional<Table<std::uint32_t>>& drawn) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const TargetColumns columns = as_targets(y, counts, wide_counts, weights);
     const Codes coded =
         as_codes(codes, columns.n_rows, dictionary.n_features, code_width);
+    const std::uint32_t* draws = as_draws(drawn, settings, columns.n_rows);
     std::atomic<std::int64_t> done{0};
     ForestArrays forest = with_team(
         n_threads,
         [&](Team& team) {
-            return grow_forest(coded, dictionary, columns, data_or_null(drawn),
-                               settings, team, done);
+            return grow_forest(coded, dictionary, columns, draws, settings, team, done);
         },
         report_trees(progress, done));
     return forest_dict(std::move(forest), columns.n_outputs);
@@ -151,21 +166,8 @@ void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws
     });
 }
 
-// The same of the rows that are here, of `n_rows`: see OwnRuns.
-void bootstrap_here(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
-                    const Optional<double>& cumulative, std::int64_t n_rows,
-                    const Array<std::int64_t>& numbers,
-                    const Array<std::int64_t>& places, Output<std::uint32_t> counts) {
-    const OwnRuns own{{numbers.data(), numbers.shape(0)},
-                      {places.data(), places.shape(0)}};
-    if (own.places.size() != own.numbers.size() + 1 ||
-        own.places.back() != static_cast<std::int64_t>(counts.shape(0)))
-        throw nb::value_error("runs are not those of the counts");
-    with_team(1, [&](Team& team) {
-        bootstrap(seed, tree, n_draws, data_or_null(cumulative), n_rows, own, team,
-                  counts.data());
-        return 0;
-    });
+MomentScale moment_scale(const Table<double>& y, const ForestSettings& settings) {
+    return scale_of(as_targets(y, {}, {}, {}), settings);
 }
 
 }  // namespace
@@ -182,6 +184,7 @@ void bind_grow(nb::module_& m) {
     m.def("grow_forest", &grow_forest_array, "codes"_a, "code_width"_a, "values"_a,
           "offsets"_a, "labels"_a, "counts"_a.none(), "wide_counts"_a.none(),
           "weights"_a.none(), "settings"_a, "progress"_a.none(), "n_threads"_a,
+          "drawn"_a.none() = nb::none(),
           "Grow trees side by side; returns their flat arrays.");
     m.def("grow_regression_tree", &grow_regression_tree, "X"_a, "codes"_a,
           "code_width"_a, "values"_a, "offsets"_a, "y"_a.noconvert(), "counts"_a.none(),
@@ -195,10 +198,8 @@ void bind_grow(nb::module_& m) {
     m.def("bootstrap", &bootstrap_array, "seed"_a, "tree"_a, "n_draws"_a,
           "cumulative"_a.none(), "counts"_a.noconvert(),
           "Write how often a tree of a forest drew each row.");
-    m.def("bootstrap_here", &bootstrap_here, "seed"_a, "tree"_a, "n_draws"_a,
-          "cumulative"_a.none(), "n_rows"_a, "numbers"_a, "places"_a,
-          "counts"_a.noconvert(),
-          "Write how often a tree drew the rows that are here, of those of all.");
+    m.def("moment_scale", &moment_scale, "y"_a.noconvert(), "settings"_a,
+          "What the targets of all rows are multiplied by to become whole numbers.");
 }
 
 }  // namespace dics

@@ -36,7 +36,6 @@ NB_MODULE(_core, m) {
     dics::bind_settings(m);
     dics::bind_candidates(m);
     dics::bind_grow(m);
-    dics::bind_tops(m);
     dics::bind_peers(m);
     dics::bind_boost(m);
     dics::bind_predict(m);

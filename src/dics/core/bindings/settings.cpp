@@ -41,17 +41,8 @@ void bind_settings(nb::module_& m) {
         .def_rw("reuse_splits", &NodeLimits::reuse_splits);
     nb::class_<MomentScale>(m, "MomentScale")
         .def(nb::init<>())
-        .def_rw("weight_unit", &MomentScale::weight_unit)
         .def_rw("centres", &MomentScale::centres)
         .def_rw("scales", &MomentScale::scales);
-    nb::class_<ApartNode>(m, "ApartNode")
-        .def(nb::init<>())
-        .def_rw("depth", &ApartNode::depth)
-        .def_rw("key", &ApartNode::key)
-        .def_rw("lower", &ApartNode::lower)
-        .def_rw("upper", &ApartNode::upper)
-        .def_rw("tree_weight", &ApartNode::tree_weight)
-        .def_rw("tree_rows", &ApartNode::tree_rows);
     nb::class_<SetLimits>(m, "SetLimits")
         .def(nb::init<>())
         .def_rw("min_rows", &SetLimits::min_rows)
@@ -76,8 +67,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("monotonic", &GrowSettings::monotonic)
         .def_rw("scale", &GrowSettings::scale, nb::arg().none())
         .def_rw("categories", &GrowSettings::categories)
-        .def_rw("seed", &GrowSettings::seed)
-        .def_rw("apart", &GrowSettings::apart, nb::arg().none());
+        .def_rw("seed", &GrowSettings::seed);
     nb::class_<ForestSettings>(m, "ForestSettings")
         .def(nb::init<>())
         .def_rw("tree", &ForestSettings::tree)

@@ -24,8 +24,7 @@ struct ClassTrees {
     static Rows make_rows(const Sample& sample) { return {sample, RowOrder::by_label}; }
     static Target make_target(const Sample&, const Rows& rows,
                               const GrowSettings& settings) {
-        return {settings.n_classes,
-                settings.apart ? settings.apart->tree_weight : rows.total_count(),
+        return {settings.n_classes, rows.total_count(),
                 settings.min_weight_fraction_leaf, settings.min_impurity_decrease};
     }
 

@@ -63,8 +63,7 @@ class ClassFlattener {
           settings_(settings),
           sums_(static_cast<std::size_t>(settings.n_classes)) {}
 
-    // Node weights are given in units of the mean weight of `n_rows` rows. Exact ones
-    // are kept, too, of a node that is grown apart.
+    // Node weights are given in units of the mean weight of `n_rows` rows.
     TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
         std::vector<double> weight;
         flatten_nodes(
@@ -79,8 +78,6 @@ class ClassFlattener {
         const double unit = total_weight() / n_rows;
         for (const double w : weight)
             tree_.weight.push_back(static_cast<float>(w / unit));
-        if (settings_.apart)
-            tree_.exact_weight = std::move(weight);
         // A forest's trees wait for the last of them: nothing to spare meanwhile.
         tree_.nodes.shrink_to_fit();
         tree_.missing_left.shrink_to_fit();

@@ -17,23 +17,22 @@ namespace {
 
 // Balanced classes: a row drawn n times weighs n * n_draws / (classes * rows drawn of
 // its class), in fixed point.
-std::vector<std::uint64_t> balanced_counts(const std::vector<std::uint32_t>& counts,
-                                           const std::uint32_t* labels, int n_classes) {
+template <class Count>
+std::vector<std::uint64_t> balanced_counts(const std::uint32_t* counts,
+                                           const Sample<Count>& sample, int n_classes) {
     std::vector<double> of_class(static_cast<std::size_t>(n_classes));
-    double total = 0, present = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i)
-        of_class[labels[i]] += counts[i];
-    for (const double drawn : of_class) {
-        total += drawn;
+    double present = 0;
+    for (std::int64_t i = 0; i < sample.n_rows; ++i)
+        of_class[sample.labels[i]] += counts[i];
+    for (const double drawn : of_class)
         present += drawn > 0 ? 1 : 0;
-    }
     // The weights of all rows together are near 2^50: a step of 1e-15 of them.
     const double unit = std::ldexp(1.0, 50) / present;
-    std::vector<std::uint64_t> balanced(counts.size());
-    for (std::size_t i = 0; i < counts.size(); ++i) {
+    std::vector<std::uint64_t> balanced(static_cast<std::size_t>(sample.n_rows));
+    for (std::int64_t i = 0; i < sample.n_rows; ++i) {
         if (counts[i] > 0) {
-            balanced[i] = static_cast<std::uint64_t>(
-                std::max(1.0, std::rint(unit * counts[i] / of_class[labels[i]])));
+            balanced[i] = static_cast<std::uint64_t>(std::max(
+                1.0, std::rint(unit * counts[i] / of_class[sample.labels[i]])));
         }
     }
     return balanced;
@@ -98,8 +97,6 @@ class JoinedTrees {
         visit(all.leaf_rows, tree.leaf_rows);
         visit(all.leaf_row_counts, tree.leaf_row_counts);
         visit(all.sets, tree.sets);
-        visit(all.exact_weight, tree.exact_weight);
-        visit(all.root_spread, tree.root_spread);
     }
 
     std::mutex mutex_;
@@ -109,31 +106,9 @@ class JoinedTrees {
     ForestArrays forest_;
 };
 
-template <class Crit, class Count>
-TreeArrays grow_one(std::int64_t number, const Codes& codes,
-                    const Dictionary& dictionary, const Sample<Count>& sample,
-                    const std::vector<double>& cumulative,
-                    const ForestSettings& settings, Team& team) {
-    const std::uint64_t key = tree_key(settings.tree.seed, number);
-    auto grow = [&]<class Drawn>(const Sample<Drawn>& drawn) {
-        using Kind = ClassTrees<Crit, Drawn>;
-        return TreeGrower<Kind>(codes, dictionary, settings, team)
-            .grow(drawn, Kind::make_rows(drawn), key);
-    };
-    if (settings.n_draws == 0)
-        return grow(sample);
-    std::vector<std::uint32_t> counts(static_cast<std::size_t>(sample.n_rows));
-    bootstrap(settings.tree.seed, number, settings.n_draws,
-              cumulative.empty() ? nullptr : cumulative.data(), sample.n_rows, team,
-              counts.data());
-    if (settings.balance_each_tree) {
-        const std::vector<std::uint64_t> balanced =
-            balanced_counts(counts, sample.labels, settings.tree.n_classes);
-        return grow(Sample<std::uint64_t>{sample.labels, balanced.data(), nullptr,
-                                          sample.n_rows});
-    }
-    return grow(
-        Sample<std::uint32_t>{sample.labels, counts.data(), nullptr, sample.n_rows});
+// Of the random draws of a tree.
+std::uint64_t tree_key(std::uint64_t seed, std::int64_t tree) {
+    return combine(mix(seed), 0x7472656500000000ull + static_cast<std::uint64_t>(tree));
 }
 
 // Calls draw() n times. Ten million draws take a second: the caller may stop them.
@@ -148,10 +123,6 @@ void repeat(std::int64_t n, Team& alone, Draw draw) {
 }
 
 }  // namespace
-
-std::uint64_t tree_key(std::uint64_t seed, std::int64_t tree) {
-    return combine(mix(seed), 0x7472656500000000ull + static_cast<std::uint64_t>(tree));
-}
 
 std::vector<std::int32_t> forest_order(const Dictionary& dictionary,
                                        std::uint64_t seed) {
@@ -180,17 +151,14 @@ int forest_code_width(FeatureSampling sampling, std::int64_t n_features) {
     return static_cast<int>(std::max<std::int64_t>(1, width));
 }
 
-namespace {
-
-// Calls note(row) for each row that a tree draws.
-template <class Note>
-void draw_rows(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
-               const double* cumulative, std::int64_t n_rows, Team& alone, Note note) {
+void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
+               const double* cumulative, std::int64_t n_rows, Team& alone,
+               std::uint32_t* counts) {
     Stream stream(combine(tree_key(seed, tree), 4));
+    std::fill_n(counts, n_rows, 0u);
     if (!cumulative) {
         return repeat(n_draws, alone, [&] {
-            note(static_cast<std::int64_t>(
-                stream.below(static_cast<std::uint64_t>(n_rows))));
+            ++counts[stream.below(static_cast<std::uint64_t>(n_rows))];
         });
     }
     const double* end = cumulative + n_rows;
@@ -199,45 +167,68 @@ void draw_rows(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
     const double* last = std::lower_bound(cumulative, end, total);
     repeat(n_draws, alone, [&] {
         const double* at = std::upper_bound(cumulative, end, stream.uniform() * total);
-        note(std::min(at, last) - cumulative);
-    });
-}
-
-}  // namespace
-
-void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
-               const double* cumulative, std::int64_t n_rows, Team& alone,
-               std::uint32_t* counts) {
-    std::fill_n(counts, n_rows, 0u);
-    draw_rows(seed, tree, n_draws, cumulative, n_rows, alone,
-              [&](std::int64_t row) { ++counts[row]; });
-}
-
-void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
-               const double* cumulative, std::int64_t n_rows, const OwnRuns& own,
-               Team& alone, std::uint32_t* counts) {
-    std::fill_n(counts, own.places.back(), 0u);
-    draw_rows(seed, tree, n_draws, cumulative, n_rows, alone, [&](std::int64_t row) {
-        const auto behind =
-            std::upper_bound(own.numbers.begin(), own.numbers.end(), row);
-        if (behind == own.numbers.begin())
-            return;
-        const auto run = static_cast<std::size_t>(behind - own.numbers.begin()) - 1;
-        const std::int64_t place = own.places[run] + row - own.numbers[run];
-        if (place < own.places[run + 1])
-            ++counts[place];
+        ++counts[std::min(at, last) - cumulative];
     });
 }
 
 namespace {
 
-// Running sums of the weights: the chances of the rows to be drawn.
-std::vector<double> running_sums(const double* weights, std::int64_t n_rows) {
-    std::vector<double> sums;
-    double sum = 0;
-    for (std::int64_t i = 0; weights && i < n_rows; ++i)
-        sums.push_back(sum += weights[i]);
-    return sums;
+// How often each tree of a forest drew the rows.
+class Draws {
+  public:
+    // `weights` are the chances of the rows, null for equal ones; `known` is what
+    // grow_forest calls `drawn`.
+    Draws(const double* weights, std::int64_t n_rows, const std::uint32_t* known,
+          const ForestSettings& settings)
+        : n_rows_(n_rows), known_(known), settings_(settings) {
+        const bool is_weighted = weights && !known && settings.n_draws > 0;
+        double sum = 0;
+        for (std::int64_t i = 0; is_weighted && i < n_rows; ++i)
+            cumulative_.push_back(sum += weights[i]);
+    }
+
+    // Null without a bootstrap. `space` is where they may be written.
+    const std::uint32_t* of_tree(std::int64_t number, Team& alone,
+                                 std::vector<std::uint32_t>& space) const {
+        if (settings_.n_draws == 0)
+            return nullptr;
+        if (known_)
+            return known_ + (number - settings_.first_tree) * n_rows_;
+        space.resize(static_cast<std::size_t>(n_rows_));
+        bootstrap(settings_.tree.seed, number, settings_.n_draws,
+                  cumulative_.empty() ? nullptr : cumulative_.data(), n_rows_, alone,
+                  space.data());
+        return space.data();
+    }
+
+  private:
+    std::int64_t n_rows_;
+    const std::uint32_t* known_;
+    const ForestSettings& settings_;
+    std::vector<double> cumulative_;  // running sums of the weights
+};
+
+template <class Crit, class Count>
+TreeArrays grow_one(std::int64_t number, const Codes& codes,
+                    const Dictionary& dictionary, const Sample<Count>& sample,
+                    const Draws& draws, const ForestSettings& settings, Team& team) {
+    const std::uint64_t key = tree_key(settings.tree.seed, number);
+    auto grow = [&]<class Drawn>(const Sample<Drawn>& drawn) {
+        using Kind = ClassTrees<Crit, Drawn>;
+        return TreeGrower<Kind>(codes, dictionary, settings, team)
+            .grow(drawn, Kind::make_rows(drawn), key);
+    };
+    if (settings.n_draws == 0)
+        return grow(sample);
+    std::vector<std::uint32_t> space;
+    const std::uint32_t* counts = draws.of_tree(number, team, space);
+    if (settings.balance_each_tree) {
+        const std::vector<std::uint64_t> balanced =
+            balanced_counts(counts, sample, settings.tree.n_classes);
+        return grow(Sample<std::uint64_t>{sample.labels, balanced.data(), nullptr,
+                                          sample.n_rows});
+    }
+    return grow(Sample<std::uint32_t>{sample.labels, counts, nullptr, sample.n_rows});
 }
 
 // grow_tree(number, team) for each tree, a thread each; `width` values are in a leaf.
@@ -260,21 +251,21 @@ ForestArrays grow_trees(const ForestSettings& settings, int width, Team& team,
 
 template <class Count>
 ForestArrays grow_forest(const Codes& given, const Dictionary& dictionary,
-                         const Sample<Count>& sample, const ForestSettings& settings,
-                         Team& team, std::atomic<std::int64_t>& done) {
+                         const Sample<Count>& sample, const std::uint32_t* drawn,
+                         const ForestSettings& settings, Team& team,
+                         std::atomic<std::int64_t>& done) {
     Codes codes = given;
     std::optional<CodeLists> lists;
     if (settings.draws_cuts && !codes.lists)
         codes.lists = &lists.emplace(codes, commonest_codes(codes));
-    const std::vector<double> cumulative =
-        running_sums(settings.n_draws > 0 ? sample.weights : nullptr, sample.n_rows);
+    const Draws draws(sample.weights, sample.n_rows, drawn, settings);
     return grow_trees(settings, settings.tree.n_classes, team, done,
                       [&](std::int64_t number, Team& alone) {
                           return settings.tree.criterion == Criterion::gini
                                      ? grow_one<Gini>(number, codes, dictionary, sample,
-                                                      cumulative, settings, alone)
+                                                      draws, settings, alone)
                                      : grow_one<Entropy>(number, codes, dictionary,
-                                                         sample, cumulative, settings,
+                                                         sample, draws, settings,
                                                          alone);
                       });
 }
@@ -283,21 +274,14 @@ ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
                          const TargetColumns& columns, const std::uint32_t* drawn,
                          const ForestSettings& settings, Team& team,
                          std::atomic<std::int64_t>& done) {
-    const std::vector<double> cumulative = running_sums(
-        settings.n_draws > 0 && !drawn ? columns.weights : nullptr, columns.n_rows);
+    const Draws draws(columns.weights, columns.n_rows, drawn, settings);
     const MomentSample sample(
         columns, settings.n_draws,
         counts_rows(settings.tree, settings.n_draws > 0 || columns.weights),
         is_centred(settings.tree.criterion), settings.tree.scale);
     auto grow_tree = [&](std::int64_t number, Team& alone) {
-        std::vector<std::uint32_t> counts;
-        if (settings.n_draws > 0 && !drawn) {
-            counts.resize(static_cast<std::size_t>(columns.n_rows));
-            bootstrap(settings.tree.seed, number, settings.n_draws,
-                      cumulative.empty() ? nullptr : cumulative.data(), columns.n_rows,
-                      alone, counts.data());
-        }
-        MomentRows rows(sample, counts.empty() ? drawn : counts.data());
+        std::vector<std::uint32_t> space;
+        MomentRows rows(sample, draws.of_tree(number, alone, space));
         return choose_moment_trees(settings.tree.criterion, [&]<class Kind>(Kind) {
             return TreeGrower<Kind>(codes, dictionary, settings, alone)
                 .grow(sample, std::move(rows), tree_key(settings.tree.seed, number));
@@ -306,11 +290,19 @@ ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
     return grow_trees(settings, columns.n_outputs, team, done, grow_tree);
 }
 
+MomentScale scale_of(const TargetColumns& columns, const ForestSettings& settings) {
+    return MomentSample(columns, settings.n_draws, false,
+                        is_centred(settings.tree.criterion))
+        .scale();
+}
+
 template ForestArrays grow_forest(const Codes&, const Dictionary&,
-                                  const Sample<std::uint32_t>&, const ForestSettings&,
-                                  Team&, std::atomic<std::int64_t>&);
+                                  const Sample<std::uint32_t>&, const std::uint32_t*,
+                                  const ForestSettings&, Team&,
+                                  std::atomic<std::int64_t>&);
 template ForestArrays grow_forest(const Codes&, const Dictionary&,
-                                  const Sample<std::uint64_t>&, const ForestSettings&,
-                                  Team&, std::atomic<std::int64_t>&);
+                                  const Sample<std::uint64_t>&, const std::uint32_t*,
+                                  const ForestSettings&, Team&,
+                                  std::atomic<std::int64_t>&);
 
 }  // namespace dics

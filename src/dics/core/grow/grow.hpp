@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -14,17 +13,6 @@
 #include "team.hpp"
 
 namespace dics {
-
-// A node that is grown apart from its tree, as the rows of other nodes are elsewhere:
-// where it stands, and what is to be known of the whole tree.
-struct ApartNode {
-    std::int64_t depth = 0;
-    std::uint64_t key = 0;
-    double lower = -std::numeric_limits<double>::infinity();  // see MomentTotals
-    double upper = std::numeric_limits<double>::infinity();
-    double tree_weight = 0;      // of all rows of the tree, as splits are chosen by it
-    std::int64_t tree_rows = 0;  // their number
-};
 
 struct GrowSettings {
     Criterion criterion = Criterion::gini;
@@ -38,10 +26,10 @@ struct GrowSettings {
     // Of regression:
     bool keeps_leaf_rows = false;        // for quantiles
     std::vector<std::int8_t> monotonic;  // see Moments
-    std::optional<MomentScale> scale;    // of other rows, too
+    // Of all training rows, where only those that the trees drew are here.
+    std::optional<MomentScale> scale;
     CategorySettings categories;
     std::uint64_t seed = 0;
-    std::optional<ApartNode> apart;  // grow this node, with all below it
 };
 
 // What a row on its way down needs to know of a node stands together, a quarter of a
@@ -72,9 +60,6 @@ struct TreeArrays {
     // as often as they were drawn, and how many they are.
     std::vector<double> leaf_means;
     std::vector<std::uint32_t> leaf_rows, leaf_row_counts;
-    // Of a node grown apart: weights that aren't rounded yet, in no unit; and, of
-    // numbers, the sum of the root's spread and its means.
-    std::vector<double> exact_weight, root_spread;
 
     // Of one more node; null: it has no set.
     void add_set(const CodeSet* set) {

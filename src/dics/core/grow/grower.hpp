@@ -35,63 +35,6 @@ class Renewal {
                                         Team& team) const = 0;
 };
 
-// Line 2 of Algorithm 2, and the limits users of scikit-learn know.
-template <class Target>
-bool may_split(const OpenNode<typename Target::Totals>& node, const NodeLimits& limits,
-               const Target& target) {
-    const std::int64_t n = node.totals.n_rows;
-    return node.depth < limits.max_depth && n >= limits.min_samples_split &&
-           n / 2 >= limits.min_samples_leaf && !target.is_done(node.totals);
-}
-
-// The children of a node, number `child` and the one after it, whose rows were divided
-// in the middle.
-template <class Open>
-void place_children(const Open& node, std::int64_t middle, std::int32_t child,
-                    Open& left, Open& right) {
-    for (Open* side : {&left, &right}) {
-        const bool is_right = side == &right;
-        side->index = child + (is_right ? 1 : 0);
-        side->begin = is_right ? middle : node.begin;
-        side->end = is_right ? node.end : middle;
-        side->depth = node.depth + 1;
-        side->key = child_key(node.key, is_right);
-    }
-}
-
-// Once the totals of both children are known.
-template <class Target, class Open>
-void finish_split(const Target& target, const Dictionary& dictionary, Split& split,
-                  Open& left, Open& right, GrownNode& grown) {
-    if constexpr (requires { target.set_bounds(split, left.totals, right.totals); })
-        target.set_bounds(split, left.totals, right.totals);
-    // No NaN seen here: later ones go with the larger child.
-    if (!split.saw_missing)
-        split.missing_left = target.left_is_larger(left.totals, right.totals);
-    grown.feature = split.feature;
-    grown.index = split.index;
-    grown.threshold = split.index < 0
-                          ? -std::numeric_limits<float>::infinity()
-                          : dictionary.thresholds(split.feature)[split.index];
-    if (split.is_set) {
-        grown.is_set = true;
-        grown.left_codes = split.left;
-        grown.threshold = 0;
-    }
-    grown.missing_left = split.missing_left;
-    grown.left = left.index;
-}
-
-// Where a node stands, and how pure it is.
-template <class Target, class Open>
-void place(const Target& target, const Open& open, GrownNode& grown) {
-    grown.begin = open.begin;
-    grown.end = open.end;
-    grown.depth = static_cast<std::int32_t>(open.depth);
-    if (!target.is_done(open.totals))
-        grown.impurity = target.impurity(open.totals);
-}
-
 template <class Search, template <class> class FrontierOf = DepthFirst>
 class Grower {
     using Target = typename Search::Target;
@@ -161,7 +104,7 @@ class Grower {
                       Frontier(limits_)};
         grow_from(std::move(root), growth);
         if (!put_off.empty())
-            grow_apart(put_off, nodes);
+            grow_subtrees(put_off, nodes);
         return nodes;
     }
 
@@ -176,7 +119,7 @@ class Grower {
         });
     }
 
-    void grow_apart(std::vector<Subtree>& put_off, std::vector<GrownNode>& nodes) {
+    void grow_subtrees(std::vector<Subtree>& put_off, std::vector<GrownNode>& nodes) {
         std::vector<Context> contexts;
         for (int t = 0; t < team_.size(); ++t)
             contexts.push_back(search_.make_context(team_.size()));
@@ -204,8 +147,11 @@ class Grower {
         grow_from(std::move(local), growth);
     }
 
+    // Line 2 of Algorithm 2, and the limits users of scikit-learn know.
     bool may_split(const Open& node) const {
-        return dics::may_split(node, limits_, target_);
+        const std::int64_t n = node.totals.n_rows;
+        return node.depth < limits_.max_depth && n >= limits_.min_samples_split &&
+               n / 2 >= limits_.min_samples_leaf && !target_.is_done(node.totals);
     }
 
     bool is_renewed(const Open& node) const {
@@ -352,7 +298,7 @@ class Grower {
             finish(node, growth);
     }
 
-    // The node is a leaf, or grown elsewhere.
+    // The node is a leaf, or grown by another thread.
     void finish(Open& node, Growth& growth) {
         search_.drop(node, growth.context);
         growth.spare.push_back(std::move(node.totals));
@@ -410,10 +356,47 @@ class Grower {
         if constexpr (requires { search_.interactions_below(node); })
             left.interactions = right.interactions = search_.interactions_below(node);
         GrownNode& grown = nodes[static_cast<std::size_t>(node.index)];
-        finish_split(target_, dictionary_, split, left, right, grown);
+        finish_split(split, left, right, grown);
         grown.gain = node.gain;
         place(left, nodes[static_cast<std::size_t>(child)]);
         place(right, nodes[static_cast<std::size_t>(child) + 1]);
+    }
+
+    // The children of a node, number `child` and the one after it, whose rows were
+    // divided in the middle.
+    static void place_children(const Open& node, std::int64_t middle,
+                               std::int32_t child, Open& left, Open& right) {
+        for (Open* side : {&left, &right}) {
+            const bool is_right = side == &right;
+            side->index = child + (is_right ? 1 : 0);
+            side->begin = is_right ? middle : node.begin;
+            side->end = is_right ? node.end : middle;
+            side->depth = node.depth + 1;
+            side->key = child_key(node.key, is_right);
+        }
+    }
+
+    // Once the totals of both children are known.
+    void finish_split(Split& split, Open& left, Open& right, GrownNode& grown) const {
+        if constexpr (requires {
+                          target_.set_bounds(split, left.totals, right.totals);
+                      })
+            target_.set_bounds(split, left.totals, right.totals);
+        // No NaN seen here: later ones go with the larger child.
+        if (!split.saw_missing)
+            split.missing_left = target_.left_is_larger(left.totals, right.totals);
+        grown.feature = split.feature;
+        grown.index = split.index;
+        grown.threshold = split.index < 0
+                              ? -std::numeric_limits<float>::infinity()
+                              : dictionary_.thresholds(split.feature)[split.index];
+        if (split.is_set) {
+            grown.is_set = true;
+            grown.left_codes = split.left;
+            grown.threshold = 0;
+        }
+        grown.missing_left = split.missing_left;
+        grown.left = left.index;
     }
 
     std::int64_t partition(const Open& node, const Split& split) {
@@ -424,8 +407,13 @@ class Grower {
         return r_.partition(node.begin, node.end, search_.side(split));
     }
 
+    // Where a node stands, and how pure it is.
     void place(const Open& open, GrownNode& grown) const {
-        dics::place(target_, open, grown);
+        grown.begin = open.begin;
+        grown.end = open.end;
+        grown.depth = static_cast<std::int32_t>(open.depth);
+        if (!target_.is_done(open.totals))
+            grown.impurity = target_.impurity(open.totals);
     }
 
     const Target& target_;
@@ -438,24 +426,15 @@ class Grower {
     Team& team_;
 };
 
-// The root of a tree, or of what is grown apart of one.
+// The root of a tree.
 template <class Target>
 OpenNode<typename Target::Totals> root_node(const Target& target,
                                             const typename Target::Rows& rows,
-                                            const std::optional<ApartNode>& apart,
                                             std::uint64_t key) {
     OpenNode<typename Target::Totals> root;
     root.end = rows.size();
     root.key = key;
     target.measure(rows, 0, root.end, {}, root.totals);
-    if (apart) {
-        root.key = apart->key;
-        root.depth = apart->depth;
-        if constexpr (requires { root.totals.lower; }) {
-            root.totals.lower = apart->lower;
-            root.totals.upper = apart->upper;
-        }
-    }
     return root;
 }
 

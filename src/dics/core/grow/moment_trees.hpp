@@ -87,8 +87,7 @@ class MomentFlattener {
           rule_(settings.criterion, static_cast<std::size_t>(rows.n_outputs)),
           n_outputs_(rule_.n_outputs()) {}
 
-    // Node weights are given in units of the mean weight of `n_rows` rows. Exact ones,
-    // and the spread of the root, are kept, too, of a node that is grown apart.
+    // Node weights are given in units of the mean weight of `n_rows` rows.
     TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
         tree_.nodes.reserve(grown.size());
         spreads_.resize(grown.size());
@@ -117,12 +116,6 @@ class MomentFlattener {
             tree_.weight.push_back(static_cast<float>(spread.weight / unit));
             tree_.impurity.push_back(std::max(0.0, spread.sum) / spread.weight /
                                      sample_.n_outputs);
-        }
-        if (settings_.apart) {
-            for (const Spread& spread : spreads_)
-                tree_.exact_weight.push_back(spread.weight);
-            tree_.root_spread.assign(1, spreads_[0].sum);
-            tree_.root_spread.insert(tree_.root_spread.end(), means_of(0), means_of(1));
         }
         tree_.nodes.shrink_to_fit();
         tree_.leaf_means.shrink_to_fit();
@@ -216,10 +209,7 @@ struct MomentTrees {
 
     static Target make_target(const Sample& sample, const Rows& rows,
                               const GrowSettings& settings) {
-        const std::int64_t total =
-            settings.apart ? static_cast<std::int64_t>(settings.apart->tree_weight)
-                           : rows.total();
-        return {sample, total, settings.min_weight_fraction_leaf,
+        return {sample, rows.total(), settings.min_weight_fraction_leaf,
                 settings.min_impurity_decrease, settings.monotonic};
     }
 

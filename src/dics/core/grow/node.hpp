@@ -82,7 +82,7 @@ inline void make_leaf(GrownNode& node) {
     node.gain = leaf.gain;
 }
 
-// A subtree that was grown apart; its root takes the place of node `index`.
+// A subtree that another thread has grown; its root takes the place of node `index`.
 inline void graft(const std::vector<GrownNode>& subtree, std::int32_t index,
                   std::vector<GrownNode>& nodes) {
     const auto offset = static_cast<std::int32_t>(nodes.size()) - 1;

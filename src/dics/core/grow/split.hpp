@@ -76,7 +76,7 @@ class CodeSide {
   public:
     CodeSide(const Codes& codes, const Dictionary& dictionary, const Split& split)
         : CodeSide(codes.column(split.feature), codes.width, dictionary, split) {}
-    // `column` has the codes of the feature, `stride` apart.
+    // `column` has the codes of the feature, one every `stride` bytes.
     CodeSide(const std::uint8_t* column, std::int64_t stride,
              const Dictionary& dictionary, const Split& split)
         : column_(column),
@@ -97,10 +97,9 @@ class CodeSide {
 class CodeSetSide {
   public:
     CodeSetSide(const Codes& codes, const Dictionary& dictionary, const Split& split)
-        : CodeSetSide(codes.column(split.feature), codes.width, dictionary, split) {}
-    CodeSetSide(const std::uint8_t* column, std::int64_t stride,
-                const Dictionary& dictionary, const Split& split)
-        : column_(column), stride_(stride), left_(split.left) {
+        : column_(codes.column(split.feature)),
+          stride_(codes.width),
+          left_(split.left) {
         if (split.missing_left)
             left_.add(dictionary.count(split.feature) + 1);
     }

@@ -8,11 +8,6 @@
 namespace dics {
 namespace {
 
-// Rows of the whole tree.
-std::int64_t tree_rows(std::int64_t n_rows, const GrowSettings& settings) {
-    return settings.apart ? settings.apart->tree_rows : n_rows;
-}
-
 // From codes that are lists; thresholds are not renewed.
 template <class Kind>
 TreeArrays grow_listed(const typename Kind::Target& target, const Codes& codes,
@@ -25,7 +20,7 @@ TreeArrays grow_listed(const typename Kind::Target& target, const Codes& codes,
                   0);
     const auto nodes =
         grow_nodes(target, search, rows, dictionary, settings.limits, nullptr, team,
-                   root_node(target, rows, settings.apart, mix(settings.seed)));
+                   root_node(target, rows, mix(settings.seed)));
     return Kind::flatten(nodes, rows, sample, settings, rows.size());
 }
 
@@ -45,13 +40,12 @@ TreeArrays grow_coded(const AnyRows& any, const Codes& codes,
     return std::visit(
         [&](const auto& X) {
             using T = typename std::decay_t<decltype(X)>::value_type;
-            const RenewalStep<T, Kind> renewal(target, X, sample.weights,
-                                               tree_rows(rows.size(), settings), codes,
-                                               dictionary, nullptr, settings);
+            const RenewalStep<T, Kind> renewal(target, X, sample.weights, rows.size(),
+                                               codes, dictionary, nullptr, settings);
             const auto nodes =
                 grow_nodes(target, search, rows, dictionary, settings.limits,
                            settings.renew_thresholds ? &renewal : nullptr, team,
-                           root_node(target, rows, settings.apart, mix(settings.seed)));
+                           root_node(target, rows, mix(settings.seed)));
             return Kind::flatten(nodes, rows, sample, settings, rows.size());
         },
         any);
@@ -69,7 +63,7 @@ TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
                   team);
     const auto nodes =
         grow_nodes(target, search, rows, dictionary, settings.limits, nullptr, team,
-                   root_node(target, rows, settings.apart, mix(settings.seed)));
+                   root_node(target, rows, mix(settings.seed)));
     return Kind::flatten(nodes, rows, sample, settings, rows.size());
 }
 
@@ -89,13 +83,12 @@ TreeArrays grow_moments(const AnyRows& any, const Codes& codes,
     return std::visit(
         [&](const auto& X) {
             using T = typename std::decay_t<decltype(X)>::value_type;
-            const RenewalStep<T, Kind> renewal(target, X, weights,
-                                               tree_rows(rows.size(), settings), codes,
+            const RenewalStep<T, Kind> renewal(target, X, weights, rows.size(), codes,
                                                dictionary, nullptr, settings);
             const auto nodes =
                 grow_nodes(target, search, rows, dictionary, settings.limits,
                            settings.renew_thresholds ? &renewal : nullptr, team,
-                           root_node(target, rows, settings.apart, mix(settings.seed)));
+                           root_node(target, rows, mix(settings.seed)));
             return Kind::flatten(nodes, rows, sample, settings, rows.size());
         },
         any);
@@ -107,7 +100,7 @@ TreeArrays grow_regression(const AnyRows& X, const Codes& codes,
                            const Dictionary& dictionary, const TargetColumns& columns,
                            const GrowSettings& settings, Team& team) {
     const MomentSample sample(columns, 0, counts_rows(settings, columns.weights),
-                              is_centred(settings.criterion), settings.scale);
+                              is_centred(settings.criterion));
     return choose_moment_trees(settings.criterion, [&]<class Kind>(Kind) {
         return grow_moments<Kind>(X, codes, dictionary, sample, columns.weights,
                                   settings, team);

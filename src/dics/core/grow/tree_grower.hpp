@@ -4,6 +4,7 @@
 
 #include "grow/forest.hpp"
 #include "grow/grower.hpp"
+#include "random.hpp"
 #include "search/feature_draw.hpp"
 #include "search/histogram_search.hpp"
 
@@ -52,7 +53,7 @@ class TreeGrower {
                          const Dictionary& dictionary, const Sample& sample) {
         const auto nodes =
             grow_nodes(target, search, rows, dictionary, settings_.tree.limits, nullptr,
-                       team_, root_node(target, rows, settings_.tree.apart, key_));
+                       team_, root_node(target, rows, key_));
         // A bootstrap sample weighs as many rows as were drawn.
         const std::int64_t n_rows =
             settings_.n_draws > 0 ? settings_.n_draws : rows.size();
@@ -99,8 +100,8 @@ class TreeGrower {
     // The restricted dictionary of the paper: the tree is grown on the columns drawn,
     // copied together so that they stay in the cache.
     TreeArrays grow_restricted(Sample sample, Rows& rows) {
-        const std::vector<std::int64_t> features =
-            features_of_tree(key_, dictionary_.n_features, settings_.max_features);
+        const std::vector<std::int64_t> features = sample_without_replacement(
+            combine(key_, 5), dictionary_.n_features, settings_.max_features);
         std::vector<float> values;
         std::vector<std::int64_t> offsets{0};
         for (const std::int64_t f : features) {
@@ -115,7 +116,7 @@ class TreeGrower {
             Kind::renumber(rows, sample, weights);
         const Codes codes = copy_columns(features, numbers);
         TreeArrays tree = grow_from_histograms(codes, dictionary, rows, sample,
-                                               restricted(settings_.tree, features));
+                                               settings_of(features));
         for (Node& node : tree.nodes) {
             if (node.feature >= 0)
                 node.feature = static_cast<std::int32_t>(features[node.feature]);
@@ -123,6 +124,19 @@ class TreeGrower {
         for (std::uint32_t& row : tree.leaf_rows)
             row = numbers[row];
         return tree;
+    }
+
+    // What is to be known of some features alone.
+    GrowSettings settings_of(const std::vector<std::int64_t>& features) const {
+        GrowSettings settings = settings_.tree;
+        if (!settings.monotonic.empty()) {
+            settings.monotonic.clear();
+            for (const std::int64_t f : features)
+                settings.monotonic.push_back(
+                    settings_.tree.monotonic[static_cast<std::size_t>(f)]);
+        }
+        settings.categories = settings.categories.of(features);
+        return settings;
     }
 
     // From column-major codes of all rows to blocks of the rows and features in use.

@@ -19,8 +19,8 @@ class ClassSets {
     using Target = ClassCounts<Crit, Count>;
     using Open = OpenNode<ClassTotals<Count>>;
 
-    // Counts the classes of each level. `column` has the codes of the feature, `stride`
-    // apart; codes 0..n_codes-1 are its levels, and n_codes is NaN's.
+    // Counts the classes of each level. `column` has the codes of the feature, one
+    // every `stride` bytes; codes 0..n_codes-1 are its levels, and n_codes is NaN's.
     void count(const std::uint8_t* column, std::int64_t stride, int n_codes,
                const ClassRows<Count>& r, const Open& node) {
         start(n_codes, node);
@@ -31,22 +31,8 @@ class ClassSets {
             ++rows_[code];
         }
     }
-    // The same from what was counted: [class][code], and the rows of each code.
-    void read(const Count* counted, const Count* rows, int n_codes, const Open& node) {
-        start(n_codes, node);
-        const auto n_bins = static_cast<std::size_t>(n_codes) + 1;
-        for (std::size_t c = 0; c < places_.size(); ++c) {
-            if (node.totals.counts[c] == 0)
-                continue;
-            for (std::size_t code = 0; code < n_bins; ++code)
-                counts_[code * classes_.size() + places_[c]] =
-                    counted[c * n_bins + code];
-        }
-        for (std::size_t code = 0; code < n_bins; ++code)
-            rows_[code] = static_cast<std::int64_t>(rows[code]);
-    }
 
-    // Of what was counted or read last.
+    // Of what was counted last.
     Split best(const CategorySettings& settings, const Target& target,
                std::int64_t min_leaf, std::int64_t f) {
         const Open& node = *node_;

@@ -78,10 +78,9 @@ class MomentDrawSearch {
             if (!categories_.covers(f, node.totals.n_rows))
                 continue;
             const int n_codes = dictionary_.count(f) + 1;
-            const Split set =
-                sets_.best_of_rows(categories_, target_, scan_, f,
-                                   {codes_.data + f, codes_.width, {n_codes - 1}},
-                                   n_codes, r_, node, cells_.data());
+            const Split set = sets_.best(categories_, target_, scan_, f,
+                                         {codes_.data + f, codes_.width, {n_codes - 1}},
+                                         n_codes, r_, node, cells_.data());
             if (set.beats(best))
                 best = set;
         }

@@ -144,10 +144,10 @@ class MomentHistograms {
             }
             if (!categories_.covers(f, node.totals.n_rows))
                 continue;
-            const Split set = scratch.sets.best_of_rows(
-                categories_, target_, scratch.scan, f,
-                {codes_.column(f), codes_.width, all}, dictionary_.count(f) + 1, r_,
-                node, prepared.cells.data());
+            const Split set = scratch.sets.best(categories_, target_, scratch.scan, f,
+                                                {codes_.column(f), codes_.width, all},
+                                                dictionary_.count(f) + 1, r_, node,
+                                                prepared.cells.data());
             if (set.beats(best))
                 best = set;
         }

@@ -44,24 +44,12 @@ class ClassCounts {
     // Of rows begin..end-1.
     void measure(const Rows& r, std::int64_t begin, std::int64_t end,
                  const Sum& contributors, Totals& totals) const {
-        count(r, begin, end, totals);
-        contributors.everywhere(totals.counts.data(), n_classes_);
-        contributors.everywhere(&totals.n_rows, 1);
-        complete(totals);
-    }
-
-    // What is added up over contributors, ...
-    void count(const Rows& r, std::int64_t begin, std::int64_t end,
-               Totals& totals) const {
         clear(totals);
         for (std::int64_t i = begin; i < end; ++i)
             totals.counts[r.labels[i]] += r.count(i);
         totals.n_rows = end - begin;
-    }
-    // ... as numbers, ...
-    std::vector<Count>& counted(Totals& totals) const { return totals.counts; }
-    // ... and what follows from it.
-    void complete(Totals& totals) const {
+        contributors.everywhere(totals.counts.data(), n_classes_);
+        contributors.everywhere(&totals.n_rows, 1);
         for (const Count count : totals.counts) {
             if (count == 0)
                 continue;

@@ -25,10 +25,9 @@ struct TargetColumns {
     const double* weights;             // the caller's own; null for ones
 };
 
-// What the whole numbers of a MomentSample stand for.
+// What the whole numbers of a MomentSample stand for, of each output.
 struct MomentScale {
-    double weight_unit = 1;               // what a one of a weight is worth
-    std::vector<double> centres, scales;  // of the outputs
+    std::vector<double> centres, scales;
 };
 
 // Weights and weighted targets of all rows as whole numbers, so that sums don't depend
@@ -41,7 +40,7 @@ class MomentSample {
   public:
     // Sums are of `n_draws` rows, 0 for those that there are. Cells that count rows are
     // only kept if weights don't. Targets that must not be negative are not centred.
-    // `known` is the scale, where rows elsewhere have a say in it.
+    // `known` is the scale, where rows are drawn from more than are here.
     MomentSample(const TargetColumns& columns, std::int64_t n_draws, bool counts_rows,
                  bool is_centred, const std::optional<MomentScale>& known = {})
         : y(columns.y),
@@ -62,9 +61,7 @@ class MomentSample {
                 cells[at(i) + static_cast<std::size_t>(n_cells) - 1] = 1;
         }
         const double* weights = is_fractional ? columns.weights : nullptr;
-        if (known)
-            weight_unit = known->weight_unit;
-        else if (weights)
+        if (weights)
             weight_unit = total_weight(columns) / static_cast<double>(total_cells());
         for (int c = 0; c < n_outputs; ++c) {
             const auto at = static_cast<std::size_t>(c);
@@ -76,7 +73,7 @@ class MomentSample {
     }
 
     MomentScale scale() const {
-        MomentScale scale{weight_unit, centres, {}};
+        MomentScale scale{centres, {}};
         for (const double unit : units)
             scale.scales.push_back(1 / unit);
         return scale;

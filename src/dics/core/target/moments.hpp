@@ -64,15 +64,6 @@ class Moments {
 
     void measure(const Rows& r, std::int64_t begin, std::int64_t end,
                  const Sum& contributors, Totals& totals) const {
-        count(r, begin, end, totals);
-        contributors.everywhere(totals.cells.data(), r.n_cells);
-        contributors.everywhere(&totals.n_rows, 1);
-        totals.is_constant = is_constant(r, begin, end);
-    }
-
-    // What is added up over contributors, ...
-    void count(const Rows& r, std::int64_t begin, std::int64_t end,
-               Totals& totals) const {
         totals.cells.assign(static_cast<std::size_t>(r.n_cells), 0);
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int64_t* cells = r.of(i);
@@ -80,10 +71,10 @@ class Moments {
                 totals.cells[c] += cells[c];
         }
         totals.n_rows = end - begin;
+        contributors.everywhere(totals.cells.data(), r.n_cells);
+        contributors.everywhere(&totals.n_rows, 1);
+        totals.is_constant = is_constant(r, begin, end);
     }
-    // ... as numbers.
-    std::vector<std::int64_t>& counted(Totals& totals) const { return totals.cells; }
-    void complete(Totals&) const {}
 
     // Moves rows begin..middle-1 from a node's totals to those of its left child;
     // middle..end-1 stay.
@@ -142,10 +133,10 @@ class Moments {
                static_cast<double>(totals.sum(output)) * unit(output) /
                    (static_cast<double>(totals.weight()) * weight_unit_);
     }
-    // Squares of how far the targets of rows begin..end-1 of a node that has these
-    // totals are from its mean: a sum of whole numbers, like all others, ...
-    __int128 squares(const Rows& r, std::int64_t begin, std::int64_t end,
-                     const Totals& totals, int output) const {
+    // Mean square of how far the targets of rows begin..end-1 of a node that has these
+    // totals are from its mean: from a sum of whole numbers, like all others.
+    double variance(const Rows& r, std::int64_t begin, std::int64_t end,
+                    const Totals& totals, int output) const {
         const double centre = mean(totals, output);
         const double scale = row_weight(totals) / unit(output);
         __int128 sum = 0;
@@ -153,13 +144,8 @@ class Moments {
             const __int128 far = std::llrint((r.target(i)[output] - centre) * scale);
             sum += far * far;
         }
-        return sum;
-    }
-    // ... and what that is in the mean of a node's rows.
-    double variance(__int128 squares, const Totals& totals, int output) const {
-        const double scale = row_weight(totals) / unit(output);
-        return static_cast<double>(squares) / static_cast<double>(totals.n_rows) /
-               scale / scale;
+        return static_cast<double>(sum) / static_cast<double>(totals.n_rows) / scale /
+               scale;
     }
 
   private:
