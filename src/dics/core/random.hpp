@@ -79,16 +79,13 @@ inline std::vector<std::int64_t> sample_without_replacement(std::uint64_t key,
 inline std::vector<std::int64_t> stratified_rows(std::uint64_t key, std::int64_t n,
                                                  std::int64_t n_draws) {
     n_draws = std::min(n, n_draws);
-    auto start = [&](std::int64_t stratum) {
-        return static_cast<std::int64_t>(__int128{stratum} * n / n_draws);
-    };
     std::vector<std::int64_t> rows(static_cast<std::size_t>(n_draws));
     Stream stream(key);
     for (std::int64_t i = 0; i < n_draws; ++i) {
-        const std::int64_t first = start(i);
+        const std::int64_t first = i * n / n_draws, last = (i + 1) * n / n_draws;
         rows[static_cast<std::size_t>(i)] =
             first + static_cast<std::int64_t>(
-                        stream.below(static_cast<std::uint64_t>(start(i + 1) - first)));
+                        stream.below(static_cast<std::uint64_t>(last - first)));
     }
     return rows;
 }

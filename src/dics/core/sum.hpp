@@ -68,32 +68,12 @@ class Sum {
     // none.
     template <class T>
     void parts(std::vector<T>& values, std::size_t n_parts, std::size_t size) const {
-        own_parts(values, n_parts, size);
-        everywhere(values.data(), static_cast<std::int64_t>(size));
-    }
-    // The same of this process alone.
-    template <class T>
-    static void own_parts(std::vector<T>& values, std::size_t n_parts,
-                          std::size_t size) {
         values.resize(std::max(values.size(), size));
         for (std::size_t part = 1; part < n_parts; ++part) {
             for (std::size_t i = 0; i < size; ++i)
                 values[i] += values[part * size + i];
         }
-    }
-
-    // Calls body(counts) with those of all contributors, in place of what this one has.
-    // No count is more than `total`: where 32 bits hold that, no more of them travel.
-    template <class Body>
-    auto counts(std::vector<std::uint32_t>& own, std::int64_t total, Body body) const {
-        const auto size = static_cast<std::int64_t>(own.size());
-        if (total >> 32 == 0) {
-            everywhere(own.data(), size);
-            return body(own);
-        }
-        std::vector<std::uint64_t> wide(own.begin(), own.end());
-        everywhere(wide.data(), size);
-        return body(wide);
+        everywhere(values.data(), static_cast<std::int64_t>(size));
     }
 
     // What all contributors have together, in place of what this one has.

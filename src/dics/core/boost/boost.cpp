@@ -10,7 +10,6 @@
 #include "boost/leaf_finder.hpp"
 #include "boost/leaf_residuals.hpp"
 #include "boost/leaf_values.hpp"
-#include "boost/loss_total.hpp"
 #include "boost/output_sketch.hpp"
 #include "boost/quantizer.hpp"
 #include "boost/round_splits.hpp"
@@ -151,18 +150,24 @@ class Booster {
                      const float* steps, int part) {
         const Chunks chunks{rows.codes.n_rows};
         const auto n_tasks = static_cast<std::size_t>(chunks.count());
-        losses_.start(n_tasks);
+        losses_.assign(kLossSize * n_tasks, 0);
         const bool parallel = rows.codes.n_rows * outputs_.stride >= kParallelNumbers;
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
             const std::int64_t begin = chunks.begin(task);
             const LossSum loss = objective_.kernels().update_gradients(
                 gradient_args(rows, begin, chunks.length(task), leaf, steps, part));
-            losses_.set(static_cast<std::size_t>(task), loss);
+            std::int64_t* own = losses_.data() + kLossSize * task;
+            own[0] = loss.whole;
+            own[1] = loss.parts >> 32;
+            own[2] = loss.parts & 0xFFFFFFFF;
         });
         if (objective_.is_custom())
             return objective_.fill_gradients(
                 gradient_args(rows, 0, rows.codes.n_rows, leaf, steps, part));
-        return losses_.value(n_tasks, sum_);
+        sum_.parts(losses_, n_tasks, kLossSize);
+        const __int128 parts = (__int128{losses_[1]} << 32) + losses_[2];
+        return static_cast<double>(losses_[0]) +
+               static_cast<double>(parts) / LossSum::kParts;
     }
 
     // Of rows begin..begin+n-1; gradients are not wanted of validation rows.
@@ -367,8 +372,7 @@ class Booster {
                 node.n_samples = leaf_values_.n_rows(left);
                 weights[i] = leaf_values_.weight(left);
             } else {
-                node.n_samples = LeafValues::kept_rows(
-                    std::int64_t{flat_[left].n_samples} + flat_[left + 1].n_samples);
+                node.n_samples = flat_[left].n_samples + flat_[left + 1].n_samples;
             }
         }
         add_up_weights(flat_.data(), weights);
@@ -397,7 +401,10 @@ class Booster {
 
     std::vector<float> gradients_, hessians_, norms_;  // of all rows
     std::vector<std::uint32_t> leaf_, validation_leaf_;
-    LossTotal losses_;
+    // Of each task, see LossSum: the whole, and the parts in two halves, since those of
+    // more than 2^24 rows don't fit into 63 bits.
+    static constexpr std::size_t kLossSize = 3;
+    std::vector<std::int64_t> losses_;
 
     // The steps of a round, in their order.
     RowDrawer row_drawer_;
@@ -428,16 +435,14 @@ class Booster {
     ForestArrays result_;
 };
 
-// Do sums need 64 bits? They have to count all rows too: where gradients are zero, a
-// round draws them all.
+// Do sums need 64 bits?
 bool is_wide(const BoostRows& rows, const BoostSettings& settings, const Sum& sum) {
-    constexpr std::int64_t most_counted = std::int64_t{1} << 30;
     const std::int64_t n = sum.n_rows(rows.codes.n_rows);
     const RowDraw& draw = settings.rows;
     const bool all = draw.sampling == RowSampling::none;
     const double share = all ? 1 : std::min(1.0, draw.top_rate + draw.other_rate);
     const auto n_drawn = static_cast<std::int64_t>(static_cast<double>(n) * share);
-    return n_drawn > settings.narrow_rows || n > most_counted;
+    return n_drawn > settings.narrow_rows;
 }
 
 }  // namespace

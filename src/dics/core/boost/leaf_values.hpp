@@ -105,12 +105,7 @@ class LeafValues {
         return total;
     }
     std::int32_t n_rows(std::size_t leaf) const {
-        return kept_rows(static_cast<std::int64_t>(sums_[(leaf + 1) * width_ - 1]));
-    }
-    // What a node says of its rows: of a cluster there may be more than it can hold.
-    static std::int32_t kept_rows(std::int64_t n_rows) {
-        constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-        return static_cast<std::int32_t>(std::min(most, n_rows));
+        return static_cast<std::int32_t>(sums_[(leaf + 1) * width_ - 1]);
     }
 
   private:

@@ -67,10 +67,10 @@ Rank kth_of_few(std::int64_t n, std::int64_t k, KeyOf key_of) {
                                  [value](std::uint32_t key) { return key < value; })};
 }
 
-// Of keys that contributors have, `n` here and no more than `n_all` in all.
+// Of keys that contributors have, `n` of them here.
 template <class KeyOf>
-Rank kth_smallest(std::int64_t n, std::int64_t n_all, std::int64_t k,
-                  const Sum& contributors, KeyOf key_of) {
+Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& contributors,
+                  KeyOf key_of) {
     // Counts of 16 bits at a time; few keys are sorted instead (iris, 300 rounds of
     // GOSS: 46 ms by counts, 14 ms so; 2026-11).
     if (n <= kSortedKeys && contributors.is_alone())
@@ -88,12 +88,10 @@ Rank kth_smallest(std::int64_t n, std::int64_t n_all, std::int64_t k,
                 ++counts[key & 0xFFFF];
             }
         }
+        contributors.everywhere(counts.data(), 1 << 16);
         std::uint32_t digit = 0;
-        contributors.counts(counts, n_all, [&](const auto& all) {
-            auto count = [&] { return static_cast<std::int64_t>(all[digit]); };
-            for (; n_smaller + count() < k && digit < 0xFFFF; ++digit)
-                n_smaller += count();
-        });
+        while (digit < 0xFFFF && n_smaller + counts[digit] < k)
+            n_smaller += counts[digit++];
         prefix = pass == 0 ? digit : prefix << 16 | digit;
     }
     return {prefix, n_smaller};
@@ -179,7 +177,7 @@ class RowDrawer {
             return key_of(std::int64_t{open_[static_cast<std::size_t>(j)]});
         };
         const auto n_open = static_cast<std::int64_t>(open_.size());
-        const Rank rank = kth_smallest(n_open, n_all_, k, sum_, key_at);
+        const Rank rank = kth_smallest(n_open, k, sum_, key_at);
         for (std::int64_t j = 0; j < n_open; ++j) {
             if (key_at(j) < rank.value)
                 chosen_[open_[static_cast<std::size_t>(j)]] = kind;
@@ -281,37 +279,30 @@ class RowDrawer {
     // the upper half of their bits: within 1 %.
     float certain_norm(const float* norms, double n_wanted) {
         count_norms(norms);
-        return sum_.counts(counts_, n_all_, [n_wanted](const auto& counts) {
-            return certain_norm(counts, n_wanted);
-        });
-    }
-    template <class Counts>
-    static float certain_norm(const Counts& counts, double n_wanted) {
-        auto count = [&](std::size_t bin) { return static_cast<double>(counts[bin]); };
         auto middle = [](std::size_t bin) {
             return static_cast<double>(
                 std::bit_cast<float>(static_cast<std::uint32_t>(bin << 16 | 0x8000)));
         };
         double below = 0;  // sum of the norms in the bins that aren't certain
-        for (std::size_t bin = 0; bin < counts.size(); ++bin) {
-            if (counts[bin])
-                below += count(bin) * middle(bin);
+        for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
+            if (counts_[bin])
+                below += counts_[bin] * middle(bin);
         }
         double n_certain = 0;
-        for (std::size_t bin = counts.size(); bin-- > 0;) {
-            if (counts[bin] == 0)
+        for (std::size_t bin = counts_.size(); bin-- > 0;) {
+            if (counts_[bin] == 0)
                 continue;
             // With no bin from here on certain, is the limit above this one?
             const double limit = below / (n_wanted - n_certain);
-            if (limit >= middle(bin) || n_certain + count(bin) >= n_wanted)
+            if (limit >= middle(bin) || n_certain + counts_[bin] >= n_wanted)
                 return static_cast<float>(std::max(limit, middle(bin)));
-            below -= count(bin) * middle(bin);
-            n_certain += count(bin);
+            below -= counts_[bin] * middle(bin);
+            n_certain += counts_[bin];
         }
         return 0;
     }
 
-    // Of the rows here, by the upper half of their bits.
+    // By the upper half of their bits.
     void count_norms(const float* norms) {
         const bool parallel = n_rows_ >= kParallelRows;
         const std::int64_t n_parts = parallel ? team_.size() : 1;
@@ -324,7 +315,7 @@ class RowDrawer {
             for (const float* norm = norms + chunks.begin(part); norm < end; ++norm)
                 ++counts[std::bit_cast<std::uint32_t>(*norm) >> 16];
         });
-        Sum::own_parts(counts_, static_cast<std::size_t>(n_parts), 1 << 15);
+        sum_.parts(counts_, static_cast<std::size_t>(n_parts), 1 << 15);
         counts_.resize(1 << 15);
     }
 

@@ -88,8 +88,7 @@ struct LeafSumArgs {
 
 // A sum of weights times losses in whole numbers, so that rows may be added in any
 // order: whole ones, and 2^-40 parts of one. Losses beyond 2^32, in units of the
-// targets' spread, count as that. The parts of 2^24 rows may be all that 63 bits hold:
-// sums of more are those of LossTotal.
+// targets' spread, count as that. The parts of 2^24 rows may be all that 63 bits hold.
 struct LossSum {
     static constexpr double kParts = 0x1p40, kLargest = 0x1p32;
 

@@ -148,7 +148,51 @@ class GradientHistograms {
 
     Split best_split(std::int64_t block, const std::int32_t* hists, const Open& node,
                      Prepared&, Scratch& scratch) const {
-        return best_split_of(block, hists, nullptr, node, scratch);
+        scratch.sums.resize(static_cast<std::size_t>(
+            std::max(3 * (kMaxThresholds + 1 + kLanes), 2 * (cells() + kLanes))));
+        scratch.total.assign(static_cast<std::size_t>(cells()) + kLanes, 0);
+        for (int c = 0; c < cells(); ++c)
+            scratch.total[static_cast<std::size_t>(c)] =
+                target_.narrowed(node.totals.cells[static_cast<std::size_t>(c)], c);
+        GainArgs args{};
+        args.total = scratch.total.data();
+        args.n_outputs = target_.outputs().n;
+        args.n_hessians = target_.outputs().n_hessians;
+        args.cells = cells();
+        args.l2 = target_.l2();
+        args.min_rows = static_cast<std::int32_t>(
+            std::min<std::int64_t>(min_samples_leaf_, node.totals.n_rows));
+        args.min_hessian = target_.min_hessian();
+        args.scratch = scratch.sums.data();
+        args.is_bounded = target_.is_constrained();
+        args.lower = static_cast<float>(node.totals.lower);
+        args.upper = static_cast<float>(node.totals.upper);
+        const std::size_t first = first_feature(block);
+        Split best;
+        for (std::size_t j = first; j < first_feature(block + 1); ++j) {
+            const std::int32_t f = layout_[j];
+            if (!interactions_.allow(node.interactions, f))
+                continue;
+            args.direction = target_.direction(f);
+            args.hist = hists + (starts_[j] - starts_[first]);
+            args.n_thresholds = dictionary_.count(f);
+            args.n_candidates = args.n_thresholds;
+            args.candidates = nullptr;
+            if (is_categorical(f)) {
+                const Split split = best_set(f, args, node, scratch);
+                if (split.beats(best))
+                    best = split;
+            }
+            if (splits_->drawn) {
+                const auto candidates = splits_->candidates.of_feature(f);
+                args.candidates = candidates.data();
+                args.n_candidates = static_cast<int>(candidates.size());
+            }
+            const Split split(boost_kernels().best_cut(args), f, 0);
+            if (split.beats(best))
+                best = split;
+        }
+        return best;
     }
 
     // `hists` are those of the node that is split.
@@ -200,70 +244,6 @@ class GradientHistograms {
 
   protected:
     const Target& target() const { return target_; }
-
-    // What has to be told of the rows of a bin: more of them than so many are as good
-    // as these, see WideGradientHistograms.
-    std::int64_t most_told_rows() const {
-        return std::max<std::int64_t>(1, min_samples_leaf_);
-    }
-
-    // `counted` are histograms whose rows are all counted, where those of `hists` are
-    // not; otherwise null.
-    Split best_split_of(std::int64_t block, const std::int32_t* hists,
-                        const std::int64_t* counted, const Open& node,
-                        Scratch& scratch) const {
-        scratch.sums.resize(static_cast<std::size_t>(
-            std::max(3 * (kMaxThresholds + 1 + kLanes), 2 * (cells() + kLanes))));
-        scratch.total.assign(static_cast<std::size_t>(cells()) + kLanes, 0);
-        for (int c = 0; c < cells(); ++c)
-            scratch.total[static_cast<std::size_t>(c)] =
-                target_.narrowed(node.totals.cells[static_cast<std::size_t>(c)], c);
-        GainArgs args{};
-        args.total = scratch.total.data();
-        args.n_outputs = target_.outputs().n;
-        args.n_hessians = target_.outputs().n_hessians;
-        args.cells = cells();
-        args.l2 = target_.l2();
-        args.min_rows = static_cast<std::int32_t>(
-            std::min<std::int64_t>(min_samples_leaf_, node.totals.n_rows));
-        args.min_hessian = target_.min_hessian();
-        args.scratch = scratch.sums.data();
-        args.is_bounded = target_.is_constrained();
-        args.lower = static_cast<float>(node.totals.lower);
-        args.upper = static_cast<float>(node.totals.upper);
-        const std::size_t first = first_feature(block);
-        Split best;
-        for (std::size_t j = first; j < first_feature(block + 1); ++j) {
-            const std::int32_t f = layout_[j];
-            if (!interactions_.allow(node.interactions, f))
-                continue;
-            args.direction = target_.direction(f);
-            const std::int64_t start = starts_[j] - starts_[first];
-            args.hist = hists + start;
-            args.n_thresholds = dictionary_.count(f);
-            args.n_candidates = args.n_thresholds;
-            args.candidates = nullptr;
-            if (counted)
-                scratch.total[static_cast<std::size_t>(rows_at())] =
-                    told_rows(args.hist, args.n_thresholds + 2);
-            if (is_categorical(f)) {
-                const Split split =
-                    counted ? best_set(f, args, counted + start, node, scratch)
-                            : best_set(f, args, args.hist, node, scratch);
-                if (split.beats(best))
-                    best = split;
-            }
-            if (splits_->drawn) {
-                const auto candidates = splits_->candidates.of_feature(f);
-                args.candidates = candidates.data();
-                args.n_candidates = static_cast<int>(candidates.size());
-            }
-            const Split split(boost_kernels().best_cut(args), f, 0);
-            if (split.beats(best))
-                best = split;
-        }
-        return best;
-    }
 
   private:
     static constexpr std::int64_t kPoolBytes = std::int64_t{128} << 20;
@@ -356,17 +336,13 @@ class GradientHistograms {
     // 0.871, 0.878 where they do; R2 0.648, 0.614, 0.636 and 0.559, 0.654, 0.669. Of 50
     // levels 0.865, 0.861, 0.863 and 0.839, 0.870, 0.871. Five sets of bench_categories
     // don't tell 10 from 80 (2026-11).
-    //
-    // The rows of the codes are those of the histogram `counted`.
-    template <class Sum>
-    Split best_set(std::int32_t f, GainArgs args, const Sum* counted, const Open& node,
+    Split best_set(std::int32_t f, GainArgs args, const Open& node,
                    Scratch& scratch) const {
         const int n_codes = dictionary_.count(f) + 1;
-        auto rows_of = [&](int code) {
-            return std::int64_t{counted[code * cells() + rows_at()]};
+        auto rows_of = [this, hist = args.hist](int code) {
+            return hist[code * cells() + target_.outputs().rows_at()];
         };
-        const std::vector<int>& order =
-            order_codes(args.hist, n_codes, rows_of, scratch.order);
+        const std::vector<int>& order = order_codes(args.hist, n_codes, scratch.order);
         const auto n_present = static_cast<int>(order.size());
         find_set_cuts(
             n_present,
@@ -404,16 +380,15 @@ class GradientHistograms {
     }
 
     // Codes of the node's rows by their gradients over their hessians.
-    template <class RowsOf>
     const std::vector<int>& order_codes(const std::int32_t* hist, int n_codes,
-                                        const RowsOf& rows_of, CodeOrder& order) const {
+                                        CodeOrder& order) const {
         const Outputs& outputs = target_.outputs();
         order.start(outputs.n);
         for (int code = 0; code < n_codes; ++code) {
             const std::int32_t* sums = hist + code * cells();
-            if (rows_of(code) <= 0)
+            if (sums[outputs.rows_at()] <= 0)
                 continue;
-            order.add(code, rows_of(code), [&](int c) {
+            order.add(code, sums[outputs.rows_at()], [&](int c) {
                 const double h = sums[outputs.hessian_at(c)] + target_.cat_smooth();
                 return h > 0 ? sums[c] / h : 0.0;
             });
@@ -421,15 +396,7 @@ class GradientHistograms {
         return order.sort();
     }
 
-    std::int32_t told_rows(const std::int32_t* hist, int n_bins) const {
-        std::int32_t n = 0;
-        for (int bin = 0; bin < n_bins; ++bin)
-            n += hist[bin * cells() + rows_at()];
-        return n;
-    }
-
     int cells() const { return target_.outputs().cells; }
-    int rows_at() const { return target_.outputs().rows_at(); }
     std::size_t first_feature(std::int64_t block) const {
         return first_features_[static_cast<std::size_t>(block)];
     }

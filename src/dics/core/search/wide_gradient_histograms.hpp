@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "search/gradient_histograms.hpp"
@@ -12,10 +11,7 @@ namespace dics {
 // Rows are added up in 32 bits, some at a time, and these sums in 64. Where a split is
 // looked for, sums are narrowed to 32 bits again (see Gradients::set_shift): what is
 // rounded there is 2^-31 of the node, and decides between cuts that are as good.
-//
-// Numbers of rows are not rounded. Where those of a node need more than 31 bits, bins
-// tell of no more rows than a side has to have: if a bin of a side has that many, so
-// has the side, and otherwise all its rows are told of.
+// Numbers of rows are not rounded.
 class WideGradientHistograms : public GradientHistograms {
   public:
     using Value = std::int64_t;
@@ -52,14 +48,8 @@ class WideGradientHistograms : public GradientHistograms {
         for (std::int64_t i = 0; i < size; ++i)
             scratch.narrow[static_cast<std::size_t>(i)] =
                 target().narrowed(hists[i], static_cast<int>(i % n_cells));
-        if (node.totals.n_rows <= std::numeric_limits<std::int32_t>::max())
-            return GradientHistograms::best_split(block, scratch.narrow.data(), node,
-                                                  prepared, scratch.own);
-        const std::int64_t most = most_told_rows();
-        for (std::int64_t i = target().outputs().rows_at(); i < size; i += n_cells)
-            scratch.narrow[static_cast<std::size_t>(i)] =
-                static_cast<std::int32_t>(std::min(hists[i], most));
-        return best_split_of(block, scratch.narrow.data(), hists, node, scratch.own);
+        return GradientHistograms::best_split(block, scratch.narrow.data(), node,
+                                              prepared, scratch.own);
     }
 
   private:
