@@ -55,8 +55,8 @@ def rows():
     return da.from_array(X, chunks=(1000, X.shape[1]))
 
 
-def local_model(name):
-    return getattr(dics, name)(random_state=0, **MODELS[name]).fit(X, Y)
+def local_model(name, **more):
+    return getattr(dics, name)(random_state=0, **MODELS[name] | more).fit(X, Y)
 
 
 def dask_model(name, client, **more):
@@ -86,19 +86,20 @@ class Meeting:
 
     def arrange(self):
         """Called in each worker: change the method that gets there."""
+        from dics.dask import _gather
         from dics.dask._worker import Listening
 
         owner, method = {
             "FastCGBMClassifier": (Listening, "note"),
-            "CGForestClassifier": (dics.CGForestClassifier, "_grow_arrays"),
+            "CGForestClassifier": (_gather, "grow_planned"),
             "CGTreeClassifier": (dics.CGTreeClassifier, "_grow"),
         }[self.name]
         original = getattr(owner, method)
 
-        def meeting(this, *args):
+        def meeting(this, *args, **kwargs):
             if len(getattr(this, "history", ())) == self.n_rounds:
                 self._come()
-            return original(this, *args)
+            return original(this, *args, **kwargs)
 
         setattr(owner, method, meeting)
 
@@ -203,11 +204,18 @@ def test_worker_dies_while_the_client_decides(tmp_path):
     assert seen == list(range(1, 61))
 
 
-@pytest.mark.parametrize("name", ["CGForestClassifier", "CGTreeClassifier"])
-def test_worker_dies_while_it_grows(name, tmp_path):
-    expected = file_bytes(local_model(name))
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("CGForestClassifier", {}),
+        ("CGForestClassifier", {"max_samples": 0.05}),
+        ("CGTreeClassifier", {}),
+    ],
+)
+def test_worker_dies_while_it_grows(name, more, tmp_path):
+    expected = file_bytes(local_model(name, **more))
     with cluster_of(2, processes=True) as client:
-        model = dask_model(name, client)
+        model = dask_model(name, client, **more)
         events = {Meeting(tmp_path, name): kill}
         fit_with(events, client, lambda: model.fit(rows(), Y))
     assert file_bytes(model) == expected

@@ -132,18 +132,14 @@ def narrowed(matrix: Array | SparseRows, ranks: Any) -> Array | SparseRows:
 
 
 def codes_of(
-    matrix: Array | SparseRows,
-    dictionary: Dictionary,
-    width: int,
-    order: npt.NDArray[np.int32] | None = None,
+    matrix: Array | SparseRows, dictionary: Dictionary
 ) -> npt.NDArray[np.uint8]:
-    """Return the codes of a partition, [block][row][width]."""
-    n_features = matrix.shape[1] if order is None else len(order)
-    n_blocks = -(-n_features // width)
-    if len(matrix) == 0:
-        return np.empty((n_blocks, 0, width), dtype=np.uint8)
-    codes = encode(matrix, dictionary, width, threads_of_worker(), order)
-    return codes.reshape(n_blocks, len(matrix), width)
+    """Return the codes of a partition, [feature][row][1]."""
+    n_rows, n_features = matrix.shape
+    if n_rows == 0:
+        return np.empty((n_features, 0, 1), dtype=np.uint8)
+    codes = encode(matrix, dictionary, 1, threads_of_worker())
+    return codes.reshape(n_features, n_rows, 1)
 
 
 def out_of_bag_of(
@@ -152,11 +148,6 @@ def out_of_bag_of(
     """Add up what trees say of rows; a bit of `left_out` for each tree and row."""
     masks = (np.unpackbits(own, count=len(matrix)).astype(np.bool_) for own in left_out)
     return trees.sums(matrix, masks, threads_of_worker())
-
-
-def joined_codes(parts: list[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
-    """Return the codes of the rows of all parts, as the core wants them."""
-    return np.concatenate(parts, axis=1).ravel()
 
 
 def threads_of_worker() -> int:

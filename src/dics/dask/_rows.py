@@ -16,7 +16,6 @@ from distributed import Future
 from sklearn.utils.validation import validate_data
 
 from dics import _core
-from dics._base import rows_for_core
 from dics._boosting_call import BoostCall
 from dics._boosting_rows import total_weight, weight_unit
 from dics._candidates_base import TrainingData
@@ -239,17 +238,10 @@ class ClusterRows(RowsElsewhere):
             warnings.filterwarnings("ignore", "Sending large graph")
             return self.client.compute(task)
 
-    def codes(
-        self,
-        dictionary: Dictionary,
-        width: int,
-        order: npt.NDArray[np.int32] | None = None,
-    ) -> list[Future]:
+    def codes(self, dictionary: Dictionary) -> list[Future]:
         """Encode the partitions where they are; see `codes_of`."""
         known = dask.delayed(dictionary, pure=False)
-        tasks = [
-            dask.delayed(codes_of)(part, known, width, order) for part in self.parts
-        ]
+        tasks = [dask.delayed(codes_of)(part, known) for part in self.parts]
         futures: list[Future] = self.client.compute(tasks)
         return futures
 
@@ -273,7 +265,7 @@ class ClusterRows(RowsElsewhere):
         is_sampled = n_gathered(len(self), settings.n_draws, n_trees) < len(self)
         if is_sampled and data.values is not None:
             settings.tree.scale = _core.moment_scale(data.values, settings)
-        codes = self.codes(dictionary, 1)
+        codes = self.codes(dictionary)
         # Made before the tasks: as a part of them it would belong to the worker that
         # is to grow the last trees, and be gone with it.
         job = self._sent(ForestJob.of(plan, data))
@@ -484,7 +476,7 @@ class ClusterRows(RowsElsewhere):
         # Codes; scores, gradients and hessians of the outputs; labels, weights, order.
         row_bytes = self.shape[1] + 4 * (2 * n_outputs + 6)
         self._check_room(self.shape[0] * row_bytes)
-        codes = self.codes(dictionary, 1)
+        codes = self.codes(dictionary)
         return ClusterCodes(
             self.watch, codes, self.whole, None, labels, targets, weights, n_outputs
         )
