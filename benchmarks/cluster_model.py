@@ -1,14 +1,12 @@
 """A model of larger clusters: what a round of boosting takes with many workers.
 
-A worker computes its share of the rows. Of a few workers, each sends the others their
-slices of the histograms, and then the best cuts of its own; of more, every sum goes up
-and down a tree of connections with four children each. What a row and a message take is
-measured.
+A worker computes its share of the rows. It sends the others their slices of the
+histograms, and then the best cuts of its own slice. The time of a row and of a message
+is measured.
 """
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 import time
@@ -17,14 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dics.dask._links import (
-    FAN_OUT,
-    MOST_SLICES,
-    TOKEN_BYTES,
-    Address,
-    Links,
-    listen,
-)
+from dics.dask._links import TOKEN_BYTES, Address, Links, listen
 from dics_paper.text import markdown_table
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000)
@@ -91,18 +82,11 @@ def round_seconds(machine: Machine, n_rows: int, n_workers: int) -> tuple[float,
     if n_workers == 1:
         return compute, 0.0
     per_byte = machine.links.byte + 1 / WIRE
-    if n_workers <= MOST_SLICES:
-        # A worker meets all others, one after the other; one of two sends first.
-        others = n_workers - 1
-        sent = machine.bytes * others / n_workers
-        return compute, (
-            machine.sums * 2 * others * machine.links.message + 2 * sent * per_byte
-        )
-    # Up and down; a node hears its children one after the other.
-    levels = math.ceil(math.log(n_workers * (FAN_OUT - 1) + 1, FAN_OUT)) - 1
-    hops = 2 * levels * min(FAN_OUT, n_workers - 1)
-    return compute, hops * (
-        machine.sums / 2 * machine.links.message + machine.bytes * per_byte
+    # A worker meets all others, one after the other; one of two sends first.
+    others = n_workers - 1
+    sent = machine.bytes * others / n_workers
+    return compute, (
+        machine.sums * 2 * others * machine.links.message + 2 * sent * per_byte
     )
 
 

@@ -4,57 +4,13 @@ import threading
 
 import numpy as np
 import pytest
-from checks import ARRAYS, digest
+from checks import ARRAYS
 
 from dics import FastCGBMClassifier, FastCGBMRegressor
 from dics._boosting_rows import CodedRows
 
 pytestmark = pytest.mark.core
 _links = pytest.importorskip("dics.dask._links")
-
-
-class LostPeers:
-    """No other process, and after some sums one less."""
-
-    def __init__(self, n_rows, n_sums):
-        self.runs = np.array([[0, 0, n_rows]], dtype=np.int64)
-        self.run_starts = np.zeros(1, dtype=np.int64)
-        self.n_left = n_sums
-
-    def add(self, _):
-        self.n_left -= 1
-        return self.n_left >= 0
-
-    largest = add
-
-
-def boost_with_a_loss(n_sums):
-    """Boost until so many sums were made, and go on from the rounds that were noted."""
-
-    def boost(rows, call, validation, rounds, n_threads):
-        assert validation == []
-        noted = []
-        first = rows.scores.copy()
-        arrays, used, is_lost = call.run(
-            rows.for_core(),
-            [],
-            lambda *losses: bool(noted.append(losses)),
-            LostPeers(rows.n_rows, n_sums),
-            n_threads,
-        )
-        assert is_lost
-        new = call.as_trees(arrays).first(max(0, len(noted) - 1))
-        rows.scores[...] = first
-        for t in range(len(new)):
-            new[t].add_values(boost.X, rows.scores[:, : len(call.start)], n_threads=1)
-        later = call.after(new, used)
-        arrays, used, is_lost = later.run(
-            rows.for_core(), [], rounds.note, None, n_threads
-        )
-        assert not is_lost
-        return new.followed_by(later.as_trees(arrays)), used
-
-    return boost
 
 
 rng = np.random.default_rng(0)
@@ -67,36 +23,6 @@ MODELS = {
     ),
     "numbers": FastCGBMRegressor("poisson", n_estimators=8, random_state=0),
 }
-
-
-def count_sums(model, monkeypatch):
-    """How many sums a fit makes."""
-    enough = 10**6
-    made = []
-
-    def boost(rows, call, _, rounds, n_threads):
-        peers = LostPeers(rows.n_rows, enough)
-        arrays, used, _ = call.run(rows.for_core(), [], rounds.note, peers, n_threads)
-        made.append(enough - peers.n_left)
-        return call.as_trees(arrays), used
-
-    with monkeypatch.context() as patch:
-        patch.setattr(CodedRows, "boost", boost)
-        model.fit(X, Y)
-    return sum(made)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_same_trees(name, monkeypatch):
-    model = MODELS[name]
-    expected = digest(model.fit(X, Y))
-    n_all = count_sums(model, monkeypatch)
-    for n_sums in {3, n_all // 4, n_all // 2, n_all - 5, n_all - 2, n_all - 1}:
-        boost = boost_with_a_loss(n_sums)
-        boost.X = X
-        with monkeypatch.context() as patch:
-            patch.setattr(CodedRows, "boost", boost)
-            assert digest(model.fit(X, Y)) == expected, n_sums
 
 
 class Messages:
@@ -122,7 +48,7 @@ def half(arrays, rows):
 
 
 def boost_together(call, arrays):
-    """Boost on two ranks; for each, its arrays, finished rounds and whether it lost."""
+    """Boost on two ranks; return trees, splits, rounds and the loss of each."""
     n = len(arrays[-1])
     cuts = [0, n // 3, n]
     listeners = [_links.listen("127.0.0.1") for _ in range(2)]
@@ -138,7 +64,7 @@ def boost_together(call, arrays):
         )
         assert links.open()
         rounds = []
-        trees, _, is_lost = call.run(
+        trees, used, is_lost = call.run(
             half(arrays, slice(begin, end)),
             [],
             lambda *losses: bool(rounds.append(losses)),
@@ -146,7 +72,7 @@ def boost_together(call, arrays):
             1,
         )
         links.close()
-        found[rank] = call.as_trees(trees), max(0, len(rounds) - 1), is_lost
+        found[rank] = call.as_trees(trees), used, max(0, len(rounds) - 1), is_lost
 
     threads = [threading.Thread(target=run, args=[rank]) for rank in range(2)]
     for thread in threads:
@@ -160,8 +86,21 @@ def bytes_of(trees):
     return [getattr(trees, name).tobytes() for name in ARRAYS]
 
 
+def boost_rest(call, arrays, done, used):
+    """Boost the rounds after those that are done, on all rows; return all trees."""
+    own = half(arrays, slice(None))
+    for t in range(len(done)):
+        done[t].add_values(X, own[-1][:, : len(call.start)], n_threads=1)
+    later = call.after(done, used)
+    trees, _, is_lost = later.run(own, [], lambda *_: False, None, 1)
+    assert not is_lost
+    return done.followed_by(later.as_trees(trees))
+
+
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loss_at_any_message_is_noticed_by_both(name, monkeypatch):
+def test_loss_at_any_message(name, monkeypatch):
+    """Both ranks notice it; the fit goes on from the rounds that one of them has."""
+
     def boost(rows, call, _, rounds, n_threads):
         arrays = [a if a is None else np.copy(a) for a in rows.for_core()]
         trees, used, _ = call.run(rows.for_core(), [], rounds.note, None, n_threads)
@@ -170,16 +109,19 @@ def test_a_loss_at_any_message_is_noticed_by_both(name, monkeypatch):
             messages = Messages(patch, 10**6)
             whole = boost_together(call, arrays)
             n_sent = 10**6 - messages.n_left
-        assert all(bytes_of(trees) == bytes_of(expected) for trees, _, _ in whole)
-        assert not any(is_lost for _, _, is_lost in whole)
+        for trees, _, _, is_lost in whole:
+            assert bytes_of(trees) == bytes_of(expected)
+            assert not is_lost
         for n in {1, n_sent // 3, n_sent // 2, n_sent - 40, n_sent - 9, n_sent - 2}:
             with monkeypatch.context() as patch:
                 Messages(patch, n)
-                for trees, n_rounds, is_lost in boost_together(call, arrays):
-                    assert is_lost
-                    assert bytes_of(trees.first(n_rounds)) == bytes_of(
-                        expected.first(n_rounds)
-                    )
+                found = boost_together(call, arrays)
+            for trees, of_rank, n_rounds, is_lost in found:
+                assert is_lost
+                done = trees.first(n_rounds)
+                assert bytes_of(done) == bytes_of(expected.first(n_rounds))
+                whole = boost_rest(call, arrays, done, of_rank)
+                assert bytes_of(whole) == bytes_of(expected)
         return expected, used
 
     monkeypatch.setattr(CodedRows, "boost", boost)

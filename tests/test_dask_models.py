@@ -24,13 +24,6 @@ def test_model_files_are_those_of_one_machine(n_workers):
         assert differing(1000 * n_workers, CASES) == []
 
 
-def test_sums_of_many_workers_go_by_a_tree(monkeypatch):
-    """As with more workers than have a slice each of what is searched."""
-    monkeypatch.setattr("dics.dask._links.MOST_SLICES", 1)
-    with cluster_of(6):
-        assert differing(9000, 10) == []
-
-
 @pytest.mark.parametrize("max_samples", [None, 0.1])
 def test_forest_of_rare_features(max_samples):
     """Nodes draw cuts by the same rule, wherever the rows are."""

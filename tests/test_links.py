@@ -59,13 +59,11 @@ def slices_added(links, own, starts):
     return in_threads(links, lambda link: link.peers.add_slices(own[link.rank], starts))
 
 
-@pytest.fixture(params=["all", "tree", "all by Python", "tree by Python"])
+@pytest.fixture(params=["core", "Python"])
 def opened(request, monkeypatch):
     """Makes links that are open, and closes them in the end."""
     made = []
-    if "tree" in request.param:
-        monkeypatch.setattr("dics.dask._links.MOST_SLICES", 1)
-    if "Python" in request.param:
+    if request.param == "Python":
         monkeypatch.setattr("dics._core.HAS_SOCKETS", False)
 
     def make(n_ranks):
@@ -114,18 +112,15 @@ def test_sums_wrap_around(opened):
 def test_slices(opened, n_ranks):
     links = opened(n_ranks)
     rng = np.random.default_rng(n_ranks)
-    n_slices = links[0].peers.n_slices
-    assert n_slices in (1, n_ranks)
     for dtype, longest in [("i4", 9), ("i8", 9), ("i4", 40_000)]:
         # Some are empty.
-        sizes = np.maximum(0, rng.integers(-longest // 3, longest, n_slices))
+        sizes = np.maximum(0, rng.integers(-longest // 3, longest, n_ranks))
         starts = np.concatenate([[0], np.cumsum(sizes)])
         values = rng.integers(-(10**6), 10**6, (n_ranks, starts[-1])).astype(dtype)
         own = values.copy()
         assert all(slices_added(links, own, starts))
         for rank in range(n_ranks):
-            i = rank if n_slices > 1 else 0
-            mine = slice(starts[i], starts[i + 1])
+            mine = slice(starts[rank], starts[rank + 1])
             np.testing.assert_array_equal(own[rank, mine], values[:, mine].sum(axis=0))
     assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
 
@@ -133,12 +128,11 @@ def test_slices(opened, n_ranks):
 @pytest.mark.parametrize("n_ranks", [2, 3, 8, 9])
 def test_gather(opened, n_ranks):
     links = opened(n_ranks)
-    n_slices = links[0].peers.n_slices
-    whole = np.arange(5 * n_slices)
-    own = np.zeros((n_ranks, 5 * n_slices), dtype=np.int64)
+    whole = np.arange(5 * n_ranks)
+    own = np.zeros((n_ranks, len(whole)), dtype=np.int64)
     for rank in range(n_ranks):
-        i = rank if n_slices > 1 else 0
-        own[rank, 5 * i : 5 * i + 5] = whole[5 * i : 5 * i + 5]
+        mine = slice(5 * rank, 5 * rank + 5)
+        own[rank, mine] = whole[mine]
     assert all(in_threads(links, lambda link: link.peers.gather(own[link.rank])))
     np.testing.assert_array_equal(own, np.tile(whole, (n_ranks, 1)))
     assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
@@ -215,7 +209,7 @@ def test_lost_process_is_noticed_by_all(opened, lost):
 @pytest.mark.parametrize("lost", range(3))
 def test_loss_among_slices_is_noticed_by_all(opened, lost):
     links = opened(3)
-    starts = np.linspace(0, 600_000, links[0].peers.n_slices + 1).astype(np.int64)
+    starts = np.linspace(0, 600_000, 4).astype(np.int64)
     own = np.ones((3, 600_000), dtype=np.int64)
 
     def work(link):

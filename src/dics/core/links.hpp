@@ -1,10 +1,10 @@
 // Sums over processes, by connections between them.
 //
-// The processes form a tree: each adds what its children send to what it has, sends
-// that to its parent, and hands the sum back to its children. What is added are whole
-// numbers, so that the shape of the tree doesn't matter. Of large sums, a few processes
-// need a slice each: then any two of them are connected, and send one another the
-// slices that the other needs. Who is connected with whom is decided elsewhere.
+// Each process is connected with all others. Small sums go up and down a tree: a
+// process adds the numbers of its children to its own, sends the sum to its parent, and
+// sends the total back to its children. The numbers are integers, so the shape of the
+// tree doesn't matter. A large sum is divided into slices, one for each process: any
+// two processes send each other the slice that the other one needs.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +51,8 @@ class Channel {
     }
 };
 
-// The processes that one of them talks to; -1 for no parent. `partners` are all others
-// in an order in which both of a pair meet at once, or none: then there are no slices.
+// The other processes: parent and children in the tree (-1 for no parent), and
+// `partners`, which are all of them, in an order in which both of a pair meet at once.
 struct LinkOrder {
     int rank, n_ranks, parent;
     std::vector<int> children, partners;
@@ -77,8 +77,8 @@ class LinkedPeers : public Peers {
         reduce(kLargest, values, n, [](double a, double b) { return std::max(a, b); });
     }
 
-    int n_slices() const override { return has_slices() ? order_.n_ranks : 1; }
-    int own_slice() const override { return has_slices() ? order_.rank : 0; }
+    int n_slices() const override { return order_.n_ranks; }
+    int own_slice() const override { return order_.rank; }
     void add_slices(std::int32_t* values,
                     const std::vector<std::int64_t>& starts) const override {
         reduce_slices(values, starts);
@@ -88,8 +88,6 @@ class LinkedPeers : public Peers {
         reduce_slices(values, starts);
     }
     void gather(std::int64_t* values, std::int64_t n) const override {
-        if (!has_slices())
-            return;
         const LinkHeader header = begin_exchange(kGather, values, n * n_slices());
         for (const int rank : order_.partners)
             swap(rank, header, values + order_.rank * n, n, values + rank * n, n);
@@ -105,8 +103,6 @@ class LinkedPeers : public Peers {
 
   private:
     static constexpr std::int64_t kAdd = 1, kLargest = 2, kAddSlices = 3, kGather = 4;
-
-    bool has_slices() const { return !order_.partners.empty(); }
 
     // Sums wrap around.
     template <class T>
@@ -133,8 +129,6 @@ class LinkedPeers : public Peers {
 
     template <class T>
     void reduce_slices(T* values, const std::vector<std::int64_t>& starts) const {
-        if (!has_slices())
-            return add(values, starts.back());
         const LinkHeader header = begin_exchange(kAddSlices, values, starts.back());
         auto start = [&](int slice) { return starts[static_cast<std::size_t>(slice)]; };
         T* own = values + start(order_.rank);

@@ -72,7 +72,7 @@ class SocketChannel : public Channel {
     static constexpr int kFlags = MSG_DONTWAIT;
 #endif
     static constexpr int kLookMs = 100;  // how often `must_stop` is asked
-    // To hear from a process that computes: who watches over them notices earlier.
+    // Longest wait for a process that computes. The client notices a lost one earlier.
     static constexpr std::chrono::hours kSilence{1};
 
     // What is left of a message.

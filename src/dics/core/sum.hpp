@@ -37,22 +37,18 @@ class Peers {
     virtual void add(std::int64_t* values, std::int64_t n) const = 0;
     // The largest of what they have, number by number.
     virtual void largest(double* values, std::int64_t n) const = 0;
-    // What is searched may be divided among them: into how many slices, and which of
-    // them is looked at here. A single slice is everybody's.
-    virtual int n_slices() const { return 1; }
-    virtual int own_slice() const { return 0; }
+    // The search is divided among them: into how many slices, and which of them is
+    // searched here.
+    virtual int n_slices() const = 0;
+    virtual int own_slice() const = 0;
     // Adds up numbers of which slice i lies from starts[i] on. Only those of the own
     // slice are what all have together, the others are of no use afterwards.
     virtual void add_slices(std::int32_t* values,
-                            const std::vector<std::int64_t>& starts) const {
-        add(values, starts.back());
-    }
+                            const std::vector<std::int64_t>& starts) const = 0;
     virtual void add_slices(std::int64_t* values,
-                            const std::vector<std::int64_t>& starts) const {
-        add(values, starts.back());
-    }
+                            const std::vector<std::int64_t>& starts) const = 0;
     // Numbers [slice][n], of which each process has those of its own slice: all.
-    virtual void gather(std::int64_t*, std::int64_t) const {}
+    virtual void gather(std::int64_t* values, std::int64_t n) const = 0;
     // Runs of the rows of this one, in the order of its rows, and the numbers of the
     // first rows of all runs there are, rising.
     virtual const std::vector<RowRun>& runs() const = 0;

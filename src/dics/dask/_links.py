@@ -1,7 +1,9 @@
 """Connections between processes that add up sums.
 
-What travels over them is up to the core, see `links.hpp`: who is connected with whom,
-and how, is decided here. Nothing here knows Dask.
+Each process is connected with all others: a process has a slice of each large sum. With
+two workers, each sends and searches half as much as with whole sums (1,000,000 x 50,
+2026-11). The core decides which messages travel, see `links.hpp`. Nothing here needs
+Dask.
 """
 
 from __future__ import annotations
@@ -21,20 +23,14 @@ import numpy.typing as npt
 
 from dics import _core
 
-# Children of a process. Two levels of them reach twenty others.
+# Children of a process in the tree of small sums. Two levels reach twenty processes.
 FAN_OUT = 4
-# So many processes at most are connected with all others, and have a slice each of what
-# is searched: with two, half of the bytes and half of the search of each (1,000,000 x
-# 50, 2026-11). More of them need more messages for one sum: by cluster_model.py of the
-# benchmarks, a round of 64 takes 95 ms in slices and 215 ms in a tree.
-MOST_SLICES = 64
 TOKEN_BYTES = 32
 _RANK = struct.Struct("<I")
-# To connect, and to hear from a peer that computes: who watches over the fit notices
-# lost ones much earlier.
 CONNECT_SECONDS = 120.0
-# For one that has connected to say who it is.
+# From a connection to its greeting.
 GREETING_SECONDS = 10.0
+# Longest wait for a process that computes. The client notices a lost one earlier.
 SILENCE_SECONDS = 3600.0
 
 
@@ -90,13 +86,11 @@ def partners_of(rank: int, n_ranks: int) -> list[int]:
 def listen(host: str) -> socket.socket:
     """Open a port that the system chooses."""
     family = socket.getaddrinfo(host, None)[0][0]
-    return socket.create_server((host, 0), family=family, backlog=2 * MOST_SLICES)
+    return socket.create_server((host, 0), family=family, backlog=socket.SOMAXCONN)
 
 
 class Links:
-    """The connections of one process to others.
-
-    To all of them if they are few; otherwise to its parent and its children.
+    """The connections of one process to all others.
 
     Parameters
     ----------
@@ -129,7 +123,6 @@ class Links:
         self.n_ranks = len(addresses)
         self.runs = np.ascontiguousarray(runs, dtype=np.int64).reshape(-1, 3)
         self.run_starts = np.ascontiguousarray(run_starts, dtype=np.int64)
-        self.has_slices = self.n_ranks <= MOST_SLICES
         self._addresses = addresses
         self._listener = listener
         self._token = token
@@ -145,7 +138,7 @@ class Links:
     def open(self) -> bool:
         """Connect; return False if that fails."""
         try:
-            for rank in self._called():
+            for rank in range(self.rank):  # the others connect to this one
                 self._connect(rank)
             self._accept()
             self.peers = self._make_peers()
@@ -153,18 +146,6 @@ class Links:
             self.close()
             return False
         return True
-
-    def _called(self) -> list[int]:
-        """Return the processes that this one calls; the others call it."""
-        if self.has_slices:
-            return list(range(self.rank))
-        parent = parent_of(self.rank)
-        return [] if parent is None else [parent]
-
-    def _callers(self) -> set[int]:
-        if self.has_slices:
-            return set(range(self.rank + 1, self.n_ranks))
-        return set(children_of(self.rank, self.n_ranks))
 
     def _connect(self, rank: int) -> None:
         address = self._addresses[rank]
@@ -177,7 +158,7 @@ class Links:
         link.sendall(self._token + _RANK.pack(self.rank))
 
     def _accept(self) -> None:
-        expected = self._callers()
+        expected = set(range(self.rank + 1, self.n_ranks))
         deadline = time.monotonic() + CONNECT_SECONDS
         while expected:
             self._listener.settimeout(max(0.01, deadline - time.monotonic()))
@@ -237,7 +218,7 @@ class Links:
             n_ranks=self.n_ranks,
             parent=-1 if parent is None else parent,
             children=list(children_of(self.rank, self.n_ranks)),
-            partners=partners_of(self.rank, self.n_ranks) if self.has_slices else [],
+            partners=partners_of(self.rank, self.n_ranks),
             runs=self.runs,
             run_starts=self.run_starts,
             descriptors={rank: link.fileno() for rank, link in sockets.items()}

@@ -8,7 +8,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
-#include "bindings/peers.hpp"
+#include "links.hpp"
 #include "objective/objective.hpp"
 
 namespace dics {
@@ -52,7 +52,7 @@ nb::tuple boost_arrays(const Objective& objective, const Array<float>& values,
                        const nb::list& validation,
                        const Array<std::int64_t>& used_splits,
                        const BoostSettings& settings, const nb::callable& after_round,
-                       const nb::object& links, int n_threads) {
+                       const LinkedPeers* peers, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const Outputs outputs(objective.n_outputs());
     const RowArrays arrays(training);  // they own what the rows below point to
@@ -74,10 +74,9 @@ nb::tuple boost_arrays(const Objective& objective, const Array<float>& values,
             held.append(of_set);
         return nb::cast<bool>(call(after_round, nb::make_tuple(loss, held)));
     };
-    const GivenPeers peers(links);
     Boosted boosted = with_team(n_threads, [&](Team& team) {
         return boost(dictionary, rows, validation_rows, objective, settings, used,
-                     report, Sum(peers.get()), team);
+                     report, Sum(peers), team);
     });
     return nb::make_tuple(forest_dict(std::move(boosted.trees), outputs.n),
                           to_array(std::move(used)), boosted.is_lost);
