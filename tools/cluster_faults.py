@@ -329,8 +329,8 @@ def main() -> int:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set(SETTINGS)
     if arguments.signal == signal.SIGSTOP:
-        # Not for the others: on a busy machine a worker that is well may be silent.
-        dask.config.set({"dics.silence": 8.0})
+        # Not for the others: on a busy machine a healthy worker may miss heartbeats.
+        dask.config.set({"distributed.scheduler.worker-ttl": "8s"})
     start_workers_quickly()
     found: dict[str, list[Trial]] = {name: [] for name in arguments.models}
     is_overdue = False

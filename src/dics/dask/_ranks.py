@@ -1,7 +1,7 @@
 """Ranks: workers that take part in a fit together, each with rows of its own.
 
-They add up sums among themselves (see `Links`). The client starts them and watches over
-them; who calls decides what happens when one is lost.
+They add up sums among themselves (see `Links`). The client starts them and waits for
+them; the caller decides what happens if one is lost.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dics.dask._watch import (
 )
 from dics.dask._worker import Port, end_fit, open_port
 
-MOST_RESTARTS = 100
-# To wait for ranks to say that they give up.
+MAX_RESTARTS = 100
+# Longest wait for ranks that give up.
 STOP_SECONDS = 5.0
 
 
@@ -130,17 +130,12 @@ class Ranks:
             )
         ]
 
-    def _drop_lost(self, futures: list[Future], workers: list[str]) -> bool:
-        """Let the others give up if a worker is lost; return whether one is."""
-        gone = set(workers) - self.watch.alive()
-        if not gone:
-            return False
-        self.watch.remove(gone)
-        self._stop(set(workers) - gone)
-        for future, worker in zip(futures, workers, strict=True):
-            if worker in gone:
-                self.client.cancel([future], force=True)
-        return True
+    def _lost(self, workers: list[str]) -> set[str]:
+        """Return the workers that are lost; let the other ranks give up then."""
+        lost = set(workers) - self.watch.workers().keys()
+        if lost:
+            self._stop(set(workers) - lost)
+        return lost
 
     def _wait(self, futures: list[Future], workers: list[str]) -> bool:
         """Wait for all tasks; False if a worker is lost meanwhile."""
@@ -156,29 +151,26 @@ class Ranks:
         return True
 
     def _is_lost(self, futures: list[Future], workers: list[str]) -> bool:
-        """Tell whether a worker is lost; then tasks are, that need what it had."""
-        gone = set(workers) - self.watch.alive()
-        if gone:
-            self.watch.remove(gone)
-            self._stop(set(workers) - gone)
+        """Return True if a worker is lost, and cancel the tasks then."""
+        lost = self._lost(workers)
+        if lost:
             self.client.cancel(futures, force=True)
-        return len(gone) > 0
+        return len(lost) > 0
 
     def _results(self, futures: list[Future], workers: list[str]) -> list[Any] | None:
-        """Wait for tasks and fetch what they give; None if a worker is lost."""
+        """Wait for tasks and return their results; None if a worker is lost."""
         if not self._wait(futures, workers):
             return None
-        # A worker may be lost even now, and Dask would wait for it for ever.
         results: list[Any] | None = self.watch.gathered(futures, workers)
         if results is None:
             self._is_lost(futures, workers)
         return results
 
     def _stop(self, workers: set[str]) -> None:
-        """Let ranks give up, who would wait for one that is lost."""
+        """Let ranks give up that would wait for a lost one."""
         if not workers:
             return
-        # In a thread: one of them may be silent, and just not noticed yet.
+        # In a thread: one of them may hang.
         stopping = threading.Thread(
             target=self.client.run,
             args=(end_fit, self.fit),
@@ -192,5 +184,5 @@ class Ranks:
         if self.client.status != "running":
             return
         if not all(future.done() for future in futures):
-            self._stop(set(workers) & self.watch.alive())
+            self._stop(set(workers) & self.watch.workers().keys())
             self.client.cancel(futures, force=True)

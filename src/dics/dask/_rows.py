@@ -48,6 +48,7 @@ from dics.dask._parts import (
     out_of_bag_of,
     rows_of,
 )
+from dics.dask._ranks import MAX_RESTARTS
 from dics.dask._reports import new_topic, reports_of
 from dics.dask._session import BoostSession
 from dics.dask._watch import LOOK_SECONDS, LOST, Watch, WorkersLost
@@ -57,7 +58,6 @@ from dics.trees import Trees, concatenated
 # Share of the workers' memory that X may take to be kept there during a fit; a larger
 # one is made again whenever rows of it are looked at.
 KEPT_SHARE = 0.3
-MOST_RESTARTS = 100
 
 
 class Whole(NamedTuple):
@@ -259,7 +259,7 @@ class ClusterRows(RowsElsewhere):
         their order.
         """
         settings = plan.settings
-        n_workers = max(1, len(self.watch.alive()))
+        n_workers = max(1, len(self.watch.workers()))
         trees = range(settings.first_tree, settings.first_tree + settings.n_trees)
         n_trees = self._trees_at_once(data, settings.n_draws, len(trees), n_workers)
         is_sampled = n_gathered(len(self), settings.n_draws, n_trees) < len(self)
@@ -342,7 +342,7 @@ class ClusterRows(RowsElsewhere):
             self._chosen_codes(job, trees, codes) if is_sampled else (None, codes)
             for trees in groups
         ]
-        workers: list[str | None] = [*sorted(self.watch.alive())] or [None]
+        workers: list[str | None] = [*sorted(self.watch.workers())] or [None]
         grown = [
             self.client.submit(
                 grow_trees,
@@ -366,11 +366,11 @@ class ClusterRows(RowsElsewhere):
         known = (tree, method, without_rows, arguments)
         all_known = (*known, self.shape, self.dtype, self.parts)
         text = cloudpickle.dumps(all_known)
-        for _ in range(MOST_RESTARTS):
+        for _ in range(MAX_RESTARTS):
             trees = self._try_call(text)
             if trees is not None:
                 return trees
-        raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
+        raise WorkersLost(f"workers were lost {MAX_RESTARTS} times in one fit.")
 
     def _try_call(self, text: bytes) -> Trees | None:
         """Call it; None if a worker was lost with what it had."""
@@ -383,7 +383,7 @@ class ClusterRows(RowsElsewhere):
             return None
         try:
             task = self.client.submit(
-                call_with_rows, sent, pure=False, key=new_topic(), retries=MOST_RESTARTS
+                call_with_rows, sent, pure=False, key=new_topic(), retries=MAX_RESTARTS
             )
             (trees,) = self.watch.results([task])
         except LOST:

@@ -1,8 +1,8 @@
 """The rounds of boosting on a cluster, as the client sees them.
 
-Each worker that has rows becomes a rank. They add up sums among themselves (see
-`Links`); the client starts them, watches over them, and when one is lost starts again
-from the rounds that the others have.
+Each worker that has rows becomes a rank. The ranks add up sums among themselves (see
+`Links`). The client starts them and waits for them. If one is lost, it starts them
+again from the rounds that the others have finished.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from distributed import Future, Queue
 from dics._boosting_call import BoostCall
 from dics._rounds import Rounds
 from dics.dask._links import TOKEN_BYTES
-from dics.dask._ranks import MOST_RESTARTS, Placement, Ranks
+from dics.dask._ranks import MAX_RESTARTS, Placement, Ranks
 from dics.dask._reports import new_topic, reports_of
 from dics.dask._watch import LOOK_SECONDS, WorkersLost, pause
 from dics.dask._worker import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("dics.dask")
 # Restarts in a row without a new round: something is wrong with the workers.
-MOST_IN_VAIN = 10
+MAX_FAILED_RESTARTS = 10
 
 
 class BoostSession(Ranks):
@@ -47,7 +47,7 @@ class BoostSession(Ranks):
     training : ClusterCodes
     validation : list of ClusterCodes
     rounds : Rounds
-        Told about each round.
+        Notes each round.
     """
 
     def __init__(
@@ -58,34 +58,34 @@ class BoostSession(Ranks):
         self.rounds = rounds
         self.history: list[tuple[float, list[float]]] = []
         self._first_round = 0  # of this session; a warm start has others before it
-        self._told = 0  # rounds that `rounds` knows of
-        self._ends = False  # it has said so
+        self._n_noted = 0  # rounds that `rounds` has noted
+        self._must_end = False  # by the decision of `rounds`
 
     @property
-    def _asks(self) -> bool:
-        """Tell whether the client decides after each round, and not the ranks."""
+    def _client_decides(self) -> bool:
+        """Return True if the client decides after each round, and not the ranks."""
         return self.rounds.score is not None or self.rounds.report_to is not None
 
     @property
     def _reports(self) -> bool:
-        """Tell whether rank 0 is to report how far the fit is."""
+        """Return True if rank 0 reports the progress of the fit."""
         progress = self.rounds.progress
-        return progress is not None and progress.enabled and not self._asks
+        return progress is not None and progress.enabled and not self._client_decides
 
     def run(self, call: BoostCall) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
         found = Trees.none(len(call.start), len(call.dictionary.offsets) - 1)
         self._first_round = int(call.settings["first_round"])
-        in_vain = 0
-        for _ in range(MOST_RESTARTS):
+        n_failed = 0
+        for _ in range(MAX_RESTARTS):
             result = self._attempt(call)
             self.history = result.history
-            if self._asks:  # what the client wasn't asked about has to be done again
-                self.history = self.history[: self._told]
+            if self._client_decides:  # other rounds have to be done again
+                self.history = self.history[: self._n_noted]
             new = self._new_trees(call, result)
             found = found.followed_by(new)
-            if not result.is_lost or self._ends:
-                self._tell()
+            if not result.is_lost or self._must_end:
+                self._note_rest()
                 LOG.info(
                     "%d rounds: %d sums, %d bytes sent by the first worker",
                     len(self.history) - 1,
@@ -93,21 +93,21 @@ class BoostSession(Ranks):
                     result.bytes_sent,
                 )
                 return found, result.used.view(np.int64)
-            in_vain = 0 if len(new) else in_vain + 1
-            if in_vain == MOST_IN_VAIN:
-                raise WorkersLost(self._why_in_vain())
+            n_failed = 0 if len(new) else n_failed + 1
+            if n_failed == MAX_FAILED_RESTARTS:
+                raise WorkersLost(self._failure_message())
             call = call.after(new, result.used)
             self.fit = new_topic()
             n_done = self._n_before(call)
             LOG.info("workers were lost; going on after %d rounds", n_done)
-        raise WorkersLost(f"workers were lost {MOST_RESTARTS} times in one fit.")
+        raise WorkersLost(f"workers were lost {MAX_RESTARTS} times in one fit.")
 
-    def _why_in_vain(self) -> str:
+    def _failure_message(self) -> str:
         limits = [limit for limit in self.watch.memory().values() if limit > 0]
         memory = f" (at least {min(limits) / 2**20:.0f} MiB)" if limits else ""
         return (
-            f"workers were lost {MOST_IN_VAIN} times in a row before a round was done; "
-            f"see their logs, and whether their memory{memory} is too small."
+            f"workers were lost {MAX_FAILED_RESTARTS} times in a row before a round "
+            f"was done; see their logs, and whether their memory{memory} is too small."
         )
 
     def _new_trees(self, call: BoostCall, result: RankResult) -> Trees:
@@ -137,7 +137,7 @@ class BoostSession(Ranks):
             with reports_of(
                 self.client, self.fit if self._reports else None, self._show
             ):
-                result = self._watch(futures, placement.workers)
+                result = self._wait_for_ranks(futures, placement.workers)
             return result or self._nothing(call)
         finally:
             self._end(placement.workers, futures)
@@ -165,7 +165,7 @@ class BoostSession(Ranks):
             n_sets=len(self.sets) - 1,
             watched=watched[0] if watched else None,
             n_watched=self.sets[watched[0]].n_rows if watched else 0,
-            asks=self._asks,
+            asks=self._client_decides,
             reports=self._reports,
             n_threads=None,
         )
@@ -214,11 +214,17 @@ class BoostSession(Ranks):
 
     # --- while it runs ------------------------------------------------------
 
-    def _watch(self, futures: list[Future], workers: list[str]) -> RankResult | None:
+    def _wait_for_ranks(
+        self, futures: list[Future], workers: list[str]
+    ) -> RankResult | None:
         """Wait for all ranks; return the result that has most rounds."""
-        asked = Queue(self.fit + "-asked", client=self.client) if self._asks else None
+        asked = (
+            Queue(self.fit + "-asked", client=self.client)
+            if self._client_decides
+            else None
+        )
         looked = time.monotonic()
-        lost = False
+        lost: set[str] = set()
         while not all(future.done() for future in futures):
             if asked is not None and not lost:
                 self._answer(asked)
@@ -227,7 +233,10 @@ class BoostSession(Ranks):
             if time.monotonic() - looked < LOOK_SECONDS:
                 continue
             looked = time.monotonic()
-            lost = self._drop_lost(futures, workers) or lost
+            lost |= self._lost(workers)
+            for future, worker in zip(futures, workers, strict=True):
+                if worker in lost:
+                    self.client.cancel([future], force=True)
         self.watch.check_connection()
         return self._best(futures, workers)
 
@@ -241,9 +250,9 @@ class BoostSession(Ranks):
         for rows in self.sets:
             if rows.is_watched and scores is not None:
                 rows.scores[...] = scores[:, : rows.n_outputs]
-        self._ends = self.rounds.note(train, held)
-        self._told += 1
-        Queue(self.fit + "-answer", client=self.client).put(float(self._ends))
+        self._must_end = self.rounds.note(train, held)
+        self._n_noted += 1
+        Queue(self.fit + "-answer", client=self.client).put(float(self._must_end))
 
     def _best(self, futures: list[Future], workers: list[str]) -> RankResult | None:
         """Return the whole result of a rank, or the one that has most rounds."""
@@ -258,10 +267,10 @@ class BoostSession(Ranks):
                 best = result
         return best
 
-    def _tell(self) -> None:
-        """Tell `rounds` of what it doesn't know yet; it was shown before."""
+    def _note_rest(self) -> None:
+        """Note the rounds that `rounds` lacks; their progress was shown before."""
         progress, self.rounds.progress = self.rounds.progress, None
-        for train, held in self.history[self._told :]:
+        for train, held in self.history[self._n_noted :]:
             self.rounds.note(train, held)
         self.rounds.progress = progress
 

@@ -1,33 +1,30 @@
-"""Watches over the workers while something runs on them."""
+"""Waits for the workers of a cluster, and notices if they are lost."""
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import contextlib
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
 
 import dask
-from distributed import Client, Future, rpc
+from distributed import Client, Future
 from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from dics._version import VERSION
 
-# Seconds, settings of Dask under "dics.": without a sign of life of a worker, and to
-# wait for one when none is left.
-DEFAULT_SILENCE = 60.0
+# Longest wait for a worker if none is left: the setting "dics.patience" of Dask.
 DEFAULT_PATIENCE = 60.0
-# Between two looks at the workers.
+# Between two checks of the workers.
 LOOK_SECONDS = 1.0
-# Of a pause between two looks at tasks, and between two looks within it.
+# Longest pause between two checks of tasks, and between two polls in it.
 PAUSE_SECONDS = 0.1
 POLL_SECONDS = 0.003
-# To say which version of dics a worker has; one that is busy is asked later.
-VERSION_SECONDS = 2.0
-# What the result of a task raises that was lost with its worker.
+# Errors of a task that was lost with its worker.
 LOST = (KilledWorker, FutureCancelledError, CancelledError)
 
 
@@ -36,7 +33,10 @@ class WorkersLost(RuntimeError):
 
 
 class Watch:
-    """Knows which workers of a cluster are alive.
+    """Waits for tasks, and checks that the cluster has workers for them.
+
+    Dask decides if a worker is lost: at once if its process ends, after
+    `distributed.scheduler.worker-ttl` if it hangs.
 
     Parameters
     ----------
@@ -45,76 +45,37 @@ class Watch:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        # When a worker was last seen by the clock of the scheduler, and when this was
-        # noticed by our own: the clocks of two machines may differ.
-        self._seen: dict[str, tuple[float, float]] = {}
-        self._had_workers = self._looked = time.monotonic()
+        self._had_workers = time.monotonic()
 
     def workers(self) -> dict[str, Any]:
         """Return what the scheduler knows of its workers, by their addresses."""
         self.check_connection()
         # Not by `Client.scheduler_info`: the client itself asks for it without workers
-        # every other second, and what that brings is what one may be given.
+        # every other second, and the answer to that may be returned here.
         try:
             known = self.client.sync(self.client.scheduler.identity, n_workers=-1)
         except OSError as error:
-            self.check_connection()
-            raise ConnectionError("the connection to the scheduler is lost.") from error
+            raise self._connection_lost() from error
         workers: dict[str, Any] = known["workers"]
         return workers
 
     def check_connection(self) -> None:
         """Raise an error if the scheduler is gone."""
         if self.client.status != "running":
-            raise ConnectionError(
-                f"the connection to the scheduler is lost ({self.client.status})."
-            )
+            raise self._connection_lost()
+
+    def _connection_lost(self) -> ConnectionError:
+        return ConnectionError(
+            "the connection to the scheduler is lost (the client is "
+            f"{self.client.status})."
+        )
 
     def memory(self) -> dict[str, int]:
-        """Return how many bytes each worker may use; 0 for no limit."""
+        """Return the memory limit of each worker in bytes; 0 for no limit."""
         return {
             address: int(worker["memory_limit"])
             for address, worker in self.workers().items()
         }
-
-    def alive(self) -> set[str]:
-        """Return the workers that have given a sign of life lately."""
-        now = time.monotonic()
-        silence = silence_seconds()
-        if now - self._looked > silence / 2:  # we ourselves were asleep
-            self._seen.clear()
-        self._looked = now
-        alive = set()
-        for address, worker in self.workers().items():
-            last_seen = float(worker["last_seen"])
-            if self._seen.get(address, (None,))[0] != last_seen:
-                self._seen[address] = last_seen, now
-            if now - self._seen[address][1] < silence:
-                alive.add(address)
-        return alive
-
-    def remove(self, workers: set[str]) -> None:
-        """Let the scheduler do without workers that are silent.
-
-        It would notice, too, but only after minutes. Those that have a nanny are
-        started again.
-        """
-        silent = sorted(workers & set(self.workers()))
-        if silent:
-            self.client.run_on_scheduler(remove_workers, silent)
-
-    def look(self) -> None:
-        """Remove silent workers; raise an error if there was none for too long."""
-        alive = self.alive()
-        self.remove(set(self._seen) - alive)
-        paused = self.paused()
-        now = time.monotonic()
-        if alive - set(paused):
-            self._had_workers = now
-        elif now - self._had_workers > patience_seconds():
-            if alive:
-                raise MemoryError(self._why_paused(paused))
-            raise WorkersLost("no worker is left; start some and fit again.")
 
     def paused(self) -> dict[str, Any]:
         """Return the workers that Dask gives no task, as their memory is full."""
@@ -124,110 +85,115 @@ class Watch:
             if worker["status"] == "paused"
         }
 
+    def check_workers(self) -> bool:
+        """Return True if a worker takes tasks; raise if none did for too long."""
+        paused = self.paused()
+        now = time.monotonic()
+        if self.workers().keys() - paused.keys():
+            self._had_workers = now
+            return True
+        if now - self._had_workers > patience_seconds():
+            if paused:
+                raise MemoryError(paused_message(paused))
+            raise WorkersLost("no worker is left; start some and fit again.")
+        return False
+
     def check_memory(self, workers: list[str], began: float) -> None:
         """Raise an error if workers that got tasks long ago are paused."""
         if time.monotonic() - began < patience_seconds():
             return
         paused = {a: w for a, w in self.paused().items() if a in workers}
         if paused:
-            raise MemoryError(self._why_paused(paused))
-
-    def _why_paused(self, paused: dict[str, Any]) -> str:
-        address, worker = next(iter(paused.items()))
-        used, limit = worker["metrics"]["memory"], worker["memory_limit"]
-        return (
-            f"Dask has paused {len(paused)} workers for want of memory: {address} uses "
-            f"{used / 2**20:.1f} MiB, its limit is {limit / 2**20:.1f} MiB."
-        )
+            raise MemoryError(paused_message(paused))
 
     def wait(self, futures: list[Future]) -> None:
-        """Wait until tasks have ended, whichever workers are lost meanwhile."""
+        """Wait until tasks have ended; Dask repeats those of lost workers."""
         self._had_workers = looked = time.monotonic()
         while not all(future.done() for future in futures):
             pause(futures)
             if time.monotonic() - looked > LOOK_SECONDS:
-                self.look()
+                self.check_workers()
                 looked = time.monotonic()
         self.check_connection()
 
     def wait_for_workers(self) -> None:
         """Wait until there is a worker that takes tasks."""
         self._had_workers = time.monotonic()
-        while not self.alive() - set(self.paused()):
-            self.look()
-            time.sleep(0.1)
+        while not self.check_workers():
+            time.sleep(PAUSE_SECONDS)
 
     def results(self, futures: list[Future]) -> list[Any]:
-        """Return what tasks give, even if a worker that has it falls silent."""
-        found: dict[str, Any] = {}
-        waiting = list(futures)
-        while waiting:
-            self.wait(waiting)
-            try:
-                found[waiting[-1].key] = waiting[-1].result(timeout=silence_seconds())
-                waiting.pop()
-            except TimeoutError:
-                self.look()  # it is made again elsewhere
-        return [found[future.key] for future in futures]
+        """Wait for tasks and return their results; Dask repeats lost tasks."""
+        # Gather only finished tasks: an interrupted gather keeps its futures for a
+        # while, and the workers would go on with them.
+        self.wait(futures)
+
+        def goes_on() -> bool:
+            self.check_workers()
+            return True
+
+        results: list[Any] = self._gather(futures, goes_on)
+        return results
 
     def computed(self, tasks: list[Any]) -> list[Any]:
-        """Compute tasks on the cluster and bring their results here."""
+        """Compute tasks on the cluster and return their results."""
         return self.results(self.client.compute(tasks))
 
     def gathered(self, futures: Any, workers: list[str]) -> Any:
-        """Return what tasks give that only some workers can do; None if one is lost.
+        """Return the results of tasks of certain workers; None if one is lost.
 
-        `Future.result` would wait for ever if a worker died when the task was done.
+        `Future.result` would wait for ever if a worker died after its task.
         """
+        try:
+            return self._gather(futures, lambda: set(workers) <= self.workers().keys())
+        except LOST:
+            return None
+
+    def _gather(self, futures: Any, goes_on: Callable[[], bool]) -> Any:
+        """Return the results of tasks, or None as soon as `goes_on` returns False."""
         fetching = asyncio.run_coroutine_threadsafe(
             self.client.gather(futures, asynchronous=True),
             self.client.loop.asyncio_loop,
         )
         try:
-            while self.alive().issuperset(workers):
+            while goes_on():
                 done, _ = concurrent.futures.wait([fetching], LOOK_SECONDS)
                 if done:
                     return fetching.result()
         except LOST:
             self.check_connection()
+            raise
+        except CommClosedError as error:
+            raise self._connection_lost() from error
         finally:
             fetching.cancel()
         return None
 
     def check_versions(self) -> None:
         """Refuse workers that have another version of dics, or none."""
-        asked = {
-            worker: self.client.submit(
-                version_here, pure=False, workers=[worker], priority=100
-            )
-            for worker in self.workers()
-        }
-        futures = list(asked.values())
-        deadline = time.monotonic() + VERSION_SECONDS
-        while not all(f.done() for f in futures) and time.monotonic() < deadline:
-            pause(futures)
-        for worker, future in asked.items():
-            if future.status == "error":
-                error = future.exception()
-                if not isinstance(error, ImportError | AttributeError):
-                    continue
+        found = self.client.run(version_here, on_error="return")
+        for worker, version in found.items():
+            if isinstance(version, str):
+                check_version(worker, version)
+            elif isinstance(version, ImportError | AttributeError):
                 raise ValueError(
-                    f"the worker {worker} can't import dics: {error}; install dics "
+                    f"the worker {worker} can't import dics: {version}; install dics "
                     f"{VERSION} everywhere."
-                ) from error
-            if future.status == "finished":
-                version = self.gathered(future, [worker])
-                if version is not None:
-                    check_version(worker, version)
+                ) from version
 
 
-def silence_seconds() -> float:
-    """Return for how long a worker may be silent."""
-    return float(dask.config.get("dics.silence", DEFAULT_SILENCE))
+def paused_message(paused: dict[str, Any]) -> str:
+    """Return the text of the error for paused workers."""
+    address, worker = next(iter(paused.items()))
+    used, limit = worker["metrics"]["memory"], worker["memory_limit"]
+    return (
+        f"Dask has paused {len(paused)} workers for want of memory: {address} uses "
+        f"{used / 2**20:.1f} MiB, its limit is {limit / 2**20:.1f} MiB."
+    )
 
 
 def patience_seconds() -> float:
-    """Return for how long to wait for a worker."""
+    """Return the longest wait for a worker."""
     return float(dask.config.get("dics.patience", DEFAULT_PATIENCE))
 
 
@@ -247,40 +213,11 @@ def version_here() -> str:
     return _version.VERSION
 
 
-async def remove_workers(addresses: list[str], dask_scheduler: Any) -> None:
-    """Remove workers; called by `Client.run_on_scheduler`."""
-    for address in addresses:
-        worker = dask_scheduler.workers.get(address)
-        nanny = None if worker is None else worker.nanny
-        await dask_scheduler.remove_worker(
-            address=address,
-            close=nanny is None,
-            stimulus_id=f"dics-silent-{time.time()}",
-        )
-        if nanny is not None:
-            starting = asyncio.ensure_future(_start_again(nanny, dask_scheduler))
-            _starting.add(starting)
-            starting.add_done_callback(_starting.discard)
-
-
-# So that they aren't collected while they run.
-_starting: set[asyncio.Future[None]] = set()
-
-
-async def _start_again(nanny: str, dask_scheduler: Any) -> None:
-    """Let a nanny end its worker, which may be stopped, and start another."""
-    with contextlib.suppress(OSError):  # it may be gone as well
-        async with rpc(
-            nanny, connection_args=dask_scheduler.connection_args
-        ) as starter:
-            await starter.restart(reason="dics-silent")
-
-
 def pause(futures: list[Future]) -> None:
     """Wait a moment, or until the first of them ends.
 
-    Not by `distributed.wait`: the error that it raises when the time is over stays
-    around, and all futures with it, until Python looks for cycles of references.
+    Not by `distributed.wait`: the error that it raises after a timeout keeps all
+    futures, until Python collects cycles of references.
     """
     waiting = [future for future in futures if not future.done()]
     deadline = time.monotonic() + PAUSE_SECONDS
