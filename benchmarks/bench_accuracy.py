@@ -131,8 +131,8 @@ FAMILIES = {
 SOURCES: dict[str, Callable[[], Any]] = {
     "centroids": CentroidCandidates,
     "paper": CentroidCandidates.paper,
-    "32 quantiles": lambda: QuantileCandidates(32),
-    "254 quantiles": lambda: QuantileCandidates(254),
+    "32 quantiles": lambda: QuantileCandidates(max_bins=33),
+    "254 quantiles": lambda: QuantileCandidates(max_bins=255),
 }
 
 

@@ -19,15 +19,17 @@ from dics_paper.progress import Steps
 from dics_paper.text import markdown_table
 
 SOURCES: dict[str, Callable[[], Any]] = {
-    "clusters": lambda: CentroidCandidates(centroids="kmeans", fill=False),
-    "groups": lambda: CentroidCandidates(centroids="class", fill=False),
-    "both": lambda: CentroidCandidates(fill=False),
+    "clusters": lambda: CentroidCandidates(
+        centroid_source="kmeans", fill_quantiles=False
+    ),
+    "groups": lambda: CentroidCandidates(centroid_source="class", fill_quantiles=False),
+    "both": lambda: CentroidCandidates(fill_quantiles=False),
     "paper": CentroidCandidates.paper,
-    "clusters, filled": lambda: CentroidCandidates(centroids="kmeans"),
-    "groups, filled": lambda: CentroidCandidates(centroids="class"),
+    "clusters, filled": lambda: CentroidCandidates(centroid_source="kmeans"),
+    "groups, filled": lambda: CentroidCandidates(centroid_source="class"),
     "both, filled": CentroidCandidates,
-    "32 quantiles": lambda: QuantileCandidates(32),
-    "254 quantiles": lambda: QuantileCandidates(254),
+    "32 quantiles": lambda: QuantileCandidates(max_bins=33),
+    "254 quantiles": lambda: QuantileCandidates(max_bins=255),
 }
 DEPTHS = (8, None)
 

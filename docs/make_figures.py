@@ -87,7 +87,9 @@ def _draw_splits(ax: Any, tree: CGTreeClassifier, node: int, box: list[Any]) -> 
 def how_it_works(file: Path) -> None:
     """Left: centroids and the thresholds between them. Right: the tree's regions."""
     X, y = _make_points()
-    source = CentroidCandidates(5, centroids="kmeans", fill=False)
+    source = CentroidCandidates(
+        n_clusters=5, centroid_source="kmeans", fill_quantiles=False
+    )
     tree = CGTreeClassifier(max_depth=3, candidates=source, random_state=0).fit(X, y)
     plt.rcParams.update({"font.size": 10, "font.family": "DejaVu Sans"})
     figure, (left, right) = plt.subplots(

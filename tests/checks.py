@@ -32,7 +32,7 @@ class GivenCandidates(BaseCandidates):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _place(self, data):
+    def _make_dictionary(self, data):
         taus = [np.asarray(tau, dtype=np.float32) for tau in self.thresholds]
         offsets = np.cumsum([0] + [len(tau) for tau in taus]).astype(np.int64)
         return Dictionary(np.concatenate(taus), offsets)

@@ -84,7 +84,7 @@ TREES = {
     "k = 8, entropy": {"max_candidates": 8, "criterion": "entropy"},
     "paper": {},  # see `make`
     "used once": {"reuse_splits": False, "max_candidates": 20, "max_depth": 5},
-    "quantiles": {"candidates": QuantileCandidates(40)},
+    "quantiles": {"candidates": QuantileCandidates(max_bins=41)},
     "renewed": {"renew_thresholds": True},
     "limits": {
         "min_samples_leaf": 7,

@@ -156,12 +156,12 @@ BAD_CANDIDATE_PARAMETERS = {
     "n_clusters": [0, -1, 2.5, "many"],
     "n_pairs": [0, -1, 1.5, "all"],
     "boundary": ["mean", None],
-    "centroids": ["median", None],
+    "centroid_source": ["median", None],
     "batch_size": [0, 1.5],
-    "scale": ["yes", None],
+    "standardize": ["yes", None],
     "min_gap": [-0.1, "none"],
-    "fill": ["yes"],
-    "max_thresholds": [0, 255, "many", 2.5],
+    "fill_quantiles": ["yes"],
+    "max_bins": [1, 256, "many", 2.5],
     "random_state": [-1, "seed"],
     "n_jobs": [1.5, "all"],
 }
@@ -248,7 +248,7 @@ def test_bad_labels(tree, forest, booster, name):
 # Numbers to predict are good for groups of like targets.
 @pytest.mark.parametrize("name", [n for n in BAD_Y if n not in ("continuous", "2-D")])
 @pytest.mark.parametrize(
-    "parameters", [{"centroids": "class"}, {"n_clusters": "classes"}]
+    "parameters", [{"centroid_source": "class"}, {"n_clusters": "classes"}]
 )
 def test_bad_labels_for_candidates(name, parameters):
     bad, match = BAD_Y[name]
@@ -421,10 +421,10 @@ def test_bad_parameters_of_candidates(name, value):
         refuse(model, (ValueError, TypeError), name, OTHER, Y)
 
 
-@pytest.mark.parametrize("value", [0, 255, 1.5, "many"])
+@pytest.mark.parametrize("value", [1, 256, 2.5, "many"])
 def test_bad_parameters_of_quantiles(value):
     found = QuantileCandidates(random_state=0).fit(X)
-    refuse(found.set_params(max_thresholds=value), ValueError, "max_thresholds", OTHER)
+    refuse(found.set_params(max_bins=value), ValueError, "max_bins", OTHER)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i8"])
@@ -539,7 +539,10 @@ def test_unfitted_attributes():
 
 
 def test_missing_labels_are_named():
-    for source in (CentroidCandidates.paper(), CentroidCandidates(centroids="class")):
+    for source in (
+        CentroidCandidates.paper(),
+        CentroidCandidates(centroid_source="class"),
+    ):
         with pytest.raises(ValueError, match="y"):
             source.fit(X)
     with pytest.raises(TypeError, match="y"):

@@ -95,10 +95,10 @@ def test_features_that_rows_drawn_can_afford():
 )
 def test_thresholds(n_features, n_classes, most):
     plan = plan_of(n_features=n_features, n_classes=n_classes)
-    assert plan.max_thresholds == most
-    source = plan.default_candidates().max_thresholds
-    assert source == ("auto" if most in (254, 16) else most)
-    assert plan_of(candidates=QuantileCandidates()).max_thresholds is None
+    assert plan.max_bins == most + 1
+    source = plan.default_candidates().max_bins
+    assert source == ("auto" if most in (254, 16) else most + 1)
+    assert plan_of(candidates=QuantileCandidates()).max_bins is None
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_only_training_rows_count(low_limits):
 def test_rows_of_weight_zero_are_as_if_they_were_not_there(low_limits):
     X, y = make_rows(400, n_classes=2)
     weights = (np.arange(400) < 300).astype(float)
-    parameters = {"candidates": QuantileCandidates(9), "random_state": 0}
+    parameters = {"candidates": QuantileCandidates(max_bins=10), "random_state": 0}
     some = FastCGBMClassifier(5, **parameters).fit(X, y, sample_weight=weights)
     alone = FastCGBMClassifier(5, **parameters).fit(X[:300], y[:300])
     assert some.plan_ == alone.plan_
@@ -189,10 +189,10 @@ def test_warm_start_makes_a_new_plan(low_limits):
     model.set_params(n_estimators=6).fit(X, y)
     assert model.plan_ == dataclasses.replace(first, n_estimators=6)
     assert digest(model) == digest(FastCGBMClassifier(6, random_state=0).fit(X, y))
-    model.set_params(n_estimators=8, candidates=QuantileCandidates(3))
+    model.set_params(n_estimators=8, candidates=QuantileCandidates(max_bins=4))
     model.fit(X[:300], y[:300])
     assert (model.plan_.n_rows, model.plan_.learning_rate) == (300, 0.1)
-    assert model.plan_.max_thresholds == first.max_thresholds  # no new dictionary
+    assert model.plan_.max_bins == first.max_bins  # no new dictionary
 
 
 def test_a_failed_fit_keeps_the_plan():
@@ -211,18 +211,18 @@ def test_a_failed_fit_keeps_the_plan():
 
 def test_a_plan_is_one_line():
     plan = BoostingPlan(
-        18_000, 54, 7, 7, 200, 0.15, 0, 0.0, 40, False, None, "mvs", 0.2, 0.1, True, 254
+        18_000, 54, 7, 7, 200, 0.15, 0, 0.0, 40, False, None, "mvs", 0.2, 0.1, True, 255
     )
     assert str(plan) == (
         "18000 training rows, 54 features, 7 classes; 200 rounds, learning rate 0.15, "
-        "40 features a round, row sampling mvs of 0.3, up to 254 thresholds a feature, "
+        "40 features a round, row sampling mvs of 0.3, up to 255 bins per feature, "
         "leaves of 20 rows, l2 0.1, early stopping on"
     )
     numbers = dataclasses.replace(plan, n_classes=0, n_outputs=1)
     assert "54 features, 1 output; 200 rounds, learning rate" in str(numbers)
     sketched = dataclasses.replace(plan, sketch_outputs=6)
     assert "splits by a sketch of 6 numbers, row sampling" in str(sketched)
-    given = dataclasses.replace(plan, max_thresholds=None, sampling=None)
+    given = dataclasses.replace(plan, max_bins=None, sampling=None)
     assert "row sampling none, thresholds from the given candidates" in str(given)
 
 
@@ -335,7 +335,7 @@ def test_numbers_prefer_features_that_gained():
     plan = plan_of_numbers(n_rows=20_000, n_features=2000)
     assert plan.prefers_gains
     assert plan.max_features == 176
-    assert plan.max_thresholds == 16384 // 176
+    assert plan.max_bins == 16384 // 176 + 1
     assert "176 features a round (half of them by their gains)" in str(plan)
     few = plan_of_numbers(n_rows=20_000, n_features=300)
     assert (few.prefers_gains, few.max_features) == (False, 300)

@@ -55,9 +55,9 @@ def test_samples_are_samples():
 def test_kmeans_finds_clear_clusters(scale, dtype):
     X, y = blobs()
     X = X.astype(dtype)
-    found = CentroidCandidates(4, centroids="kmeans", scale=scale, random_state=0).fit(
-        X
-    )
+    found = CentroidCandidates(
+        n_clusters=4, centroid_source="kmeans", standardize=scale, random_state=0
+    ).fit(X)
     order = np.argsort(found.centroids_[:, 0])
     labels = np.argsort([X[y == c, 0].mean() for c in range(4)])
     for at, c in zip(order, labels, strict=True):
@@ -71,7 +71,9 @@ def test_centroids_are_means_of_the_measured_rows():
     # weights are known but for rows between two clusters.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 5))
-    found = CentroidCandidates(6, centroids="kmeans", random_state=0).fit(X)
+    found = CentroidCandidates(
+        n_clusters=6, centroid_source="kmeans", random_state=0
+    ).fit(X)
     distance = ((X[:, None] - found.centroids_) ** 2 / X.var(axis=0)).sum(axis=2)
     share = np.bincount(distance.argmin(axis=1), minlength=6) / len(X)
     np.testing.assert_allclose(share @ found.centroids_, X.mean(axis=0), atol=0.1)
@@ -86,7 +88,7 @@ def test_class_means(n, dtype):
     rng = np.random.default_rng(n)
     X = (rng.normal(size=(n, 3)) * [1, 10, 30] + 100).astype(dtype)
     y = rng.permutation(np.arange(n) % 3)
-    found = CentroidCandidates(centroids="class", random_state=0).fit(X, y)
+    found = CentroidCandidates(centroid_source="class", random_state=0).fit(X, y)
     groups = [X[y == c].astype(float) for c in range(3)]
     np.testing.assert_allclose(
         found.centroids_, [g.mean(axis=0) for g in groups], rtol=1e-5
@@ -100,15 +102,15 @@ def test_class_means_with_missing_and_infinite_values():
     # NaN counts as the mean of the feature, an infinity as its largest finite value.
     X = np.array([[0.0], [np.nan], [4.0], [INF], [8.0], [-INF]])
     y = [0, 0, 1, 1, 2, 2]
-    found = CentroidCandidates(centroids="class", random_state=0).fit(X, y)
+    found = CentroidCandidates(centroid_source="class", random_state=0).fit(X, y)
     np.testing.assert_allclose(found.centroids_, [[2.0], [6.0], [4.0]], atol=1e-5)
 
 
 def test_automatic_centroids_are_both():
     X, y = blobs(k=3)
     both = CGTreeClassifier(random_state=0).fit(X, y).candidates_
-    clusters = CentroidCandidates(centroids="kmeans", random_state=0).fit(X)
-    classes = CentroidCandidates(centroids="class", random_state=0).fit(X, y)
+    clusters = CentroidCandidates(centroid_source="kmeans", random_state=0).fit(X)
+    classes = CentroidCandidates(centroid_source="class", random_state=0).fit(X, y)
     expected = np.concatenate([clusters.centroids_, classes.centroids_])
     np.testing.assert_array_equal(both.centroids_, expected)
     n = len(clusters.centroids_)
@@ -122,7 +124,9 @@ def test_a_weight_of_two_is_a_row_twice():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
     weights = rng.integers(0, 3, 200)
-    source = CentroidCandidates(centroids="class", fill=False, random_state=0)
+    source = CentroidCandidates(
+        centroid_source="class", fill_quantiles=False, random_state=0
+    )
     weighted = clone(source).fit(X, y, sample_weight=weights)
     repeated = clone(source).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     np.testing.assert_allclose(weighted.centroids_, repeated.centroids_, atol=1e-5)
@@ -142,7 +146,9 @@ def test_the_unit_of_weights_does_not_matter():
 @pytest.mark.parametrize("fill", [True, False])
 def test_rows_of_weight_zero_are_ignored(centroids, fill):
     X, y = blobs()
-    source = CentroidCandidates(4, centroids=centroids, fill=fill, random_state=0)
+    source = CentroidCandidates(
+        n_clusters=4, centroid_source=centroids, fill_quantiles=fill, random_state=0
+    )
     alone = clone(source).fit(X, y)
     outliers = np.full((50, 4), 1e6)
     with_outliers = clone(source).fit(
@@ -159,13 +165,15 @@ def test_rows_of_weight_zero_are_ignored(centroids, fill):
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 def test_more_clusters_than_rows(n):
     X = np.arange(2.0 * n).reshape(n, 2)
-    found = CentroidCandidates(50, centroids="kmeans", random_state=0).fit(X)
+    found = CentroidCandidates(
+        n_clusters=50, centroid_source="kmeans", random_state=0
+    ).fit(X)
     assert len(found.centroids_) <= n
     check_sound(found, 2)
     distinct = np.unique(np.repeat(X, 5, axis=0), axis=0)
-    repeated = CentroidCandidates(50, centroids="kmeans", random_state=0).fit(
-        np.repeat(X, 5, axis=0)
-    )
+    repeated = CentroidCandidates(
+        n_clusters=50, centroid_source="kmeans", random_state=0
+    ).fit(np.repeat(X, 5, axis=0))
     assert len(repeated.centroids_) <= len(distinct)
 
 
@@ -183,7 +191,7 @@ def test_number_of_pairs(k):
         (1000, n_all),
     ]:
         found = CentroidCandidates(
-            k, n_pairs=n_pairs, centroids="kmeans", random_state=0
+            n_clusters=k, n_pairs=n_pairs, centroid_source="kmeans", random_state=0
         ).fit(X)
         assert len(found.centroids_) == k
         assert found.pairs_.shape == (expected, 2)
@@ -194,7 +202,11 @@ def test_number_of_pairs(k):
 def test_pairs_are_the_farthest(scale, n_pairs):
     X = np.random.default_rng(1).normal(size=(500, 5)) * [1, 2, 3, 4, 50]
     found = CentroidCandidates(
-        7, n_pairs=n_pairs, scale=scale, centroids="kmeans", random_state=0
+        n_clusters=7,
+        n_pairs=n_pairs,
+        standardize=scale,
+        centroid_source="kmeans",
+        random_state=0,
     ).fit(X)
     deviation = X.std(axis=0)
     unit = deviation if scale else np.full(5, deviation.max())
@@ -238,7 +250,11 @@ def test_thresholds_without_fill(kind, min_gap, centroids):
     X[:, 5] = X[:, 5] > 1.5
     y = (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
     found = CentroidCandidates(
-        boundary=kind, min_gap=min_gap, centroids=centroids, fill=False, random_state=0
+        boundary=kind,
+        min_gap=min_gap,
+        centroid_source=centroids,
+        fill_quantiles=False,
+        random_state=0,
     ).fit(X, y)
     mu, sigma = found.centroids_, found.scales_
     low, high, deviation = ranges(X)
@@ -256,12 +272,12 @@ def test_thresholds_without_fill(kind, min_gap, centroids):
 def test_the_setting_of_the_paper():
     X, y = blobs(k=3)
     paper = CentroidCandidates.paper(random_state=0)
-    assert (paper.n_clusters, paper.centroids, paper.n_pairs) == (
+    assert (paper.n_clusters, paper.centroid_source, paper.n_pairs) == (
         "classes",
         "kmeans",
         "auto",
     )
-    assert (paper.scale, paper.fill, paper.min_gap, paper.boundary) == (
+    assert (paper.standardize, paper.fill_quantiles, paper.min_gap, paper.boundary) == (
         False,
         False,
         0.0,
@@ -270,7 +286,7 @@ def test_the_setting_of_the_paper():
     paper.fit(X, y)
     assert len(paper.centroids_) == 3
     assert (paper.n_thresholds_ <= 3).all()
-    assert CentroidCandidates.paper(scale=True, n_pairs=2).scale is True
+    assert CentroidCandidates.paper(standardize=True, n_pairs=2).standardize is True
 
 
 def test_the_setting_of_the_paper_for_one_class():
@@ -303,7 +319,9 @@ def test_generated_feature_names():
 def test_grid_search_over_candidates():
     X, y = blobs(n=90, k=3)
     search = GridSearchCV(
-        CGTreeClassifier(candidates=CentroidCandidates(fill=False), random_state=0),
+        CGTreeClassifier(
+            candidates=CentroidCandidates(fill_quantiles=False), random_state=0
+        ),
         {"candidates__n_pairs": [1, 3], "max_depth": [1, 4]},
         cv=3,
     ).fit(X, y)
@@ -323,10 +341,10 @@ def test_candidates_are_cloned_before_use():
 def test_the_seed_of_the_candidates_counts():
     X, y = blobs(n=3000)
     X = X + np.random.default_rng(0).normal(size=X.shape) * 100
-    alone = CentroidCandidates(centroids="kmeans", random_state=5).fit(X)
+    alone = CentroidCandidates(centroid_source="kmeans", random_state=5).fit(X)
     for seed in (0, 1):
         tree = CGTreeClassifier(
-            candidates=CentroidCandidates(centroids="kmeans", random_state=5),
+            candidates=CentroidCandidates(centroid_source="kmeans", random_state=5),
             random_state=seed,
         ).fit(X, y)
         np.testing.assert_array_equal(tree.candidates_.centroids_, alone.centroids_)
@@ -338,7 +356,7 @@ def test_same_seed_same_thresholds(n_clusters, seed):
     X, y = blobs()
     one, other = (
         CentroidCandidates(
-            n_clusters,
+            n_clusters=n_clusters,
             random_state=seed if isinstance(seed, int) else clone(seed, safe=False),
         ).fit(X, y)
         for _ in range(2)

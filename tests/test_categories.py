@@ -83,8 +83,8 @@ def test_all_frames_give_the_same_model(cls):
     model = small(cls).fit(frame, y)
     expected = model.predict(frame)
     assert model.is_categorical_.tolist() == [True, False, False]
-    assert model.levels_[0].tolist() == LEVELS
-    assert model.levels_[1:] == [None, None]
+    assert model.categories_[0].tolist() == LEVELS
+    assert model.categories_[1:] == [None, None]
     for kind, other in as_other_frames(frame).items():
         np.testing.assert_array_equal(model.predict(other), expected, kind)
         np.testing.assert_array_equal(
@@ -237,7 +237,7 @@ def test_models_travel(cls):
     file.seek(0)
     for other in (dics.load(file), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(other.predict(frame), model.predict(frame))
-        assert other.levels_[0].tolist() == LEVELS
+        assert other.categories_[0].tolist() == LEVELS
 
 
 @pytest.mark.parametrize("cls", [CGForestClassifier, FastCGBMRegressor])
@@ -370,9 +370,9 @@ def test_odd_columns_of_categories_work():
         }
     )
     model = CGTreeRegressor().fit(frame, y)
-    assert model.levels_[2].tolist() == [False, True]
+    assert model.categories_[2].tolist() == [False, True]
     assert model.predict(frame).shape == (60,)
-    assert [len(levels) for levels in model.levels_] == [0, 1, 2]
+    assert [len(levels) for levels in model.categories_] == [0, 1, 2]
 
 
 # --- bad input ----------------------------------------------------------------------

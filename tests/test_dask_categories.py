@@ -220,7 +220,7 @@ def test_both_zeros_are_one_level(client):
     for given in (rows, rows[::-1]):
         local, model = models("CGTreeRegressor", **own)
         local.fit(given, SCORE)
-        assert not np.signbit(local.levels_[0]).any()
+        assert not np.signbit(local.categories_[0]).any()
         model.fit(as_dask(given, CHUNKS), SCORE)
         assert file_bytes(model) == file_bytes(local)
 

@@ -33,7 +33,7 @@ def impurity(proba, criterion):
 
 def fit_both(X, y, weights=None, **parameters):
     ours = CGTreeClassifier(
-        candidates=QuantileCandidates(254), random_state=0, **parameters
+        candidates=QuantileCandidates(max_bins=255), random_state=0, **parameters
     ).fit(X, y, sample_weight=weights)
     theirs = DecisionTreeClassifier(random_state=0, **parameters)
     return ours, theirs.fit(X, y, sample_weight=weights)

@@ -31,7 +31,7 @@ class Returned(BaseCandidates):
     def __init__(self, thresholds=None):
         self.thresholds = thresholds
 
-    def place(self, X, y, sample_weight, rng):
+    def find_thresholds(self, X, y, sample_weight, rng):
         return self.thresholds
 
 
@@ -42,7 +42,7 @@ class RandomRows(BaseCandidates):
         self.n_rows = n_rows
         self.random_state = random_state
 
-    def place(self, X, y, sample_weight, rng):
+    def find_thresholds(self, X, y, sample_weight, rng):
         drawn = X[rng.choice(len(X), self.n_rows)]
         return [column[np.isfinite(column)] for column in drawn.T]
 
@@ -50,7 +50,7 @@ class RandomRows(BaseCandidates):
 class Seen(BaseCandidates):
     """Keeps what it was shown."""
 
-    def place(self, X, y, sample_weight, rng):
+    def find_thresholds(self, X, y, sample_weight, rng):
         self.seen_ = X, y, sample_weight
         return [[]] * X.shape[1]
 
@@ -95,7 +95,7 @@ def test_grid_search():
 
 
 def test_the_same_thresholds_make_the_same_tree():
-    quantiles = QuantileCandidates(15).fit(X)
+    quantiles = QuantileCandidates(max_bins=16).fit(X)
     ours = CGTreeClassifier(candidates=quantiles, random_state=0).fit(X, Y)
     own = Returned([tau.tolist() for tau in quantiles.thresholds_])
     same_bytes(ours, CGTreeClassifier(candidates=own, random_state=0).fit(X, Y))
@@ -124,11 +124,23 @@ GOOD = [[1.0]] * 3
 @pytest.mark.parametrize(
     ("thresholds", "error", "message"),
     [
-        (None, TypeError, "Returned.place must return an array of thresholds for each"),
+        (
+            None,
+            TypeError,
+            "Returned.find_thresholds must return an array",
+        ),
         (3.5, TypeError, "for each feature, got float"),
-        (GOOD, ValueError, "Returned.place returned thresholds of 3 features; X has 4"),
+        (
+            GOOD,
+            ValueError,
+            "find_thresholds returned thresholds of 3 features; X has 4",
+        ),
         ([*GOOD, [1], [2]], ValueError, "of 5 features; X has 4"),
-        ([*GOOD, [1, np.nan]], ValueError, "place, feature 3: thresholds contain nan"),
+        (
+            [*GOOD, [1, np.nan]],
+            ValueError,
+            "thresholds, feature 3: thresholds contain nan",
+        ),
         ([[np.inf], *GOOD], ValueError, "feature 0: thresholds contain inf"),
         ([*GOOD, [1e300]], ValueError, "feature 3: thresholds are beyond float32"),
         ([*GOOD, ["a"]], ValueError, "feature 3: thresholds must be numbers"),
@@ -157,7 +169,7 @@ def test_a_source_without_its_method():
     class Nothing(BaseCandidates):
         pass
 
-    with pytest.raises(NotImplementedError, match="Nothing has no method `place`"):
+    with pytest.raises(NotImplementedError, match="Nothing has no method"):
         CGTreeClassifier(candidates=Nothing()).fit(X, Y)
 
 
@@ -223,7 +235,7 @@ def test_own_thresholds_are_renewed_only_when_asked():
 
 def test_a_subclass_of_ours_may_add_thresholds():
     class WithZero(CentroidCandidates):
-        def place(self, X, y, sample_weight, rng):
+        def find_thresholds(self, X, y, sample_weight, rng):
             ours = CentroidCandidates(random_state=0).fit(X, y, sample_weight)
             return [np.append(tau, 0) for tau in ours.thresholds_]
 

@@ -36,7 +36,8 @@ def test_rows_are_drawn_from_all():
 
 
 @pytest.mark.parametrize(
-    "source", [QuantileCandidates(99), CentroidCandidates(centroids="kmeans")]
+    "source",
+    [QuantileCandidates(max_bins=100), CentroidCandidates(centroid_source="kmeans")],
 )
 def test_thresholds_of_all_rows(source):
     X = EndlessRows()

@@ -24,7 +24,7 @@ def expected_failed_checks(estimator):
     """What scikit-learn declares for its own KMeans, RandomForestClassifier and
     HistGradientBoostingClassifier.
     """
-    if isinstance(estimator, CentroidCandidates) and not estimator.fill:
+    if isinstance(estimator, CentroidCandidates) and not estimator.fill_quantiles:
         return dict.fromkeys(
             WEIGHT_CHECKS,
             "the start of K-means and the rows of a batch are drawn by their "

@@ -227,7 +227,9 @@ def test_wide_columns(store):
         assert fitted.trees_.wide is not None
 
 
-@pytest.mark.parametrize("source", [CentroidCandidates(), QuantileCandidates(16)])
+@pytest.mark.parametrize(
+    "source", [CentroidCandidates(), QuantileCandidates(max_bins=17)]
+)
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_candidates(source, is_weighted):
     X, y = make_data("f8")
@@ -244,13 +246,13 @@ def test_candidates(source, is_weighted):
 class Halves(BaseCandidates):
     accepts_sparse = True
 
-    def place(self, X, y, sample_weight, rng):
+    def find_thresholds(self, X, y, sample_weight, rng):
         assert scipy.sparse.issparse(X)
         return np.full((X.shape[1], 1), 0.5)
 
 
 class DenseHalves(BaseCandidates):
-    def place(self, X, y, sample_weight, rng):
+    def find_thresholds(self, X, y, sample_weight, rng):
         return np.full((X.shape[1], 1), 0.5)
 
 
@@ -260,7 +262,7 @@ def test_own_candidates():
     tree = CGTreeClassifier(candidates=Halves(), random_state=0).fit(sparse, y)
     dense = CGTreeClassifier(candidates=DenseHalves(), random_state=0)
     same_bytes(tree, dense.fit(X, y))
-    with pytest.raises(ValueError, match=r"DenseHalves\.place takes a dense X"):
+    with pytest.raises(ValueError, match=r"DenseHalves\.find_.* takes a dense X"):
         dense.fit(sparse, y)
 
 

@@ -176,9 +176,9 @@ def test_memory_order_makes_no_difference(dtype, order, n_jobs):
 @pytest.mark.parametrize(
     "source",
     [
-        CentroidCandidates(40, random_state=0),
+        CentroidCandidates(n_clusters=40, random_state=0),
         CentroidCandidates.paper(n_clusters=7, random_state=0),
-        CentroidCandidates(centroids="class", random_state=0),
+        CentroidCandidates(centroid_source="class", random_state=0),
         QuantileCandidates(random_state=0),
     ],
     ids=["kmeans", "paper", "class", "quantiles"],

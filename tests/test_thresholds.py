@@ -61,7 +61,7 @@ def test_midpoints_where_float32_is_too_coarse():
 @pytest.mark.parametrize("budget", [1, 2, 10, 100, 254])
 def test_quantiles_have_even_mass(budget):
     X = np.random.default_rng(0).exponential(size=(2000, 2))
-    found = QuantileCandidates(budget, random_state=0).fit(X)
+    found = QuantileCandidates(max_bins=budget + 1, random_state=0).fit(X)
     assert found.n_thresholds_.tolist() == [budget, budget]
     for f in range(2):
         mass = np.bincount(found.transform(X)[:, f], minlength=budget + 1)
@@ -71,7 +71,7 @@ def test_quantiles_have_even_mass(budget):
 def test_a_heavy_value_takes_one_slot():
     rng = np.random.default_rng(0)
     X = np.where(rng.random(2000) < 0.7, 0.0, rng.exponential(size=2000))[:, None]
-    found = QuantileCandidates(20, random_state=0).fit(X)
+    found = QuantileCandidates(max_bins=21, random_state=0).fit(X)
     assert found.n_thresholds_[0] == 20
     assert (found.thresholds_[0] > 0).all()
 
@@ -79,7 +79,9 @@ def test_a_heavy_value_takes_one_slot():
 def test_quantiles_of_weighted_rows():
     X = np.arange(1000.0)[:, None]
     weights = np.where(X[:, 0] < 500, 9.0, 1.0)
-    found = QuantileCandidates(9, random_state=0).fit(X, sample_weight=weights)
+    found = QuantileCandidates(max_bins=10, random_state=0).fit(
+        X, sample_weight=weights
+    )
     mass = np.bincount(found.transform(X)[:, 0], weights)
     np.testing.assert_allclose(mass, 500, rtol=0.05)
 
@@ -87,9 +89,11 @@ def test_quantiles_of_weighted_rows():
 @pytest.mark.parametrize("max_thresholds", [5, 60, 254])
 def test_fill_keeps_the_boundaries(max_thresholds):
     X = np.random.default_rng(0).normal(size=(1500, 4))
-    plain = CentroidCandidates(centroids="kmeans", fill=False, random_state=0).fit(X)
+    plain = CentroidCandidates(
+        centroid_source="kmeans", fill_quantiles=False, random_state=0
+    ).fit(X)
     filled = CentroidCandidates(
-        centroids="kmeans", max_thresholds=max_thresholds, random_state=0
+        centroid_source="kmeans", max_bins=max_thresholds + 1, random_state=0
     ).fit(X)
     for f in range(4):
         if plain.n_thresholds_[f] <= max_thresholds // 2:
@@ -106,7 +110,7 @@ def test_fill_keeps_the_boundaries(max_thresholds):
 )
 def test_automatic_budget(n_features, least, most):
     X = np.random.default_rng(0).normal(size=(600, n_features)).astype(np.float32)
-    found = CentroidCandidates(centroids="kmeans", random_state=0).fit(X)
+    found = CentroidCandidates(centroid_source="kmeans", random_state=0).fit(X)
     assert least <= found.n_thresholds_.min()
     assert found.n_thresholds_.max() <= most
 
@@ -115,7 +119,12 @@ def test_automatic_budget(n_features, least, most):
 def test_at_most_254_thresholds(fill):
     X = np.random.default_rng(0).normal(size=(4000, 2))
     found = CentroidCandidates(
-        60, n_pairs=1770, min_gap=0.0, fill=fill, centroids="kmeans", random_state=0
+        n_clusters=60,
+        n_pairs=1770,
+        min_gap=0.0,
+        fill_quantiles=fill,
+        centroid_source="kmeans",
+        random_state=0,
     ).fit(X)
     check_sound(found, 2)
     assert (found.n_thresholds_ > 120).all()
@@ -161,7 +170,7 @@ def test_groups_of_several_targets_are_clusters():
     centre = rng.integers(0, 4, 600)
     Y = np.column_stack([centre * 10.0, -centre * 1e6]) + rng.normal(size=(600, 2))
     X = centre[:, None] + rng.normal(size=(600, 2)) / 10
-    found = CentroidCandidates(centroids="class", random_state=0).fit(X, Y)
+    found = CentroidCandidates(centroid_source="class", random_state=0).fit(X, Y)
     nearest = np.abs(found.centroids_[:, :1] - np.arange(4)).min(axis=1)
     assert (nearest < 0.1).all()
 
@@ -206,7 +215,7 @@ def test_difficult_columns(source, column, fill):
     X = np.column_stack([column, np.arange(6.0)])
     source = clone(source)
     if isinstance(source, CentroidCandidates):
-        source.set_params(fill=fill)
+        source.set_params(fill_quantiles=fill)
     found = source.fit(X)
     check_sound(found, 2)
     codes = found.transform(X)
@@ -292,7 +301,7 @@ def test_codes_of_any_number_of_thresholds(n_tau, dtype):
 @pytest.mark.parametrize("shape", [(1, 1), (257, 17), (20000, 3), (300, 500)])
 def test_codes_in_any_layout(shape):
     X = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-    found = QuantileCandidates(9, random_state=0).fit(X)
+    found = QuantileCandidates(max_bins=10, random_state=0).fit(X)
     expected = np.column_stack(
         [reference.encode(X[:, f], tau) for f, tau in enumerate(found.thresholds_)]
     )

@@ -105,7 +105,7 @@ def test_containers_make_no_difference(data, convert, max_candidates):
     X = X.astype(np.float16).astype(np.float32)
     model = CGTreeClassifier(max_candidates=max_candidates, random_state=0)
     # One type on both sides: sums for the centroids run in that of X.
-    exact = QuantileCandidates(max_thresholds=200)
+    exact = QuantileCandidates(max_bins=201)
     model.set_params(candidates=exact)
     expected = clone(model).fit(X, y)
     found = clone(model).fit(convert(X), y)

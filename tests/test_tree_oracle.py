@@ -351,8 +351,8 @@ def test_unseen_missing_goes_with_the_heavier_child(y, weights, left, max_candid
     [
         CentroidCandidates(),
         CentroidCandidates.paper(),
-        CentroidCandidates(centroids="class", fill=False),
-        QuantileCandidates(20),  # too few cuts to be renewed by itself
+        CentroidCandidates(centroid_source="class", fill_quantiles=False),
+        QuantileCandidates(max_bins=21),  # too few cuts to be renewed by itself
     ],
     ids=["default", "paper", "class", "quantile"],
 )
@@ -370,7 +370,7 @@ def test_dictionaries_of_the_library(candidates, max_candidates, seed):
         y,
         tree.candidates_.thresholds_,
         max_candidates=max_candidates,
-        renew_thresholds=candidates.get_params().get("fill", False),
+        renew_thresholds=candidates.get_params().get("fill_quantiles", False),
         seed=seed,
     )
     same_tree(tree, expected)

@@ -327,7 +327,7 @@ SOURCES = {
     "default": CentroidCandidates(random_state=0, n_jobs=1),
     "paper": CentroidCandidates.paper(random_state=0, n_jobs=1),
     "midpoint": CentroidCandidates.paper(boundary="midpoint", n_pairs=1, n_jobs=1),
-    "quantile": QuantileCandidates(3, random_state=0, n_jobs=1),
+    "quantile": QuantileCandidates(max_bins=4, random_state=0, n_jobs=1),
 }
 
 

@@ -57,7 +57,7 @@ def test_the_papers_setting():
     assert (tree.max_depth, tree.max_candidates, tree.min_samples_split) == (8, 100, 3)
     assert tree.candidates.n_clusters == "classes"
     assert tree.candidates.n_pairs == 7
-    assert not tree.candidates.fill
+    assert not tree.candidates.fill_quantiles
     forest = BY_NAME["cgrf-paper"].make()
     assert (forest.feature_sampling, forest.voting) == ("tree", "hard")
     boosting = BY_NAME["fastcgbm-paper"].make()

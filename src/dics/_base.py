@@ -213,7 +213,7 @@ class TreesEstimator(BaseEstimator, ABC):
 
     @property
     def is_categorical_(self) -> npt.NDArray[np.bool_] | None:
-        """Which columns of X hold categories; None if there are none."""
+        """Mask of the categorical features; None if there are none."""
         check_is_fitted(self, "trees_")
         if self._categories is None:
             return None
@@ -222,8 +222,8 @@ class TreesEstimator(BaseEstimator, ABC):
         return mask
 
     @property
-    def levels_(self) -> list[Array | None] | None:
-        """Levels of each column of X, None of one of numbers; None if all are such."""
+    def categories_(self) -> list[Array | None] | None:
+        """Categories of each feature, None if it is numeric; None if all are."""
         check_is_fitted(self, "trees_")
         if self._categories is None:
             return None

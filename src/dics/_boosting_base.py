@@ -396,7 +396,7 @@ class Boosting(BoostedModel):
             has_rare_features=self._has_rare_features(data, parts),
         )
         if is_warm_start:  # it continues with the dictionary of the first fit
-            plan = replace(plan, max_thresholds=self.plan_.max_thresholds)
+            plan = replace(plan, max_bins=self.plan_.max_bins)
             if self.learning_rate == "auto" and self.plan_.n_trial_rounds > 0:
                 plan = replace(plan, learning_rate=self.plan_.learning_rate)
                 if self.max_leaf_nodes == "auto":

@@ -167,9 +167,9 @@ class BoostingPlan:
     top_rate, other_rate : float
         Shares of the rows that it draws.
     early_stopping : bool
-    max_thresholds : int or None
-        Thresholds of each feature up to which the dictionary of the default
-        `candidates` is filled; None if another source was given.
+    max_bins : int or None
+        Maximum number of bins per feature of the default `candidates`; None if another
+        source was given.
     min_samples_leaf : int
     l2_regularization : float
     max_leaf_nodes : int or None
@@ -190,7 +190,7 @@ class BoostingPlan:
     top_rate: float
     other_rate: float
     early_stopping: bool
-    max_thresholds: int | None
+    max_bins: int | None
     # Files of models have plans without these, from before there were rules for them.
     min_samples_leaf: int = LEAF_ROWS
     l2_regularization: float = L2
@@ -200,8 +200,8 @@ class BoostingPlan:
         """Describe the plan in one line."""
         thresholds = (
             "thresholds from the given candidates"
-            if self.max_thresholds is None
-            else f"up to {self.max_thresholds} thresholds a feature"
+            if self.max_bins is None
+            else f"up to {self.max_bins} bins per feature"
         )
         return (
             f"{self.n_rows} training rows, {self.n_features} features, "
@@ -257,10 +257,10 @@ class BoostingPlan:
 
     def default_candidates(self) -> CentroidCandidates:
         """Make the source of thresholds for an estimator that was given none."""
-        budget = self.max_thresholds
-        if budget is None or budget == auto_budget(self.n_features):
+        n_bins = self.max_bins
+        if n_bins is None or n_bins == auto_budget(self.n_features) + 1:
             return CentroidCandidates()
-        return CentroidCandidates(max_thresholds=budget)
+        return CentroidCandidates(max_bins=n_bins)
 
 
 def make_plan(
@@ -361,10 +361,11 @@ def make_plan(
         top_rate=shares[0],
         other_rate=shares[1],
         early_stopping=early_stopping,
-        max_thresholds=(
+        max_bins=(
             auto_thresholds(
                 n_searched, n_like, is_narrow=sketch is not None or n_classes == 0
             )
+            + 1
             if parameters["candidates"] is None
             else None
         ),

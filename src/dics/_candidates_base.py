@@ -1,7 +1,7 @@
 """What all sources of thresholds have in common.
 
-Users write ``place``, which returns the thresholds of every feature; our own sources
-write ``_place``, which makes the dictionary in the core. All else is shared.
+Users write ``find_thresholds``, which returns the thresholds of every feature; our own
+sources write ``_make_dictionary``, which calls the core. All else is shared.
 """
 
 from __future__ import annotations
@@ -83,17 +83,18 @@ class TrainingData(NamedTuple):
 class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of all sources of thresholds, and of your own.
 
-    A source is a class with a method `place`, which returns the thresholds of every
-    feature. The `candidates` of every estimator takes it. Its parameters are those of
-    its ``__init__``, as for any scikit-learn estimator, so that ``candidates__name``
-    works in a grid search. If it has a parameter `random_state` that is not None, the
-    `rng` of `place` comes from there, otherwise from the estimator.
+    A source is a class with a method `find_thresholds`, which returns the thresholds of
+    every feature. The `candidates` of every estimator takes it. Its parameters are
+    those of its ``__init__``, as for any scikit-learn estimator, so that
+    ``candidates__name`` works in a grid search. If it has a parameter `random_state`
+    that is not None, the `rng` of `find_thresholds` comes from there, otherwise from
+    the estimator.
 
-    A sparse X is refused, unless the class says ``accepts_sparse = True``: `place` then
-    gets a ``csr_array`` of scipy.
+    A sparse X is refused, unless the class sets ``accepts_sparse = True``:
+    `find_thresholds` then gets a ``csr_array`` of scipy.
 
     Within one tree, deep nodes may get new thresholds (see `renew_thresholds` of
-    `CGTreeClassifier`). These are even cuts of the rows of the node and never come from
+    `TreeOptions`). These are even cuts of the rows of the node and never come from
     the source, because the subtree is grown inside the core, by several threads, where
     Python cannot be called. "auto" does not renew the thresholds of your own source.
 
@@ -113,7 +114,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ...     def __init__(self, n_rows=10):
     ...         self.n_rows = n_rows
     ...
-    ...     def place(self, X, y, sample_weight, rng):
+    ...     def find_thresholds(self, X, y, sample_weight, rng):
     ...         return X[rng.choice(len(X), self.n_rows)].T
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = CGTreeClassifier(candidates=RandomCandidates(20), random_state=0)
@@ -126,14 +127,14 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
-    # Whether `place` takes a sparse X, as a ``csr_array`` of scipy.
+    # Whether `find_thresholds` takes a sparse X, as a ``csr_array`` of scipy.
     accepts_sparse: ClassVar[bool] = False
 
     # For sources that have no such parameters.
     random_state: Any = None
     n_jobs: int | None = None
 
-    def place(
+    def find_thresholds(
         self,
         X: Any,
         y: Array | None,
@@ -165,22 +166,25 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             kept as float32, sorted. A split sends ``x < threshold`` to the left. No
             thresholds at all make a feature that is not split.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no method `place`.")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `find_thresholds`."
+        )
 
-    def _place(self, data: TrainingData) -> Dictionary:
-        """Make the dictionary; our own sources have a faster way than `place`."""
-        return self._call_place(data)
+    def _make_dictionary(self, data: TrainingData) -> Dictionary:
+        """Make the dictionary; our own sources have a faster way."""
+        return self._call_find_thresholds(data)
 
-    def _call_place(self, data: TrainingData) -> Dictionary:
-        """Make the dictionary by `place`, with what it is promised."""
+    def _call_find_thresholds(self, data: TrainingData) -> Dictionary:
+        """Make the dictionary by `find_thresholds`, with what it is promised."""
         X, weights = data.X, data.weights
         if isinstance(X, RowsElsewhere):  # a source is promised all rows
             X = X.take(np.arange(len(X)))
         if isinstance(X, SparseRows) and not self._takes_sparse():
             name = type(self).__name__
             raise ValueError(
-                f"X is sparse, but {name}.place takes a dense X; pass X.toarray(), or "
-                f"set accepts_sparse = True in {name} if it takes a csr_array of scipy."
+                f"X is sparse, but {name}.find_thresholds takes a dense X; pass "
+                f"X.toarray(), or set accepts_sparse = True in {name} if it takes a "
+                "csr_array of scipy."
             )
         y: Array | None = None
         if data.values is not None:
@@ -199,8 +203,10 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             X = X.view()
             X.flags.writeable = False
         weights = None if weights is None else weights.copy()
-        thresholds = self.place(X, y, weights, np.random.default_rng(data.seed))
-        return make_dictionary(thresholds, X.shape[1], f"{type(self).__name__}.place")
+        rng = np.random.default_rng(data.seed)
+        thresholds = self.find_thresholds(X, y, weights, rng)
+        name = f"{type(self).__name__}.find_thresholds"
+        return make_dictionary(thresholds, X.shape[1], name)
 
     @checks_parameters(skips_nested=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -262,17 +268,21 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     _is_content_with_ranks: ClassVar[bool] = False
 
     def _takes_sparse(self) -> bool:
-        return self.accepts_sparse or type(self).place is BaseCandidates.place
+        return self.accepts_sparse or not self._is_users_own()
 
     def _takes_ranks(self) -> bool:
-        # A user's `place` counts also in a subclass of our sources.
-        return self._is_content_with_ranks and type(self).place is BaseCandidates.place
+        return self._is_content_with_ranks and not self._is_users_own()
+
+    def _is_users_own(self) -> bool:
+        """Return True if a user wrote `find_thresholds`, also in a subclass."""
+        return type(self).find_thresholds is not BaseCandidates.find_thresholds
 
     def _learn(self, data: TrainingData) -> None:
         """Fit from checked arrays, as the tree estimators do."""
         self._wide = None
-        written = type(self).place is not BaseCandidates.place
-        self._dictionary = self._call_place(data) if written else self._place(data)
+        own = self._is_users_own()
+        find = self._call_find_thresholds if own else self._make_dictionary
+        self._dictionary = find(data)
         self.n_features_in_ = data.X.shape[1]
         self.n_thresholds_ = np.diff(self._dictionary.offsets)
 

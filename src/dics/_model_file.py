@@ -86,6 +86,10 @@ def _loss_of(**fields: Any) -> NumberLoss:
     return loss
 
 
+def _plan_of(**fields: Any) -> BoostingPlan:
+    return BoostingPlan(**_of_now(fields))
+
+
 KINDS = {
     "Trees": Kind(
         Trees,
@@ -96,7 +100,7 @@ KINDS = {
         },
         _trees_of,
     ),
-    "BoostingPlan": Kind(BoostingPlan, lambda plan: dict(vars(plan)), BoostingPlan),
+    "BoostingPlan": Kind(BoostingPlan, lambda plan: dict(vars(plan)), _plan_of),
     "Dictionary": Kind(Dictionary, lambda d: d._asdict(), Dictionary),
     "NumberLoss": Kind(NumberLoss, lambda loss: dict(vars(loss)), _loss_of),
     "WideColumns": Kind(WideColumns, lambda wide: dict(vars(wide)), WideColumns),
@@ -110,6 +114,23 @@ KINDS = {
 }
 # What a loss consists of.
 LOSS_FIELDS = {"name", "levels", "alpha", "n_outputs", "centre", "unit", "start"}
+
+
+# Parameters of format 1 that have other names now.
+RENAMED = {
+    "centroids": "centroid_source",
+    "scale": "standardize",
+    "fill": "fill_quantiles",
+}
+
+
+def _of_now(values: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters, or fields of a plan, by the names that they have now."""
+    found = {RENAMED.get(name, name): value for name, value in values.items()}
+    if "max_thresholds" in found:
+        n = found.pop("max_thresholds")
+        found["max_bins"] = n + 1 if isinstance(n, int) else n
+    return found
 
 
 # --- to plain data ------------------------------------------------------------------
@@ -244,7 +265,8 @@ class Unpacker:
         raise BadModel(f"no {name!r} can be in a model file.")
 
     def _unpack_estimator(self, cls: type, value: dict[str, Any]) -> Any:
-        parameters = {k: self.unpack(v) for k, v in value["parameters"].items()}
+        stored = {k: self.unpack(v) for k, v in value["parameters"].items()}
+        parameters = _of_now(stored)
         estimator = cls(**parameters)
         for name, content in value["attributes"].items():
             hidden = getattr(cls, name, None)
@@ -335,7 +357,7 @@ def load(path: Any, *, mmap_mode: str | None = None) -> Any:
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> file = io.BytesIO()
-    >>> dics.FastCGBMClassifier(10, random_state=0).fit(X, y).save(file)
+    >>> dics.FastCGBMClassifier(n_estimators=10, random_state=0).fit(X, y).save(file)
     >>> _ = file.seek(0)
     >>> dics.load(file).n_iter_
     10

@@ -61,6 +61,8 @@ LEAST_EVEN = 16
 # Fashion-MNIST (20000 x 196 and x 400, depth 8 and full) had a mean accuracy of 0.7879
 # without and 0.7859 with it, in a third of the time (exhaustive 0.7833; 2026-11).
 RENEWABLE_BUDGET = 128
+# Values of `max_bins`, one more than thresholds.
+MAX_BINS = [Interval(Integral, 2, MAX_THRESHOLDS + 1, closed="both")]
 
 
 class CentroidCandidates(BaseCandidates):
@@ -76,32 +78,31 @@ class CentroidCandidates(BaseCandidates):
     Parameters
     ----------
     n_clusters : "auto", "classes" or int, default="auto"
-        Number of clusters. "classes" is the paper's: as many as there are classes, at
-        least two. "auto" takes 8. Fewer are used if there are fewer distinct rows.
-        Of more than 2048 features, most of which are rare, such as words, all defaults
-        together make no clusters: there are even cuts alone, up to 254 of a feature.
+        Number of clusters. "auto" is 8. "classes" is the rule of the paper: the number
+        of classes, at least 2. With more than 2048 mostly rare features, such as words,
+        the defaults use no clusters: the thresholds are quantiles.
     n_pairs : "auto" or int, default="auto"
-        Number m of centroid pairs, of clusters and of classes each. "auto" is the
-        paper's rule: all pairs for at most five clusters, else 25.
+        Number of pairs of centroids (m in the paper), for clusters and for classes.
+        "auto" is the rule of the paper: all pairs for up to five clusters, else 25.
     boundary : {"variance", "midpoint"}, default="variance"
-        Where between two centroids the threshold lies: nearer to the cluster with the
+        Position of the threshold between two centroids: nearer to the cluster with the
         smaller spread in that feature, or in the middle.
-    centroids : {"auto", "kmeans", "class"}, default="auto"
-        Centroids of clusters ("kmeans", the paper's), the means of the classes
+    centroid_source : {"auto", "kmeans", "class"}, default="auto"
+        Centroids to use: of clusters ("kmeans", as in the paper), of the classes
         ("class": no clustering, needs y), or both ("auto"; without y only clusters).
     batch_size : int, default=512
         Rows in a mini-batch.
-    scale : bool, default=True
-        Measure distances in units of each feature's standard deviation.
+    standardize : bool, default=True
+        Whether to divide each feature by its standard deviation before clustering.
     min_gap : float, default=0.05
         Thresholds of a feature closer than this many standard deviations count as one.
-    fill : bool, default=True
-        Fill the gaps between the boundaries with even cuts; a feature with few
-        distinct values gets all midpoints instead.
-    max_thresholds : "auto" or int, default="auto"
-        Thresholds for each feature when ``fill``; as an int it is a maximum, half of it
-        for boundaries. "auto" gives narrow data more: up to 254 for at most 64
-        features, then fewer, and at least 16 even parts besides the boundaries.
+    fill_quantiles : bool, default=True
+        Whether to fill the gaps between the boundaries with quantiles of the feature. A
+        feature with few distinct values gets all midpoints instead.
+    max_bins : "auto" or int, default="auto"
+        Maximum number of bins per feature, from 2 to 255, with `fill_quantiles`: one
+        more than thresholds, of which at most half are boundaries. "auto" is 255 for
+        up to 64 features and fewer for more features, with at least 16 quantiles.
     random_state : int, RandomState instance or None, default=None
         Seed of the rows drawn and of the start of K-means.
     n_jobs : int or None, default=None
@@ -124,7 +125,8 @@ class CentroidCandidates(BaseCandidates):
     >>> import numpy as np
     >>> from dics import CentroidCandidates
     >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [10.0, 5.0], [11.0, 5.0]])
-    >>> candidates = CentroidCandidates(n_clusters=2, fill=False, random_state=0).fit(X)
+    >>> candidates = CentroidCandidates(n_clusters=2, fill_quantiles=False)
+    >>> candidates = candidates.set_params(random_state=0).fit(X)
     >>> candidates.n_thresholds_
     array([1, 0])
     >>> candidates.transform(X)[:, 0]
@@ -139,43 +141,40 @@ class CentroidCandidates(BaseCandidates):
         ],
         "n_pairs": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "boundary": [StrOptions({"variance", "midpoint"})],
-        "centroids": [StrOptions({"auto", "kmeans", "class"})],
+        "centroid_source": [StrOptions({"auto", "kmeans", "class"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "scale": ["boolean"],
+        "standardize": ["boolean"],
         "min_gap": [Interval(Real, 0.0, None, closed="left")],
-        "fill": ["boolean"],
-        "max_thresholds": [
-            StrOptions({"auto"}),
-            Interval(Integral, 1, MAX_THRESHOLDS, closed="both"),
-        ],
+        "fill_quantiles": ["boolean"],
+        "max_bins": [StrOptions({"auto"}), *MAX_BINS],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
 
     def __init__(
         self,
-        n_clusters: int | str = "auto",
         *,
+        n_clusters: int | str = "auto",
         n_pairs: int | str = "auto",
         boundary: str = "variance",
-        centroids: str = "auto",
+        centroid_source: str = "auto",
         batch_size: int = 512,
-        scale: bool = True,
+        standardize: bool = True,
         min_gap: float = 0.05,
-        fill: bool = True,
-        max_thresholds: int | str = "auto",
+        fill_quantiles: bool = True,
+        max_bins: int | str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_pairs = n_pairs
         self.boundary = boundary
-        self.centroids = centroids
+        self.centroid_source = centroid_source
         self.batch_size = batch_size
-        self.scale = scale
+        self.standardize = standardize
         self.min_gap = min_gap
-        self.fill = fill
-        self.max_thresholds = max_thresholds
+        self.fill_quantiles = fill_quantiles
+        self.max_bins = max_bins
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -196,27 +195,27 @@ class CentroidCandidates(BaseCandidates):
         --------
         >>> from dics import CentroidCandidates
         >>> CentroidCandidates.paper(random_state=0)
-        CentroidCandidates(centroids='kmeans', fill=False, min_gap=0.0,
-                           n_clusters='classes', random_state=0, scale=False)
+        CentroidCandidates(centroid_source='kmeans', fill_quantiles=False, min_gap=0.0,
+                           n_clusters='classes', random_state=0, standardize=False)
         """
         setting = {
             "n_clusters": "classes",
-            "centroids": "kmeans",
-            "scale": False,
+            "centroid_source": "kmeans",
+            "standardize": False,
             "min_gap": 0.0,
-            "fill": False,
+            "fill_quantiles": False,
         }
         return cls(**{**setting, **parameters})
 
     def _needs_labels(self) -> bool:
-        return self.n_clusters == "classes" or self.centroids == "class"
+        return self.n_clusters == "classes" or self.centroid_source == "class"
 
     def _uses_labels(self) -> bool:
-        return self.centroids == "auto"
+        return self.centroid_source == "auto"
 
-    def _place(self, data: TrainingData) -> Dictionary:
+    def _make_dictionary(self, data: TrainingData) -> Dictionary:
         if self._is_automatic() and has_rare_features(data):
-            return self._place_even_cuts(data)
+            return self._even_cuts_alone(data)
         settings = self._cluster_settings(data)
         budget = self._budget(data.X.shape[1])
         rows = sampled_rows(
@@ -241,17 +240,17 @@ class CentroidCandidates(BaseCandidates):
             found,
             self.min_gap,
         )
-        if not self.fill:
+        if not self.fill_quantiles:
             return flatten(thin(useful, MAX_THRESHOLDS))
-        if self.max_thresholds == "auto":
+        if self.max_bins == "auto":
             return filled_dictionary(data, rows, thin(useful, 128), budget, LEAST_EVEN)
         return filled_dictionary(data, rows, thin(useful, budget // 2), budget, 0)
 
     def _is_automatic(self) -> bool:
-        automatic = (self.n_clusters, self.centroids, self.n_pairs, self.max_thresholds)
-        return self.fill and all(value == "auto" for value in automatic)
+        values = (self.n_clusters, self.centroid_source, self.n_pairs, self.max_bins)
+        return self.fill_quantiles and all(value == "auto" for value in values)
 
-    def _place_even_cuts(self, data: TrainingData) -> Dictionary:
+    def _even_cuts_alone(self, data: TrainingData) -> Dictionary:
         n_features = data.X.shape[1]
         self.centroids_ = np.empty((0, n_features))
         self.scales_ = np.empty((0, n_features))
@@ -260,9 +259,9 @@ class CentroidCandidates(BaseCandidates):
         return even_cuts(data, MAX_THRESHOLDS)._replace(renewable=False)
 
     def _budget(self, n_features: int) -> int:
-        if self.max_thresholds == "auto":
+        if self.max_bins == "auto":
             return auto_budget(n_features)
-        return int(self.max_thresholds)
+        return int(self.max_bins) - 1
 
     def _cluster_settings(self, data: TrainingData) -> _core.ClusterSettings:
         if self.n_clusters == "classes":
@@ -271,19 +270,19 @@ class CentroidCandidates(BaseCandidates):
             auto = self.n_clusters == "auto"
             n_clusters = AUTO_CLUSTERS if auto else int(self.n_clusters)
         n_rows = len(data.X)
-        measure_rows = MEASURE_ROWS if self.fill else ALONE_MEASURE_ROWS
-        n_classes = min(data.n_classes, MAX_CLASS_MEANS)
+        measure_rows = MEASURE_ROWS if self.fill_quantiles else ALONE_MEASURE_ROWS
+        n_classes, source = min(data.n_classes, MAX_CLASS_MEANS), self.centroid_source
         return make_settings(
             _core.ClusterSettings,
-            n_clusters=min(n_clusters, n_rows) if self.centroids != "class" else 0,
-            n_classes=n_classes if self.centroids != "kmeans" else 0,
+            n_clusters=0 if source == "class" else min(n_clusters, n_rows),
+            n_classes=0 if source == "kmeans" else n_classes,
             batch_size=min(self.batch_size, n_rows),
             n_steps=N_STEPS,
             moment_rows=MOMENT_ROWS,
             measure_rows=min(
                 n_rows, max(measure_rows, 16 * max(n_clusters, data.n_classes))
             ),
-            standardize=self.scale,
+            standardize=self.standardize,
             seed=data.seed,
         )
 
@@ -310,9 +309,10 @@ class QuantileCandidates(BaseCandidates):
 
     Parameters
     ----------
-    max_thresholds : int, default=254
-        Thresholds for each feature; one with no more distinct values than that gets all
-        midpoints, so the search over it is exhaustive.
+    max_bins : int, default=255
+        Maximum number of bins per feature, from 2 to 255: one more than thresholds. A
+        feature with no more distinct values gets all midpoints, so that the search over
+        it is exhaustive.
     random_state : int, RandomState instance or None, default=None
         Seed of the rows drawn.
     n_jobs : int or None, default=None
@@ -333,27 +333,27 @@ class QuantileCandidates(BaseCandidates):
 
     _is_content_with_ranks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "max_thresholds": [Interval(Integral, 1, MAX_THRESHOLDS, closed="both")],
+        "max_bins": MAX_BINS,
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
 
     def __init__(
         self,
-        max_thresholds: int = MAX_THRESHOLDS,
         *,
+        max_bins: int = MAX_THRESHOLDS + 1,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.max_thresholds = max_thresholds
+        self.max_bins = max_bins
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _uses_labels(self) -> bool:
         return False
 
-    def _place(self, data: TrainingData) -> Dictionary:
-        return even_cuts(data, self.max_thresholds)
+    def _make_dictionary(self, data: TrainingData) -> Dictionary:
+        return even_cuts(data, self.max_bins - 1)
 
 
 def auto_budget(n_features: int) -> int:
