@@ -97,7 +97,7 @@ def make_models(n_trees: int, n_rounds: int) -> list[Model]:
 def make_trees() -> list[Model]:
     kind, name = "CGTreeClassifier", f"tree, depth {DEPTH}"
     shallow = {"max_depth": DEPTH}
-    k100 = {**shallow, "max_candidates": 100}
+    k100 = {**shallow, "advanced__max_candidates": 100}
     return [
         Model(name, "tree", our(kind, shallow), BOTH),
         Model("tree, full depth", "tree", our(kind, {}), BOTH),
@@ -109,13 +109,13 @@ def make_trees() -> list[Model]:
 def make_forests(n_trees: int) -> list[Model]:
     kind, name = "CGForestClassifier", f"forest, {n_trees} trees"
     default = {"n_estimators": n_trees}
-    by_tree = {**default, "feature_sampling": "tree"}
+    by_tree = {**default, "advanced__feature_sampling": "tree"}
     papers = {
         **by_tree,
         "max_depth": DEPTH,
-        "max_candidates": 100,
+        "advanced__max_candidates": 100,
         "min_samples_split": 3,
-        "voting": "hard",
+        "advanced__voting": "hard",
     }
     return [
         Model(name, "forest", our(kind, default), BOTH),
@@ -133,9 +133,9 @@ def make_boosting(n_rounds: int) -> list[Model]:
         **fixed,
         "max_depth": 3,
         "max_leaf_nodes": None,
-        "max_candidates": 100,
+        "advanced__max_candidates": 100,
         "sampling": "goss",
-        "leaf_values": "sample",
+        "advanced__leaf_values": "sample",
         "min_samples_leaf": 1,
     }
     return [

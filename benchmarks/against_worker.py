@@ -107,7 +107,9 @@ def make_model(model: dict[str, Any]) -> Any:
     parameters = {"random_state": 0, **model["parameters"]}
     if model.get("candidates") == "paper":
         parameters["candidates"] = dics.CentroidCandidates.paper()
-    return getattr(dics, model["class"])(**parameters)
+    if not hasattr(dics, "TreeOptions"):  # a revision whose options were parameters
+        parameters = {k.removeprefix("advanced__"): v for k, v in parameters.items()}
+    return getattr(dics, model["class"])().set_params(**parameters)
 
 
 def digest_model(model: Any, rows: np.ndarray) -> str:

@@ -30,6 +30,7 @@ from sklearn.ensemble import (
 from sklearn.preprocessing import OneHotEncoder
 
 from dics import (
+    CategoricalOptions,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
@@ -177,7 +178,9 @@ def trees_of(family: str) -> dict[str, Model]:
     make = partial(our_trees, is_forest=family == "forest")
     return {
         "ours": Model(make),
-        "order of all rows": Model(partial(make, min_cat_samples=NO_SETS)),
+        "order of all rows": Model(
+            partial(make, categorical=CategoricalOptions(min_samples=NO_SETS))
+        ),
         "one-hot": Model(make, as_one_hot),
         "ordinal": Model(make, as_ordinal),
     }

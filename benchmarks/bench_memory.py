@@ -36,7 +36,7 @@ DATASETS = ("mnist", "cifar10", "synthetic_10000x1000", "synthetic_20000x5000")
 # Model and settings by the name in the table.
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "whole": ("cgct", {}),
-    "k100": ("cgct", {"max_candidates": 100}),
+    "k100": ("cgct", {"advanced__max_candidates": 100}),
     # Of depth 1 to save time: most of its memory is taken before the first split
     # (6000 x 500: 0.4 MB at depth 1, 0.5 MB at depth 8).
     "exhaustive": ("decision-tree", {"max_depth": 1}),

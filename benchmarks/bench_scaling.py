@@ -30,7 +30,7 @@ FEATURES = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "exhaustive": ("decision-tree", {}),
     "whole": ("cgct", {}),
-    "k100": ("cgct", {"max_candidates": 100}),
+    "k100": ("cgct", {"advanced__max_candidates": 100}),
 }
 # Label, colour and marker of each line.
 STYLES = {

@@ -55,7 +55,7 @@ LOSS_IS_TARGET = ("mnist", "fashion_mnist", "cifar10")
 # Model and settings by the name in the table; the peer comes first.
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "exhaustive": ("decision-tree", {}),
-    "k100": ("cgct", {"max_candidates": 100}),
+    "k100": ("cgct", {"advanced__max_candidates": 100}),
     "whole": ("cgct", {}),
     "paper": ("cgct-paper", {}),
 }

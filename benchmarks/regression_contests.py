@@ -155,7 +155,7 @@ def tree_contest(depth: int | None) -> Contest:
 
 def deviance_contest(loss: str, data: Sequence[str], score: Any) -> Contest:
     return Contest(
-        lambda: FastCGBMRegressor(loss, **OURS),
+        lambda: FastCGBMRegressor(loss=loss, **OURS),
         {
             "LightGBM": lambda: lightgbm(objective=loss),
             "HistGB": lambda: hist_gb(loss=loss),
@@ -193,7 +193,7 @@ FAMILIES: dict[str, dict[str, Contest]] = {
             Target(1.5, 10),
         ),
         "quantiles": Contest(
-            lambda: FastCGBMRegressor("quantile", quantile=LEVELS, **OURS),
+            lambda: FastCGBMRegressor(loss="quantile", quantile=LEVELS, **OURS),
             {
                 "LightGBM": each_level(
                     lambda q: lightgbm(objective="quantile", alpha=q)

@@ -82,7 +82,7 @@ FAMILIES = [
     ),
     # A round of the peer grows a tree for each class, one of ours a single tree.
     Family(
-        ours=lambda: FastCGBMClassifier(100, **BOOSTING),
+        ours=lambda: FastCGBMClassifier(n_estimators=100, **BOOSTING),
         peer=lambda: HistGradientBoostingClassifier(max_iter=20, **BOOSTING),
     ),
 ]

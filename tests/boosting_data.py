@@ -1,6 +1,7 @@
 """Data and settings that the tests of boosting share."""
 
 import numpy as np
+from checks import make
 from sklearn.datasets import make_classification
 
 from dics import FastCGBMClassifier
@@ -20,7 +21,7 @@ PARAMETERS = {
     "early_stopping": False,
     "random_state": 0,
 }
-SAMPLED = {"sampling": "mvs", "top_rate": 0.2, "other_rate": 0.2, "max_features": 5}
+SAMPLED = {"sampling": "mvs", "subsample": 0.4, "max_features": 5}
 SETTINGS = [
     {},
     SAMPLED,
@@ -34,7 +35,8 @@ GRID = [np.linspace(-3, 3, 25)] * 9
 
 
 def booster(n_estimators=10, **parameters):
-    return FastCGBMClassifier(n_estimators, **{**PARAMETERS, **parameters})
+    parameters = {**PARAMETERS, "n_estimators": n_estimators, **parameters}
+    return make(FastCGBMClassifier, **parameters)
 
 
 def make_data(n_classes, n=400):

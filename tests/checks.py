@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dics import GOSS, CategoricalOptions
 from dics.candidates import BaseCandidates
 from dics.dictionary import Dictionary
 
@@ -39,13 +40,14 @@ class GivenCandidates(BaseCandidates):
 
 
 def changed_parameters(model):
-    """Return the parameters that aren't the default, and those of the candidates."""
+    """Return the parameters that aren't the default; objects as their parameters."""
     default = type(model)().get_params(deep=False)
     set_ = model.get_params(deep=False)
     changed = {name: set_[name] for name in set_ if set_[name] != default[name]}
-    if "candidates" in changed:
-        changed["candidates"] = changed["candidates"].get_params()
-    return changed
+    return {
+        name: value.get_params() if hasattr(value, "get_params") else value
+        for name, value in changed.items()
+    }
 
 
 def check_sound(candidates, n_features):
@@ -109,3 +111,17 @@ def write_spambase(directory, X, y):
     """Put a file where load_dataset looks for Spambase."""
     (directory / "spambase").mkdir(exist_ok=True)
     np.savez(directory / "spambase" / "spambase.npz", X=X, y=y)
+
+
+def make(cls, **parameters):
+    """Make an estimator; options of its groups may be given by their bare names."""
+    model = cls()
+    groups = {"categorical": CategoricalOptions(), "advanced": model._options}
+    if hasattr(model, "sampling"):
+        groups["sampling"] = GOSS()
+    grouped = {
+        name: f"{group}__{name}"
+        for group, options in groups.items()
+        for name in options.get_params()
+    }
+    return model.set_params(**{grouped.get(k, k): v for k, v in parameters.items()})

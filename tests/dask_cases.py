@@ -199,13 +199,15 @@ class Case:
         own["sampling"] = [None, "auto", "goss", "mvs"][rng.integers(4)]
         own["max_leaf_nodes"] = int(rng.integers(2, 40))
         if rng.random() < 0.2:
-            own["leaf_values"] = "sample"
+            own["advanced__leaf_values"] = "sample"
         if rng.random() < 0.2:
             own["max_features"] = 0.5
         if kind == "Classifier":
             own["early_stopping"] = bool(rng.random() < 0.3)
             if rng.random() < 0.1:
-                own.update(sampling="goss", reuse_splits=False, max_candidates=20)
+                own["sampling"] = "goss"
+                own["advanced__reuse_splits"] = False
+                own["advanced__max_candidates"] = 20
         else:
             own["loss"] = LOSSES[rng.integers(len(LOSSES))]
             if own["loss"] in ("poisson", "gamma"):
@@ -229,7 +231,7 @@ class Case:
             own["ccp_alpha"] = 0.001
         if family == "CGForest":
             own["bootstrap"] = bool(rng.random() < 0.7)
-            own["feature_sampling"] = str(rng.choice(["node", "tree"]))
+            own["advanced__feature_sampling"] = str(rng.choice(["node", "tree"]))
             if kind == "Classifier" and rng.random() < 0.3:
                 own["class_weight"] = "balanced_subsample"
             own["oob_score"] = own["bootstrap"] and bool(rng.random() < 0.5)
@@ -237,7 +239,7 @@ class Case:
                 own["max_samples"] = [0.05, 0.3, 7][rng.integers(3)]
 
     def fit_here(self):
-        model = getattr(dics, self.name)(**self.parameters)
+        model = getattr(dics, self.name)().set_params(**self.parameters)
         return model.fit(self.X, self.y, self.weights, **self.validation)
 
     def fit_on_cluster(self):
@@ -245,7 +247,8 @@ class Case:
         chunks = random_chunks(self.X.shape[0], int(rng.integers(1, 8)), rng)
         weights = None if self.weights is None else as_dask(self.weights, chunks)
         held = random_chunks(len(self.validation.get("y_val", ())), 3, rng)
-        model = getattr(dics.dask, f"Dask{self.name}")(**self.parameters)
+        model = getattr(dics.dask, f"Dask{self.name}")()
+        model.set_params(**self.parameters)
         return model.fit(
             as_dask(self.X, chunks),
             as_dask(self.y, chunks),
@@ -311,14 +314,14 @@ class CategoryCase(Case):
     def _choose_constraints(self, rng):
         own = self.parameters
         if "CGBM" in self.name:
-            own["cat_pairs"] = bool(rng.random() < 0.8)
+            own["categorical__pairs"] = bool(rng.random() < 0.8)
             if rng.random() < 0.1:
                 own["interaction_cst"] = "pairwise"
         if self.kind != "objects" and rng.random() < 0.1:
             first = 0 if self.kind == "named" else 1
             own["monotonic_cst"] = [int(f == first) for f in range(self.X.shape[1])]
         if rng.random() < 0.2:
-            own["cat_smooth"] = 0.0
+            own["categorical__smooth"] = 0.0
 
     def _with_new_levels(self, rows):
         if self.kind != "frame":
@@ -355,8 +358,6 @@ class SparseCase(Case):
             self.X = self.sparse_X
         if self.validation:
             self.validation["X_val"] = kind(self.validation["X_val"])
-        if self.parameters.get("reuse_splits") is False and "Tree" in self.name:
-            del self.parameters["reuse_splits"]
 
     def fit_on_cluster(self):
         self.X = self.sparse_X

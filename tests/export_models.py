@@ -23,12 +23,14 @@ COUNTS = np.random.default_rng(0).poisson(np.exp(0.3 * T)) * 1.0
 TEXT = np.array(["blue", "gr\u00fcn", "red"])[Y]
 
 TREE = dics.CGTreeClassifier(max_depth=5, random_state=0)
-FOREST = dics.CGForestClassifier(7, max_depth=6, random_state=0)
-VOTES = dics.CGForestClassifier(6, voting="hard", random_state=0)
-BOOSTING = dics.FastCGBMClassifier(8, min_samples_leaf=5, random_state=0)
+FOREST = dics.CGForestClassifier(n_estimators=7, max_depth=6, random_state=0)
+VOTES = dics.CGForestClassifier(
+    n_estimators=6, advanced=dics.ForestOptions(voting="hard"), random_state=0
+)
+BOOSTING = dics.FastCGBMClassifier(n_estimators=8, min_samples_leaf=5, random_state=0)
 NUMBERS = dics.FastCGBMRegressor(n_estimators=8, random_state=0)
-POISSON = dics.FastCGBMRegressor("poisson", n_estimators=8, random_state=0)
-QUANTILE = dics.FastCGBMRegressor("quantile", n_estimators=8, random_state=0)
+POISSON = dics.FastCGBMRegressor(loss="poisson", n_estimators=8, random_state=0)
+QUANTILE = dics.FastCGBMRegressor(loss="quantile", n_estimators=8, random_state=0)
 
 CLASSIFIERS = {
     "tree": (TREE, Y),
@@ -47,8 +49,8 @@ CLASSIFIERS = {
 REGRESSORS = {
     "tree of numbers": (dics.CGTreeRegressor(max_depth=6, random_state=0), T),
     "tree of targets": (dics.CGTreeRegressor(max_depth=6, random_state=0), T2),
-    "forest of numbers": (dics.CGForestRegressor(5, random_state=0), T),
-    "forest of targets": (dics.CGForestRegressor(5, random_state=0), T2),
+    "forest of numbers": (dics.CGForestRegressor(n_estimators=5, random_state=0), T),
+    "forest of targets": (dics.CGForestRegressor(n_estimators=5, random_state=0), T2),
     "numbers": (NUMBERS, T),
     "targets": (NUMBERS, T2),
     "no rounds": (NUMBERS, T * 0 + 2.5),

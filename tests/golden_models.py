@@ -79,17 +79,21 @@ TREES = {
     "default": {},
     "depth 6": {"max_depth": 6},
     "entropy": {"criterion": "entropy"},
-    "k = 30": {"max_candidates": 30},
-    "k = 8": {"max_candidates": 8, "max_depth": 7},
-    "k = 8, entropy": {"max_candidates": 8, "criterion": "entropy"},
+    "k = 30": {"advanced__max_candidates": 30},
+    "k = 8": {"advanced__max_candidates": 8, "max_depth": 7},
+    "k = 8, entropy": {"advanced__max_candidates": 8, "criterion": "entropy"},
     "paper": {},  # see `make`
-    "used once": {"reuse_splits": False, "max_candidates": 20, "max_depth": 5},
+    "used once": {
+        "advanced__reuse_splits": False,
+        "advanced__max_candidates": 20,
+        "max_depth": 5,
+    },
     "quantiles": {"candidates": QuantileCandidates(max_bins=41)},
-    "renewed": {"renew_thresholds": True},
+    "renewed": {"advanced__renew_thresholds": True},
     "limits": {
         "min_samples_leaf": 7,
         "min_samples_split": 0.05,
-        "min_weight_fraction_leaf": 0.01,
+        "advanced__min_weight_fraction_leaf": 0.01,
         "min_impurity_decrease": 0.001,
     },
     "balanced": {"class_weight": "balanced"},
@@ -98,9 +102,9 @@ FORESTS = {
     "default": {},
     "entropy": {"criterion": "entropy", "max_samples": 0.5},
     "paper": {},  # see `make`
-    "per tree": {"feature_sampling": "tree"},
+    "per tree": {"advanced__feature_sampling": "tree"},
     "all features": {"max_features": None, "max_depth": 8},
-    "k = 15": {"max_candidates": 15},
+    "k = 15": {"advanced__max_candidates": 15},
     "all rows": {"bootstrap": False, "min_samples_leaf": 3},
     "balanced": {"class_weight": "balanced_subsample"},
 }
@@ -110,8 +114,8 @@ BOOSTERS = {
     "goss": {"sampling": "goss", "max_features": 6},
     "mvs": {"sampling": "mvs", "max_features": 0.5},
     "all rows": {"sampling": None, "learning_rate": 0.3},
-    "mvs, sample": {"sampling": "mvs", "leaf_values": "sample"},
-    "used once": {"reuse_splits": False, "max_candidates": 25},
+    "mvs, sample": {"sampling": "mvs", "advanced__leaf_values": "sample"},
+    "used once": {"advanced__reuse_splits": False, "advanced__max_candidates": 25},
     "no limit": {"max_leaf_nodes": None, "min_samples_leaf": 2},
     "regularized": {"l2_regularization": 5.0, "min_split_gain": 0.5, "max_depth": 4},
     "stopped": {"early_stopping": True, "learning_rate": 0.4, "n_iter_no_change": 2},
@@ -122,13 +126,13 @@ BOOSTERS = {
 TREES_OF_NUMBERS = {
     "default": {},
     "poisson": {"criterion": "poisson", "max_depth": 6},
-    "k = 30": {"max_candidates": 30},
-    "limits": {"min_samples_leaf": 7, "min_weight_fraction_leaf": 0.01},
+    "k = 30": {"advanced__max_candidates": 30},
+    "limits": {"min_samples_leaf": 7, "advanced__min_weight_fraction_leaf": 0.01},
 }
 FORESTS_OF_NUMBERS = {
     "default": {},
     "third": {"max_features": 0.34, "min_samples_leaf": 3},
-    "per tree": {"max_features": 0.5, "feature_sampling": "tree"},
+    "per tree": {"max_features": 0.5, "advanced__feature_sampling": "tree"},
     "all rows": {"bootstrap": False, "max_features": "sqrt"},
 }
 BOOSTERS_OF_NUMBERS = {
@@ -183,23 +187,24 @@ def with_warm_start(model, X, y):
 
 
 def make(cls, settings, setting, **shared):
-    new = cls.paper if setting == "paper" else cls
-    return new(**settings.get(setting, {}), **shared)
+    model = cls.paper() if setting == "paper" else cls()
+    return model.set_params(**settings.get(setting, {}), **shared)
 
 
 def fit_numbers(kind, setting, data, weights):
     X, y = make_numbers(data, 3 if setting == "three targets" else 1)
     shared = {"random_state": 3, "n_jobs": 2}
     if kind == "tree":
-        model = CGTreeRegressor(**TREES_OF_NUMBERS.get(setting, {}), **shared)
+        model = make(CGTreeRegressor, TREES_OF_NUMBERS, setting)
     elif kind == "forest":
-        settings = FORESTS_OF_NUMBERS.get(setting, {})
-        model = CGForestRegressor(7, **settings, **shared)
+        model = make(CGForestRegressor, FORESTS_OF_NUMBERS, setting, n_estimators=7)
     else:
         loss = setting if setting in BOOSTERS_OF_NUMBERS else "squared_error"
-        settings = BOOSTERS_OF_NUMBERS.get(setting, {})
-        model = FastCGBMRegressor(loss, n_estimators=12, **settings, **shared)
-    return model.fit(X, y, sample_weight=make_weights(weights, len(X)))
+        model = make(FastCGBMRegressor, BOOSTERS_OF_NUMBERS, setting, n_estimators=12)
+        model.set_params(loss=loss)
+    return model.set_params(**shared).fit(
+        X, y, sample_weight=make_weights(weights, len(X))
+    )
 
 
 def fit(kind, setting, data, weights):

@@ -259,7 +259,7 @@ class Grower:
         allowed = (n_left >= least) & (len(x) - n_left >= least)
         outside = sums.sum(axis=0) - inside
         for side in (inside, outside):
-            allowed &= self.hessian_sum(side) >= self.limits["min_sum_hessian"]
+            allowed &= self.hessian_sum(side) >= self.limits["min_child_weight"]
         gains = self.score(inside) + self.score(outside) - node.own
         larger_left = 2 * n_left > len(x)
         return [
@@ -369,7 +369,7 @@ class Boosting:
         l2_regularization=1.0,
         min_split_gain=0.0,
         min_samples_leaf=1,
-        min_sum_hessian=0.0,
+        min_child_weight=0.0,
         reuse_splits=True,
         sketch_outputs=None,
         noise_shrinkage=0.0,
@@ -393,7 +393,7 @@ class Boosting:
             "min_samples_leaf": min_samples_leaf,
             "l2": l2_regularization,
             "min_gain": min_split_gain,
-            "min_sum_hessian": min_sum_hessian,
+            "min_child_weight": min_child_weight,
         }
         self.reuse_splits = reuse_splits
         self.sketch_outputs = sketch_outputs

@@ -9,11 +9,16 @@ from checks import digest
 from sklearn.exceptions import NotFittedError
 
 from dics import (
+    GOSS,
+    BoostingOptions,
+    CategoricalOptions,
     CentroidCandidates,
     CGForestClassifier,
     CGTreeClassifier,
     FastCGBMClassifier,
+    ForestOptions,
     QuantileCandidates,
+    TreeOptions,
 )
 
 N = 30
@@ -74,7 +79,8 @@ BAD_TREE_PARAMETERS = {
     "max_depth": [0, -1, 2.5, "deep"],
     "max_leaf_nodes": [1, 0, -1, 2.5, "many"],
     "max_features": [0, -1, 0.0, 1.5, NAN, "auto", "all"],
-    "max_candidates": [0, -5, 1.5, "all"],
+    "advanced__max_candidates": [0, -5, 1.5, "all"],
+    "advanced__renew_thresholds": ["yes", None, 2],
     "min_samples_split": [1, 0, 1.5, -0.1, "two"],
     "min_samples_leaf": [0, -1, 1.5, "one"],
     "min_impurity_decrease": [-0.1, NAN, "none"],
@@ -82,11 +88,13 @@ BAD_TREE_PARAMETERS = {
     "class_weight": ["unbalanced", 3],
     "candidates": [3, "kmeans", CentroidCandidates, CGTreeClassifier()],
     "categorical_features": ["all", 1],
-    "cat_smooth": [-1.0, "much", None],
-    "min_cat_samples": [0, 2.5, "many", None],
-    "max_cat_levels": [0, -1, 2.5, "many"],
+    "categorical__smooth": [-1.0, "much", None],
+    "categorical__min_samples": [0, 2.5, "many", None],
+    "categorical__max_categories": [0, -1, 2.5, "many"],
     "monotonic_cst": ["up", 1],
-    "reuse_splits": ["yes", 2],
+    "advanced__reuse_splits": ["yes", 2],
+    "categorical": ["auto", 3, TreeOptions(), CategoricalOptions],
+    "advanced": ["auto", {}, CategoricalOptions()],
     "random_state": [-1, "seed", 2**40],
     "n_jobs": [1.5, "all", 0],
 }
@@ -95,15 +103,15 @@ BAD_FOREST_PARAMETERS = {
     **{
         name: values
         for name, values in BAD_TREE_PARAMETERS.items()
-        if name != "reuse_splits"
+        if name not in ("advanced__reuse_splits", "advanced__renew_thresholds")
     },
     "n_estimators": [0, -1, 2.5, "many", None],
-    "feature_sampling": ["split", None, 1],
-    "voting": ["mean", None, True],
+    "advanced__feature_sampling": ["split", None, 1],
+    "advanced__voting": ["mean", None, True],
     "bootstrap": ["yes", None, 2],
     "max_samples": [0, -1, 0.0, -0.5, NAN, np.inf, "all"],
     "oob_score": ["yes", None, 2],
-    "min_weight_fraction_leaf": [-0.1, 0.6, NAN, "none"],
+    "advanced__min_weight_fraction_leaf": [-0.1, 0.6, NAN, "none"],
     "warm_start": ["yes", None, 2],
     "verbose": [-1, "yes", None],
 }
@@ -113,40 +121,43 @@ BAD_BOOSTING_PARAMETERS = {
         name: BAD_TREE_PARAMETERS[name]
         for name in (
             "max_depth",
-            "max_candidates",
+            "advanced__max_candidates",
             "class_weight",
             "candidates",
             "categorical_features",
-            "cat_smooth",
-            "min_cat_samples",
-            "max_cat_levels",
+            "categorical",
+            "advanced",
+            "categorical__smooth",
+            "categorical__min_samples",
+            "categorical__max_categories",
             "monotonic_cst",
-            "reuse_splits",
+            "advanced__reuse_splits",
             "random_state",
             "n_jobs",
         )
     },
-    "cat_l2": [-1.0, "much", None],
-    "cat_pairs": ["yes", 2, None],
+    "categorical__l2": [-1.0, "much", None],
+    "categorical__pairs": ["yes", 2, None],
     "interaction_cst": ["all", 3],
     "n_estimators": [0, -1, 2.5, "many", None, 2**31],
     "learning_rate": [0, -0.1, NAN, "slow", None],
     "max_leaf_nodes": [1, 0, -1, 2.5, "many"],
     "max_features": [0, -1, 0.0, 1.5, NAN, "sqrt", "all"],
-    "noise_shrinkage": ["none", -0.1, None, np.nan],
-    "sketch_outputs": ["none", 0, 1, -3, 2.5, True],
-    "sampling": ["none", "bagging", 1, True],
-    "top_rate": [-0.1, 1.1, NAN, "some", None],
-    "other_rate": [-0.1, 1.1, NAN, "some", None],
-    "leaf_values": ["some", None, 1],
+    "advanced__noise_shrinkage": ["none", -0.1, None, np.nan],
+    "advanced__sketch_outputs": ["none", 0, 1, -3, 2.5, True],
+    "sampling": ["none", "bagging", 1, True, GOSS],
+    "subsample": [0.0, -0.1, 1.1, NAN, "some", None],
+    "sampling__top_rate": [-0.1, 1.1, NAN, "some", None],
+    "sampling__other_rate": [-0.1, 1.1, NAN, "some", None],
+    "advanced__leaf_values": ["some", None, 1],
     "l2_regularization": [-0.1, NAN, "none", None],
     "min_split_gain": [-0.1, NAN, "none", None],
-    "min_sum_hessian": [-0.1, NAN, "none", None],
+    "min_child_weight": [-0.1, NAN, "none", None],
     "min_samples_leaf": [0, -1, 1.5, "one", None],
     "early_stopping": ["yes", None, 2],
     "validation_fraction": [0, -1, 0.0, 1.0, 1.5, NAN, "some"],
     "n_iter_no_change": [0, -1, 2.5, "some", None],
-    "tol": [-1e-9, NAN, "small", None],
+    "advanced__tol": [-1e-9, NAN, "small", None],
     "scoring": ["good", 3],
     "warm_start": ["yes", None, 2],
     "verbose": [-1, "yes", None],
@@ -197,19 +208,26 @@ def refuse(estimator, error, match, *args, **kwargs):
 
 @pytest.fixture(params=[None, 5], ids=["whole", "drawn"])
 def tree(request):
-    return CGTreeClassifier(max_candidates=request.param, random_state=0).fit(X, Y)
+    return CGTreeClassifier(
+        advanced=TreeOptions(max_candidates=request.param), random_state=0
+    ).fit(X, Y)
 
 
 @pytest.fixture(params=["node", "tree"])
 def forest(request):
     return CGForestClassifier(
-        3, feature_sampling=request.param, max_features=2, random_state=0
+        n_estimators=3,
+        advanced=ForestOptions(feature_sampling=request.param),
+        max_features=2,
+        random_state=0,
     ).fit(X, Y)
 
 
 @pytest.fixture(params=[None, "goss"], ids=["all rows", "goss"])
 def booster(request):
-    return FastCGBMClassifier(3, sampling=request.param, random_state=0).fit(X, Y)
+    return FastCGBMClassifier(
+        n_estimators=3, sampling=request.param, random_state=0
+    ).fit(X, Y)
 
 
 @pytest.fixture
@@ -293,7 +311,7 @@ def test_bad_class_weights(tree, forest, booster, bad, match):
 @pytest.mark.parametrize(("name", "value"), each(BAD_TREE_PARAMETERS))
 def test_bad_parameters_of_the_tree(tree, name, value):
     tree.set_params(**{name: value})
-    refuse(tree, (ValueError, TypeError), name, OTHER, Y)
+    refuse(tree, (ValueError, TypeError), name.replace("__", r"\."), OTHER, Y)
 
 
 def refuse_unfitted(model, name, value):
@@ -301,7 +319,7 @@ def refuse_unfitted(model, name, value):
     before = vars(model).copy()
     with pytest.raises((ValueError, TypeError)) as caught:
         model.fit(X, Y)
-    assert name in str(caught.value)
+    assert name.replace("__", ".") in str(caught.value)
     shown = value.__name__ if isinstance(value, type) else str(value)
     assert shown in str(caught.value)
     assert vars(model) == before
@@ -310,29 +328,32 @@ def refuse_unfitted(model, name, value):
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize(("name", "value"), each(BAD_FOREST_PARAMETERS))
 def test_bad_parameters_of_the_forest(name, value):
-    refuse_unfitted(CGForestClassifier(**{name: value}), name, value)
+    refuse_unfitted(CGForestClassifier().set_params(**{name: value}), name, value)
 
 
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize(("name", "value"), each(BAD_BOOSTING_PARAMETERS))
 def test_bad_parameters_of_boosting(name, value):
-    refuse_unfitted(FastCGBMClassifier(**{name: value}), name, value)
+    refuse_unfitted(FastCGBMClassifier().set_params(**{name: value}), name, value)
 
 
 def test_all_parameters_of_boosting_are_tried():
-    assert set(BAD_BOOSTING_PARAMETERS) == set(FastCGBMClassifier().get_params())
+    model = FastCGBMClassifier(
+        sampling=GOSS(), categorical=CategoricalOptions(), advanced=BoostingOptions()
+    )
+    assert set(BAD_BOOSTING_PARAMETERS) == set(model.get_params())
 
 
 @pytest.mark.parametrize(("name", "value"), each(BAD_FOREST_PARAMETERS))
 def test_a_refused_refit_leaves_the_forest_alone(forest, name, value):
     forest.set_params(**{name: value})
-    refuse(forest, (ValueError, TypeError), name, OTHER, Y)
+    refuse(forest, (ValueError, TypeError), name.replace("__", r"\."), OTHER, Y)
 
 
 @pytest.mark.parametrize(("name", "value"), each(BAD_BOOSTING_PARAMETERS))
 def test_a_refused_refit_leaves_boosting_alone(booster, name, value):
     booster.set_params(**{name: value})
-    refuse(booster, (ValueError, TypeError), name, OTHER, Y)
+    refuse(booster, (ValueError, TypeError), name.replace("__", r"\."), OTHER, Y)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -356,16 +377,24 @@ def test_parameters_that_do_not_go_together(parameters, match):
     ("parameters", "match"),
     [
         (
-            {"sampling": "goss", "top_rate": 0.7, "other_rate": 0.4},
-            "top_rate=0.7.*other_rate=0.4.*more than 1",
+            {"sampling": GOSS(top_rate=0.7, other_rate=0.4)},
+            "sampling: top_rate=0.7.*other_rate=0.4.*at most 1",
         ),
         (
-            {"sampling": "goss", "top_rate": 0.0, "other_rate": 0.0},
-            "sampling='goss'.*top_rate=0.*other_rate=0",
+            {"sampling": GOSS(top_rate=0.0, other_rate=0.0)},
+            "sampling: top_rate=0.*other_rate=0.*above 0",
         ),
         (
-            {"sampling": "mvs", "top_rate": 0.0, "other_rate": 0.0},
-            "sampling='mvs'.*top_rate=0.*other_rate=0",
+            {"sampling": "goss", "subsample": 0.5},
+            r"subsample=0.5.*sampling='goss'.*GOSS\(top_rate",
+        ),
+        (
+            {"sampling": GOSS(), "subsample": 1.0},
+            r"subsample=1.0.*sampling=GOSS\(\).*GOSS\(top_rate",
+        ),
+        (
+            {"sampling": None, "subsample": 0.5},
+            "subsample=0.5 needs sampling='mvs'.*sampling=None",
         ),
         (
             {"early_stopping": True, "validation_fraction": 30},
@@ -415,7 +444,11 @@ def test_bad_parameters_of_candidates(name, value):
     found = CentroidCandidates(random_state=0).fit(X, Y)
     found.set_params(**{name: value})
     refuse(found, (ValueError, TypeError), name, OTHER, Y)
-    for model in (CGTreeClassifier(), CGForestClassifier(2), FastCGBMClassifier(2)):
+    for model in (
+        CGTreeClassifier(),
+        CGForestClassifier(n_estimators=2),
+        FastCGBMClassifier(n_estimators=2),
+    ):
         model.set_params(random_state=0).fit(X, Y)
         model.set_params(candidates=CentroidCandidates(**{name: value}))
         refuse(model, (ValueError, TypeError), name, OTHER, Y)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from boosting_data import (
     DATA,
-    PARAMETERS,
     SAMPLED,
     SETTINGS,
     booster,
@@ -20,7 +19,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from dics import CentroidCandidates, FastCGBMClassifier
+from dics import BoostingOptions, CentroidCandidates, FastCGBMClassifier
 
 
 @pytest.fixture(params=[2, 3])
@@ -310,17 +309,18 @@ def test_paper_setting(data):
     model = FastCGBMClassifier.paper(n_estimators=20, random_state=0)
     changed = changed_parameters(model)
     assert changed.pop("candidates") == CentroidCandidates.paper().get_params()
+    assert changed.pop("sampling") == {"top_rate": 0.2, "other_rate": 0.1}
+    assert changed.pop("advanced") == {
+        **BoostingOptions().get_params(),
+        "max_candidates": 100,
+        "noise_shrinkage": 0.0,
+        "sketch_outputs": None,
+        "leaf_values": "sample",
+    }
     assert changed == {
         "n_estimators": 20,
         "max_depth": 3,
         "max_leaf_nodes": None,
-        "max_candidates": 100,
-        "noise_shrinkage": 0.0,
-        "sketch_outputs": None,
-        "sampling": "goss",
-        "top_rate": 0.2,
-        "other_rate": 0.1,
-        "leaf_values": "sample",
         "l2_regularization": 0.1,
         "min_samples_leaf": 1,
         "random_state": 0,
@@ -385,7 +385,7 @@ def test_few_informative_features_of_many():
     X, y = make_classification(
         4000, 600, n_informative=5, n_redundant=0, random_state=1
     )
-    drawn = FastCGBMClassifier(60, learning_rate=0.1, random_state=0)
+    drawn = FastCGBMClassifier(n_estimators=60, learning_rate=0.1, random_state=0)
     every = clone(drawn).set_params(max_features=None)
     scores = [
         m.fit(X[:2000], y[:2000]).score(X[2000:], y[2000:]) for m in (drawn, every)
@@ -432,9 +432,9 @@ def test_sums_do_not_depend_on_the_order_of_the_rows(n_classes, weighted):
     thresholds = [np.linspace(-2, 2, 30)] * 6
     order = rng.permutation(3000)
     fits = [
-        FastCGBMClassifier(
-            15, **{**PARAMETERS, "candidates": GivenCandidates(thresholds)}
-        ).fit(X[rows], y[rows], weight[rows])
+        booster(15, candidates=GivenCandidates(thresholds)).fit(
+            X[rows], y[rows], weight[rows]
+        )
         for rows in (np.arange(3000), order)
     ]
     same_bytes(*fits)

@@ -8,7 +8,7 @@ gains as much to within TOLERANCE; then both go on from the core's tree.
 import numpy as np
 import pytest
 import reference_boosting
-from checks import GivenCandidates
+from checks import GivenCandidates, make
 from reference_boosting import Boosting, Grower, Tree
 
 from dics import CentroidCandidates, FastCGBMClassifier
@@ -104,8 +104,12 @@ def same_trees(found, expected):
 
 
 def fit(X, y, dictionary, *, weights=None, seed=0, n_rounds=4, n_jobs=1, **settings):
-    return FastCGBMClassifier(
-        n_rounds,
+    if settings["sampling"] == "mvs" and "top_rate" in settings:
+        rates = settings.pop("top_rate"), settings.pop("other_rate")
+        settings["subsample"] = sum(rates)
+    return make(
+        FastCGBMClassifier,
+        n_estimators=n_rounds,
         candidates=GivenCandidates(dictionary),
         early_stopping=False,
         random_state=seed,
@@ -282,9 +286,9 @@ def test_splits_of_a_round(n_classes, max_features, max_candidates, missing):
         {"max_leaf_nodes": 31, "l2_regularization": 0.0, "min_samples_leaf": 10},
         {"max_leaf_nodes": 31, "l2_regularization": 30.0},
         {"max_leaf_nodes": 31, "min_split_gain": 2.0},
-        {"max_leaf_nodes": 31, "min_sum_hessian": 5.0, "min_samples_leaf": 1},
-        {"max_leaf_nodes": 31, "min_sum_hessian": 5.0, "sampling": "mvs"},
-        {"min_sum_hessian": 1e6},
+        {"max_leaf_nodes": 31, "min_child_weight": 5.0, "min_samples_leaf": 1},
+        {"max_leaf_nodes": 31, "min_child_weight": 5.0, "sampling": "mvs"},
+        {"min_child_weight": 1e6},
         {"min_split_gain": 1e6},
         {"min_samples_leaf": 10**9},
         {"learning_rate": 1.0, "l2_regularization": 0.0},
@@ -308,7 +312,7 @@ def random_settings(rng):
         "l2_regularization": float(rng.choice([0.0, 1.0, 1.0, 5.0])),
         "min_split_gain": float(rng.choice([0.0, 0.0, 0.5])),
         "min_samples_leaf": int(rng.choice([2, 5, 15])),
-        "min_sum_hessian": float(rng.choice([0.0, 0.0, 3.0])),
+        "min_child_weight": float(rng.choice([0.0, 0.0, 3.0])),
         "reuse_splits": bool(rng.random() < 0.8),
         **SAMPLINGS[str(rng.choice(list(SAMPLINGS)))],
     }
@@ -396,8 +400,13 @@ def test_many_rounds_alone(n_classes, sampling):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_dictionaries_of_the_library(n_classes, candidates):
     X, y, _ = make_set(n_classes, missing=0.02)
-    model = FastCGBMClassifier(
-        4, candidates=candidates, early_stopping=False, random_state=5, **SETTINGS
+    model = make(
+        FastCGBMClassifier,
+        n_estimators=4,
+        candidates=candidates,
+        early_stopping=False,
+        random_state=5,
+        **SETTINGS,
     ).fit(X, y)
     twin = Boosting(X, y, model.candidates_.thresholds_, seed=5, **SETTINGS)
     for t in range(4):

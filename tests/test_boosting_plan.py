@@ -6,18 +6,28 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from checks import digest, same_bytes
+from checks import digest, make, same_bytes
 from sklearn.base import clone
 
-from dics import FastCGBMClassifier, FastCGBMRegressor, QuantileCandidates
+from dics import (
+    GOSS,
+    BoostingOptions,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+    QuantileCandidates,
+)
 from dics._boosting_plan import BoostingPlan, make_plan
+
+
+def flat_parameters(model):
+    return {**model.get_params(deep=False), **model._options.get_params()}
 
 
 def plan_of(n_rows=1000, n_features=10, n_classes=3, **parameters):
     early_stopping = parameters.pop("early_stopping", False)
     has_rare_features = parameters.pop("has_rare_features", False)
     return make_plan(
-        FastCGBMClassifier(**parameters).get_params(deep=False),
+        flat_parameters(make(FastCGBMClassifier, **parameters)),
         n_rows=n_rows,
         n_features=n_features,
         n_classes=n_classes,
@@ -109,11 +119,26 @@ def test_rows_drawn(n_rows, share):
     assert plan.top_rate + plan.other_rate == pytest.approx(share, rel=1e-5)
     assert plan.top_rate == pytest.approx(2 * plan.other_rate)
     given = plan_of(n_rows, top_rate=0.5)
-    assert (given.top_rate, given.other_rate) == (0.5, plan.other_rate)
+    assert (given.top_rate, given.other_rate) == (0.5, 0.1)
+    assert given.subsample == 0.6
+
+
+def test_subsample():
+    for sampling in ("auto", "mvs"):
+        plan = plan_of(300, sampling=sampling, subsample=0.25)
+        assert (plan.sampling, plan.subsample) == ("mvs", 0.25)
+    for sampling in ("auto", "mvs", None):
+        plan = plan_of(10**6, sampling=sampling, subsample=1.0)
+        assert (plan.sampling, plan.subsample) == (None, 1.0)
+    auto = plan_of(10**6, n_classes=4)
+    assert (auto.sampling, auto.subsample) == ("mvs", pytest.approx(0.1))
+    assert plan_of(300).subsample == 1.0
+    assert plan_of(10**6, sampling="goss").subsample == auto.subsample
+    assert plan_of(10**6, sampling=GOSS()).subsample == pytest.approx(0.3)
 
 
 def test_a_plan_cannot_be_changed():
-    model = FastCGBMClassifier(3, random_state=0).fit(*make_rows())
+    model = FastCGBMClassifier(n_estimators=3, random_state=0).fit(*make_rows())
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.plan_.learning_rate = 1.0
     assert pickle.loads(pickle.dumps(model)).plan_ == model.plan_
@@ -121,12 +146,12 @@ def test_a_plan_cannot_be_changed():
 
 def test_a_fit_follows_its_plan():
     X, y = make_rows(n_features=30)
-    auto = FastCGBMClassifier(5, random_state=0).fit(X, y)
+    auto = FastCGBMClassifier(n_estimators=5, random_state=0).fit(X, y)
     values = {
         name: getattr(auto.plan_, name)
         for name in ("learning_rate", "max_features", "sampling", "early_stopping")
     }
-    said = FastCGBMClassifier(5, random_state=0, **values).fit(X, y)
+    said = make(FastCGBMClassifier, n_estimators=5, random_state=0, **values).fit(X, y)
     same_bytes(auto, said)
     assert said.plan_ == auto.plan_
 
@@ -142,7 +167,7 @@ def low_limits(monkeypatch):
 
 def test_only_training_rows_count(low_limits):
     X, y = make_rows(400, n_classes=2)
-    model = FastCGBMClassifier(3, random_state=0)
+    model = FastCGBMClassifier(n_estimators=3, random_state=0)
     plans = {
         "all": model.fit(X, y).plan_,
         "fewer": clone(model).fit(X[:300], y[:300]).plan_,
@@ -167,8 +192,10 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(low_limits):
     X, y = make_rows(400, n_classes=2)
     weights = (np.arange(400) < 300).astype(float)
     parameters = {"candidates": QuantileCandidates(max_bins=10), "random_state": 0}
-    some = FastCGBMClassifier(5, **parameters).fit(X, y, sample_weight=weights)
-    alone = FastCGBMClassifier(5, **parameters).fit(X[:300], y[:300])
+    some = make(FastCGBMClassifier, n_estimators=5, **parameters).fit(
+        X, y, sample_weight=weights
+    )
+    alone = make(FastCGBMClassifier, n_estimators=5, **parameters).fit(X[:300], y[:300])
     assert some.plan_ == alone.plan_
     assert some.plan_.learning_rate == 0.1
     scores = [model.decision_function(X) for model in (some, alone)]
@@ -184,11 +211,15 @@ def test_one_class_has_a_plan():
 
 def test_warm_start_makes_a_new_plan(low_limits):
     X, y = make_rows(400, n_classes=2)
-    model = FastCGBMClassifier(3, warm_start=True, random_state=0).fit(X, y)
+    model = FastCGBMClassifier(n_estimators=3, warm_start=True, random_state=0).fit(
+        X, y
+    )
     first = model.plan_
     model.set_params(n_estimators=6).fit(X, y)
     assert model.plan_ == dataclasses.replace(first, n_estimators=6)
-    assert digest(model) == digest(FastCGBMClassifier(6, random_state=0).fit(X, y))
+    assert digest(model) == digest(
+        FastCGBMClassifier(n_estimators=6, random_state=0).fit(X, y)
+    )
     model.set_params(n_estimators=8, candidates=QuantileCandidates(max_bins=4))
     model.fit(X[:300], y[:300])
     assert (model.plan_.n_rows, model.plan_.learning_rate) == (300, 0.1)
@@ -197,7 +228,7 @@ def test_warm_start_makes_a_new_plan(low_limits):
 
 def test_a_failed_fit_keeps_the_plan():
     X, y = make_rows()
-    model = FastCGBMClassifier(3, random_state=0).fit(X, y)
+    model = FastCGBMClassifier(n_estimators=3, random_state=0).fit(X, y)
     plan = model.plan_
 
     def scoring(model, X, y):
@@ -262,7 +293,7 @@ def test_rare_features_are_found(n_classes):
     X = (rng.random((400, 2049)) < 0.001).astype(np.float32)
     y = np.arange(400) % n_classes
     X[:, :n_classes] = np.eye(n_classes)[y] * (rng.random((400, 1)) < 0.9)
-    model = FastCGBMClassifier(3, random_state=0)
+    model = FastCGBMClassifier(n_estimators=3, random_state=0)
     for rows in (X, scipy.sparse.csr_array(X)):
         assert model.fit(rows, y).plan_.min_samples_leaf == 5
         assert model.fit(rows[:, :2048], y).plan_.min_samples_leaf == 20
@@ -275,7 +306,9 @@ def test_smaller_leaves_of_rare_features():
     y = np.arange(300) % 3
     X[:6, 5] = 1
     y[:6] = 0
-    model = FastCGBMClassifier(3, random_state=0, max_features=None).fit(X, y)
+    model = FastCGBMClassifier(n_estimators=3, random_state=0, max_features=None).fit(
+        X, y
+    )
     assert model.split_counts_[5] > 0
     model.set_params(min_samples_leaf=20).fit(X, y)
     assert model.split_counts_.sum() == 0
@@ -326,8 +359,10 @@ def test_sketch(n_classes, given, used):
 
 def test_a_sketch_as_wide_as_the_outputs_is_none():
     X, y = make_rows()
-    wide = FastCGBMClassifier(5, sketch_outputs=3, random_state=0).fit(X, y)
-    same_bytes(wide, FastCGBMClassifier(5, random_state=0).fit(X, y))
+    wide = FastCGBMClassifier(
+        n_estimators=5, advanced=BoostingOptions(sketch_outputs=3), random_state=0
+    ).fit(X, y)
+    same_bytes(wide, FastCGBMClassifier(n_estimators=5, random_state=0).fit(X, y))
 
 
 def test_numbers_prefer_features_that_gained():
@@ -345,7 +380,7 @@ def test_numbers_prefer_features_that_gained():
 
 def plan_of_numbers(*, n_rows, n_features, **parameters):
     return make_plan(
-        FastCGBMRegressor(**parameters).get_params(),
+        flat_parameters(make(FastCGBMRegressor, **parameters)),
         n_rows=n_rows,
         n_features=n_features,
         n_classes=0,

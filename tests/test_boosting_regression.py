@@ -36,7 +36,7 @@ def model(loss="squared_error", **parameters):
         "max_features": None,
         "random_state": 0,
     }
-    return FastCGBMRegressor(loss, **{**default, **parameters})
+    return FastCGBMRegressor(loss=loss, **{**default, **parameters})
 
 
 # --- every loss in NumPy --------------------------------------------------------------

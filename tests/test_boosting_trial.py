@@ -169,14 +169,14 @@ def test_noisy_levels_lower_the_rate(loss, n_rounds):
     X, y = make_levels(noise=3)
     y = np.abs(y) if loss == "poisson" else y
     options = {"n_estimators": n_rounds, "random_state": 0}
-    model = FastCGBMRegressor(loss, **options).fit(X, y)
+    model = FastCGBMRegressor(loss=loss, **options).fit(X, y)
     assert model.plan_.n_trial_rounds == 0.6 * n_rounds
     rate = model.plan_.learning_rate
     assert rate < 0.1
     assert model.n_iter_ == n_rounds
     assert model.plan_.max_leaf_nodes == 8
     given = {"learning_rate": rate, "max_leaf_nodes": 8, **options}
-    same_bytes(model, FastCGBMRegressor(loss, **given).fit(X, y))
+    same_bytes(model, FastCGBMRegressor(loss=loss, **given).fit(X, y))
 
 
 def test_clear_levels_keep_the_rate():

@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 import dics
 from dics import (
+    CategoricalOptions,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
@@ -147,7 +148,9 @@ def test_few_levels_are_ranked_by_their_mean_targets():
     frame, y = make_rows()
     frame = frame.drop(index=3)
     y = np.delete(y, 3)
-    model = CGTreeRegressor(cat_smooth=5.0, random_state=0).fit(frame, y)
+    model = CGTreeRegressor(
+        categorical=CategoricalOptions(smooth=5.0), random_state=0
+    ).fit(frame, y)
     numbers = frame.color.cat.codes.to_numpy()
     means = smoothed_means(numbers, y, 8, 5.0)
     ranks = np.argsort(np.argsort(means))
@@ -320,7 +323,9 @@ def test_tools_of_scikit_learn_take_categories():
     frame = frame.drop(index=3)
     y = np.delete(y, 3)
     model = FastCGBMRegressor(n_estimators=30, random_state=0)
-    search = GridSearchCV(model, {"cat_smooth": [1.0, 20.0]}, cv=3).fit(frame, y)
+    search = GridSearchCV(model, {"categorical__smooth": [1.0, 20.0]}, cv=3).fit(
+        frame, y
+    )
     assert search.best_score_ > 0.8
     model.fit(frame, y)
     drop = permutation_importance(model, frame, y, n_repeats=2, random_state=0)

@@ -6,9 +6,15 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from checks import make
 
 import dics
-from dics import CGForestRegressor, FastCGBMClassifier, FastCGBMRegressor
+from dics import (
+    CategoricalOptions,
+    CGForestRegressor,
+    FastCGBMClassifier,
+    FastCGBMRegressor,
+)
 from dics._categories import FOLD_KEY, LEAST_ROWS, N_FOLDS
 from dics._category_columns import LevelColumn
 from dics._category_pairs import joined_column
@@ -36,7 +42,7 @@ def make_rows(n=3000, seed=0):
 
 
 def small(cls=FastCGBMRegressor, **options):
-    return cls(**{"n_estimators": 20, "random_state": 0, **options})
+    return make(cls, **{"n_estimators": 20, "random_state": 0, **options})
 
 
 def keys_of(frame):
@@ -53,7 +59,7 @@ def drawn_to_mean(own, others, smooth):
 
 def test_numbers_of_pairs_are_their_mean_targets():
     frame, y = make_rows()
-    model = small(cat_smooth=3.0)
+    model = small(smooth=3.0)
     training = model._check_training_data(frame, y, None).X
     (pair,) = model._categories.pairs
     assert (pair.first, pair.second) == (0, 2)
@@ -82,7 +88,9 @@ def test_pairs_tell_what_their_columns_do_not():
     half = 3000
     scores = {}
     for pairs in (False, True):
-        model = FastCGBMRegressor(random_state=0, cat_pairs=pairs)
+        model = FastCGBMRegressor(
+            random_state=0, categorical=CategoricalOptions(pairs=pairs)
+        )
         model.fit(frame[:half], y[:half])
         assert len(model._categories.pairs) == pairs
         scores[pairs] = model.score(frame[half:], y[half:])

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from checks import make
 
 from dics import FastCGBMClassifier, FastCGBMRegressor
 from dics._node_sets import NodeSets
@@ -107,9 +108,9 @@ PLAIN = {
     "min_samples_leaf": 1,
     "max_features": None,
     "sampling": None,
-    "cat_smooth": 0.0,
-    "min_cat_samples": 1,
-    "cat_l2": 0.0,
+    "smooth": 0.0,
+    "min_samples": 1,
+    "l2": 0.0,
     "categorical_features": [0],
     "random_state": 0,
 }
@@ -119,7 +120,7 @@ PLAIN = {
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_have_the_best_of_all_sets(seed, missing):
     X, y = make_levels(400, 7, seed, missing)
-    model = FastCGBMRegressor(**PLAIN, l2_regularization=1.0).fit(X, y)
+    model = make(FastCGBMRegressor, **PLAIN, l2_regularization=1.0).fit(X, y)
     ranks = model._check_matrix(X)[:, 0]
     g = (y.mean() - y)[:, None]
     assert check_nodes(model, X, ranks, g, np.ones_like(g), 1.0) > 0
@@ -129,7 +130,7 @@ def test_numbers_have_the_best_of_all_sets(seed, missing):
 def test_two_classes_have_the_best_of_all_sets(seed):
     X, y = make_levels(400, 7, seed)
     labels = (y > 0).astype(int)
-    model = FastCGBMClassifier(**PLAIN, l2_regularization=1.0).fit(X, labels)
+    model = make(FastCGBMClassifier, **PLAIN, l2_regularization=1.0).fit(X, labels)
     ranks = model._check_matrix(X)[:, 0]
     share = labels.mean()
     g = (share - labels)[:, None]
@@ -143,7 +144,7 @@ def test_many_outputs_part_levels_along_a_direction():
     level = rng.integers(0, 6, 600)
     y = np.stack([level % 2, -2.0 * (level % 2), np.zeros(600)], axis=1)
     y += 0.1 * rng.normal(size=y.shape)
-    model = FastCGBMRegressor(**{**PLAIN, "max_leaf_nodes": 2})
+    model = make(FastCGBMRegressor, **{**PLAIN, "max_leaf_nodes": 2})
     model.fit(level[:, None].astype(float), y)
     left = goes_left(model.trees_[0], 0, model._check_matrix(level[:, None])[:, 0])
     assert len(np.unique(level[left] % 2)) == 1
@@ -169,8 +170,8 @@ def test_limits_leave_out_sets(seed, min_rows, max_levels):
     X, y = make_levels(600, 12, seed)
     X = X[:, :1]
     options = {**PLAIN, "max_leaf_nodes": 2}
-    options |= {"min_cat_samples": min_rows, "max_cat_levels": max_levels}
-    model = FastCGBMRegressor(**options).fit(X, y)
+    options |= {"min_samples": min_rows, "max_categories": max_levels}
+    model = make(FastCGBMRegressor, **options).fit(X, y)
     ranks = model._check_matrix(X)[:, 0].astype(int)
     g = y.mean() - y
     rows = np.bincount(ranks)
@@ -191,7 +192,7 @@ def test_limits_leave_out_sets(seed, min_rows, max_levels):
 
 def test_levels_without_rows_go_with_the_larger_side():
     X, y = make_levels(300, 6, 1)
-    model = FastCGBMRegressor(**{**PLAIN, "max_leaf_nodes": 12}).fit(X, y)
+    model = make(FastCGBMRegressor, **{**PLAIN, "max_leaf_nodes": 12}).fit(X, y)
     tree = model.trees_[0]
     ranks = model._check_matrix(X)[:, 0]
     rows_of, n_absent = {0: np.arange(len(X))}, 0
@@ -214,9 +215,11 @@ def test_all_ways_down_agree(n_classes):
     X = np.column_stack([X, X[::-1, 1]])
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     options = {"categorical_features": [0], "random_state": 0, "n_estimators": 20}
-    options |= {"cat_l2": 1.0, "min_cat_samples": 1}
+    options |= {"l2": 1.0, "min_samples": 1}
     models = [
-        FastCGBMClassifier(n_jobs=n, max_leaf_nodes=leaves, **options).fit(X, labels)
+        make(FastCGBMClassifier, n_jobs=n, max_leaf_nodes=leaves, **options).fit(
+            X, labels
+        )
         for n in (1, 3)
         for leaves in (31, 100)
     ]
@@ -242,7 +245,7 @@ def test_all_ways_down_agree(n_classes):
 def test_contributions_of_sets_are_shapley_values():
     X, y = make_levels(500, 6, 0, missing=0.1)
     frame = pd.DataFrame(X, columns=["level", "x"])
-    model = FastCGBMRegressor(**{**PLAIN, "n_estimators": 1, "max_leaf_nodes": 8})
+    model = make(FastCGBMRegressor, **{**PLAIN, "n_estimators": 1, "max_leaf_nodes": 8})
     model.fit(frame, y)
     tree = model.trees_[0]
     ranks = model._check_matrix(frame)
@@ -273,7 +276,7 @@ def test_contributions_of_sets_are_shapley_values():
 
 def test_sets_that_are_not_there_are_refused():
     X, y = make_levels(300, 6, 1)
-    trees = FastCGBMRegressor(**PLAIN).fit(X, y).trees_
+    trees = make(FastCGBMRegressor, **PLAIN).fit(X, y).trees_
     fields = {**vars(trees), "sets": NodeSets(trees.sets.numbers + 1, trees.sets.words)}
     with pytest.raises(ValueError, match="set"):
         Trees(**fields)

@@ -9,12 +9,15 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import log_loss
 
 from dics import (
+    BoostingOptions,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
     FastCGBMClassifier,
     FastCGBMRegressor,
+    ForestOptions,
+    TreeOptions,
 )
 
 pytestmark = pytest.mark.core
@@ -23,26 +26,41 @@ BOOSTING = {"n_estimators": 30, "min_samples_leaf": 5, "random_state": 0}
 CLASSIFIERS = [
     CGTreeClassifier(random_state=0),
     CGTreeClassifier(criterion="entropy", max_depth=6, random_state=0),
-    CGTreeClassifier(max_candidates=40, random_state=0),
-    CGForestClassifier(10, random_state=0),
-    CGForestClassifier(10, criterion="entropy", bootstrap=False, random_state=0),
-    CGForestClassifier(10, feature_sampling="tree", voting="hard", random_state=0),
+    CGTreeClassifier(advanced=TreeOptions(max_candidates=40), random_state=0),
+    CGForestClassifier(n_estimators=10, random_state=0),
+    CGForestClassifier(
+        n_estimators=10, criterion="entropy", bootstrap=False, random_state=0
+    ),
+    CGForestClassifier(
+        n_estimators=10,
+        advanced=ForestOptions(feature_sampling="tree", voting="hard"),
+        random_state=0,
+    ),
     FastCGBMClassifier(**BOOSTING),
-    FastCGBMClassifier(sampling="goss", leaf_values="sample", **BOOSTING),
+    FastCGBMClassifier(
+        sampling="goss", advanced=BoostingOptions(leaf_values="sample"), **BOOSTING
+    ),
 ]
 REGRESSORS = [
     CGTreeRegressor(random_state=0),
     CGTreeRegressor(criterion="poisson", random_state=0),
-    CGForestRegressor(10, random_state=0),
-    CGTreeRegressor(max_candidates=20, random_state=0),
-    CGForestRegressor(10, max_features=0.5, random_state=0),
-    CGForestRegressor(10, max_features=2, feature_sampling="tree", random_state=0),
-    CGForestRegressor(10, criterion="poisson", max_features=2, random_state=0),
+    CGForestRegressor(n_estimators=10, random_state=0),
+    CGTreeRegressor(advanced=TreeOptions(max_candidates=20), random_state=0),
+    CGForestRegressor(n_estimators=10, max_features=0.5, random_state=0),
+    CGForestRegressor(
+        n_estimators=10,
+        max_features=2,
+        advanced=ForestOptions(feature_sampling="tree"),
+        random_state=0,
+    ),
+    CGForestRegressor(
+        n_estimators=10, criterion="poisson", max_features=2, random_state=0
+    ),
     FastCGBMRegressor(**BOOSTING),
-    FastCGBMRegressor("absolute_error", **BOOSTING),
-    FastCGBMRegressor("huber", **BOOSTING),
-    FastCGBMRegressor("quantile", quantile=0.8, **BOOSTING),
-    FastCGBMRegressor("poisson", **BOOSTING),
+    FastCGBMRegressor(loss="absolute_error", **BOOSTING),
+    FastCGBMRegressor(loss="huber", **BOOSTING),
+    FastCGBMRegressor(loss="quantile", quantile=0.8, **BOOSTING),
+    FastCGBMRegressor(loss="poisson", **BOOSTING),
     FastCGBMRegressor(sampling="mvs", max_depth=4, **BOOSTING),
 ]
 DIRECTIONS = [1, -1, 0, 0, 1]
@@ -128,7 +146,10 @@ def test_names_of_features():
     pd = pytest.importorskip("pandas")
     X, y = make_data()
     frame = pd.DataFrame(X, columns=list("abcde"))
-    for model in (FastCGBMRegressor(**BOOSTING), CGForestRegressor(3, random_state=0)):
+    for model in (
+        FastCGBMRegressor(**BOOSTING),
+        CGForestRegressor(n_estimators=3, random_state=0),
+    ):
         named = clone(model).set_params(monotonic_cst={"a": 1, "b": -1}).fit(frame, y)
         plain = clone(model).set_params(monotonic_cst=[1, -1, 0, 0, 0]).fit(X, y)
         same_bytes(named, plain)
@@ -142,14 +163,18 @@ def test_names_of_features():
         (FastCGBMRegressor(), {"a": 1}, "not fitted on data with feature names"),
         (CGForestClassifier(), DIRECTIONS, "needs two classes or one target, y has 3"),
         (FastCGBMClassifier(), DIRECTIONS, "needs two classes or one target, y has 3"),
-        (CGTreeClassifier(reuse_splits=False), DIRECTIONS, "reuse_splits=True"),
+        (
+            CGTreeClassifier(advanced=TreeOptions(reuse_splits=False)),
+            DIRECTIONS,
+            "reuse_splits=True",
+        ),
         (
             CGForestClassifier(class_weight="balanced_subsample"),
             DIRECTIONS,
             "balanced_subsample",
         ),
         (
-            FastCGBMRegressor("quantile", quantile=[0.1, 0.9]),
+            FastCGBMRegressor(loss="quantile", quantile=[0.1, 0.9]),
             DIRECTIONS,
             "a single prediction for each row, there are 2",
         ),

@@ -21,15 +21,21 @@ WEIGHTS = np.arange(300) % 3 + 0.5
 
 MODELS = {
     "tree": dics.CGTreeClassifier(max_depth=4, random_state=0),
-    "forest": dics.CGForestClassifier(4, max_depth=6, random_state=0),
-    "hard forest": dics.CGForestClassifier(4, voting="hard", random_state=0),
-    "boosting": dics.FastCGBMClassifier(5, min_samples_leaf=5, random_state=0),
-    "boosting of two": dics.FastCGBMClassifier(5, min_samples_leaf=5, random_state=0),
+    "forest": dics.CGForestClassifier(n_estimators=4, max_depth=6, random_state=0),
+    "hard forest": dics.CGForestClassifier(
+        n_estimators=4, advanced=dics.ForestOptions(voting="hard"), random_state=0
+    ),
+    "boosting": dics.FastCGBMClassifier(
+        n_estimators=5, min_samples_leaf=5, random_state=0
+    ),
+    "boosting of two": dics.FastCGBMClassifier(
+        n_estimators=5, min_samples_leaf=5, random_state=0
+    ),
     "tree of numbers": dics.CGTreeRegressor(max_depth=5, random_state=0),
-    "forest of numbers": dics.CGForestRegressor(3, random_state=0),
+    "forest of numbers": dics.CGForestRegressor(n_estimators=3, random_state=0),
     "targets": dics.FastCGBMRegressor(n_estimators=5, random_state=0),
-    "poisson": dics.FastCGBMRegressor("poisson", n_estimators=5, random_state=0),
-    "quantile": dics.FastCGBMRegressor("quantile", n_estimators=5, random_state=0),
+    "poisson": dics.FastCGBMRegressor(loss="poisson", n_estimators=5, random_state=0),
+    "quantile": dics.FastCGBMRegressor(loss="quantile", n_estimators=5, random_state=0),
 }
 
 

@@ -77,7 +77,11 @@ def test_sets_of_nodes_that_are_taken_back():
     # Each side of a number has its own sets.
     y = (effects * np.sign(x)).sum(axis=1) + 0.3 * rng.normal(size=6000)
     X = np.hstack([levels, x])
-    own = {"max_leaf_nodes": 10, "categorical_features": [0, 1, 2], "cat_l2": 1.0}
+    own = {
+        "max_leaf_nodes": 10,
+        "categorical_features": [0, 1, 2],
+        "categorical": dics.CategoricalOptions(l2=1.0),
+    }
     local, model = models("FastCGBMRegressor", n_estimators=15, **own)
     with cluster_of(2):
         model.fit(da.from_array(X, chunks=(2000, 6)), y)

@@ -17,7 +17,7 @@ from dask_cases import SparseCase, as_dask, cluster_of, differing
 from dask_rows import NAMES, dask_model, local_model
 from test_dask_input import check_same, computed, lazy_methods
 
-from dics import BaseCandidates
+from dics import BaseCandidates, TreeOptions
 from dics._sparse_rows import SparseRows, joined_matrices
 from dics.dask._lazy import STAGED
 
@@ -269,7 +269,9 @@ def test_what_needs_a_dense_x(client):
     for kind in ("csr_array", "dense meta"):
         given = collections()[kind]
         with pytest.raises(ValueError, match=r"X is sparse.*reuse_splits=False"):
-            dask_model("CGTreeClassifier", reuse_splits=False).fit(given, LABELS)
+            dask_model(
+                "CGTreeClassifier", advanced=TreeOptions(reuse_splits=False)
+            ).fit(given, LABELS)
         with pytest.raises(ValueError, match=r"sparse"):
             dask_model("CGTreeClassifier", categorical_features=[1]).fit(given, LABELS)
 

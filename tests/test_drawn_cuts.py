@@ -12,6 +12,7 @@ from dics import (
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
+    ForestOptions,
     QuantileCandidates,
 )
 
@@ -92,7 +93,9 @@ def test_frequent_values_are_searched():
     [
         CGForestClassifier(n_estimators=4, random_state=0),
         CGForestClassifier(n_estimators=2, max_leaf_nodes=9, random_state=0),
-        CGForestClassifier(n_estimators=2, max_candidates=50, random_state=0),
+        CGForestClassifier(
+            n_estimators=2, advanced=ForestOptions(max_candidates=50), random_state=0
+        ),
         CGForestRegressor(n_estimators=2, max_features="sqrt", random_state=0),
         CGTreeClassifier(max_features="sqrt", random_state=0),
     ],

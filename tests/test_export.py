@@ -525,7 +525,7 @@ def test_several_targets_in_a_picture():
 def iris_boosting():
     """Return boosting of three classes, with names of features."""
     X, y = load_iris(return_X_y=True, as_frame=True)
-    return FastCGBMClassifier(3, max_depth=2, random_state=0).fit(X, y)
+    return FastCGBMClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
 
 
 def test_rounds_are_taken_out_by_number(iris_boosting):
@@ -547,7 +547,7 @@ def test_leaves_of_a_round_are_what_it_adds(n_classes):
     """The text of the leaves is the step of the decision function."""
     X, y = load_iris(return_X_y=True)
     X, y = X[y < n_classes], y[y < n_classes]
-    model = FastCGBMClassifier(2, max_depth=2, random_state=0).fit(X, y)
+    model = FastCGBMClassifier(n_estimators=2, max_depth=2, random_state=0).fit(X, y)
     first, second = model.staged_decision_function(X)
     steps = (second - first).reshape(len(X), -1)
     leaves = re.findall(r"adds: \[?(.*?)\]?\n", export_text(model[1], decimals=3))
@@ -583,7 +583,7 @@ def test_a_round_of_many_classes(plt):
     X, y = make_classification(
         400, 12, n_informative=8, n_classes=8, n_clusters_per_class=1, random_state=0
     )
-    model = FastCGBMClassifier(1, max_depth=2, random_state=0).fit(X, y)
+    model = FastCGBMClassifier(n_estimators=1, max_depth=2, random_state=0).fit(X, y)
     names = [f"kind {k}" for k in range(8)]
     boxes = [box.get_text() for box in plot_tree(model[0], class_names=names)]
     leaves = [box for box in boxes if "gain" not in box]
@@ -594,14 +594,14 @@ def test_a_round_of_many_classes(plt):
 @pytest.mark.parametrize("export", EXPORTERS)
 def test_a_forest_is_no_tree(export, iris_boosting, plt):
     X, y = load_iris(return_X_y=True)
-    forest = CGForestClassifier(3, max_depth=2, random_state=0).fit(X, y)
+    forest = CGForestClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"has 3 trees; .* such as forest\[0\]"):
         export(forest)
     with pytest.raises(ValueError, match=r"has 3 trees; .* such as model\[0\]"):
         export(iris_boosting)
-    alone = CGForestClassifier(1, max_depth=2, random_state=0).fit(X, y)
+    alone = CGForestClassifier(n_estimators=1, max_depth=2, random_state=0).fit(X, y)
     assert len(export(alone)) == len(export(alone[0]))
-    constant = FastCGBMClassifier(3).fit(X, np.zeros(len(X)))
+    constant = FastCGBMClassifier(n_estimators=3).fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="has no trees"):
         export(constant)
     assert constant  # though its length is 0
@@ -610,14 +610,18 @@ def test_a_forest_is_no_tree(export, iris_boosting, plt):
 def test_rows_drawn_are_told_from_distinct_ones(plt):
     """Counts of a bootstrap sample don't add up to the rows."""
     X, y = load_iris(return_X_y=True)
-    drawn = CGForestClassifier(2, max_depth=1, max_samples=60, random_state=0)
+    drawn = CGForestClassifier(
+        n_estimators=2, max_depth=1, max_samples=60, random_state=0
+    )
     root = plot_tree(drawn.fit(X, y)[0])[0].get_text()
     counts = re.search(r"rows drawn = \[(.*)\]", root)[1]
     assert sum(map(int, counts.split(", "))) == 60
     assert int(re.search(r"distinct rows = (\d+)", root)[1]) < 60
     root = plot_tree(drawn[0], proportion=True)[0].get_text()
     assert "value = " in root
-    whole = CGForestClassifier(2, max_depth=1, bootstrap=False, random_state=0)
+    whole = CGForestClassifier(
+        n_estimators=2, max_depth=1, bootstrap=False, random_state=0
+    )
     root = plot_tree(whole.fit(X, y)[0])[0].get_text()
     assert "samples = 150\nvalue = [50, 50, 50]" in root
 

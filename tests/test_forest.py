@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from checks import changed_parameters, digest, same_bytes
+from checks import changed_parameters, digest, make, same_bytes
 from reference import combine, sample_without_replacement
 from reference_forest import tree_key
 from sklearn.base import clone
@@ -17,6 +17,7 @@ from dics import (
     CentroidCandidates,
     CGForestClassifier,
     CGTreeClassifier,
+    ForestOptions,
     export_text,
 )
 
@@ -32,7 +33,7 @@ def data():
 @pytest.fixture(scope="module")
 def forest(data):
     """Of shallow trees, so that leaves hold several classes."""
-    return CGForestClassifier(15, max_depth=4, random_state=0).fit(*data)
+    return CGForestClassifier(n_estimators=15, max_depth=4, random_state=0).fit(*data)
 
 
 # --- trees of the forest --------------------------------------------------------------
@@ -79,7 +80,7 @@ def test_trees_know_the_names_of_a_frame(data):
     X, y = data
     names = [f"feature {i}" for i in range(9)]
     frame = pd.DataFrame(X, columns=names)
-    forest = CGForestClassifier(3, random_state=0).fit(frame, y)
+    forest = CGForestClassifier(n_estimators=3, random_state=0).fit(frame, y)
     assert forest.feature_names_in_.tolist() == names
     assert "feature 1" in "".join(export_text(tree) for tree in forest)
     for model in (forest, forest[0]):
@@ -112,7 +113,12 @@ def test_probabilities_are_the_mean_of_the_trees(forest, data):
 def test_hard_votes(data, n_trees):
     X, y = data
     names = np.array(["x", "a", "m"])
-    forest = CGForestClassifier(n_trees, max_depth=2, voting="hard", random_state=0)
+    forest = CGForestClassifier(
+        n_estimators=n_trees,
+        max_depth=2,
+        advanced=ForestOptions(voting="hard"),
+        random_state=0,
+    )
     forest.fit(X, names[y])
     votes = np.array([tree.predict(X) for tree in forest])
     counts = np.array([(votes == c).sum(axis=0) for c in forest.classes_]).T
@@ -125,7 +131,7 @@ def test_hard_votes(data, n_trees):
 
 def test_voting_is_chosen_after_the_fit(forest, data):
     X, _ = data
-    hard = pickle.loads(pickle.dumps(forest)).set_params(voting="hard")
+    hard = pickle.loads(pickle.dumps(forest)).set_params(advanced__voting="hard")
     assert set(np.unique(hard.predict_proba(X) * 15 % 1).round(9)) <= {0.0, 1.0}
 
 
@@ -133,7 +139,11 @@ def test_voting_is_chosen_after_the_fit(forest, data):
 def test_probabilities_sum_to_one(data, voting):
     X, y = data
     forest = CGForestClassifier(
-        30, max_depth=3, voting=voting, random_state=0, class_weight="balanced"
+        n_estimators=30,
+        max_depth=3,
+        advanced=ForestOptions(voting=voting),
+        random_state=0,
+        class_weight="balanced",
     ).fit(X, y, sample_weight=np.random.default_rng(0).random(len(y)))
     p = forest.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=0, atol=1e-15)
@@ -144,7 +154,12 @@ def test_probabilities_sum_to_one(data, voting):
 def test_a_row_is_predicted_alone(data, voting):
     # 64 rows go down together; which ones must not change a bit.
     X, y = data
-    forest = CGForestClassifier(20, max_depth=4, voting=voting, random_state=0)
+    forest = CGForestClassifier(
+        n_estimators=20,
+        max_depth=4,
+        advanced=ForestOptions(voting=voting),
+        random_state=0,
+    )
     forest.fit(X, y)
     together = forest.predict_proba(X)
     for i in (0, 63, 64, 399):
@@ -173,7 +188,7 @@ def test_importances_are_the_mean_of_the_trees(forest):
 
 
 def test_importances_of_stumps_that_do_not_split():
-    forest = CGForestClassifier(3).fit([[1.0], [1.0]], [0, 1])
+    forest = CGForestClassifier(n_estimators=3).fit([[1.0], [1.0]], [0, 1])
     assert forest.feature_importances_.tolist() == [0.0]
 
 
@@ -187,7 +202,10 @@ def test_importances_of_stumps_that_do_not_split():
 def test_features_of_a_tree(data, max_features, n_used):
     X, y = data
     forest = CGForestClassifier(
-        12, feature_sampling="tree", max_features=max_features, random_state=0
+        n_estimators=12,
+        advanced=ForestOptions(feature_sampling="tree"),
+        max_features=max_features,
+        random_state=0,
     ).fit(X, y)
     sets = [frozenset(t.trees_.feature) - {-1} for t in forest]
     for number, used in enumerate(sets):
@@ -202,7 +220,10 @@ def test_all_features(data, max_features):
     X, y = data
     forests = [
         CGForestClassifier(
-            3, feature_sampling=sampling, max_features=max_features, random_state=0
+            n_estimators=3,
+            advanced=ForestOptions(feature_sampling=sampling),
+            max_features=max_features,
+            random_state=0,
         ).fit(X, y)
         for sampling in ("node", "tree")
     ]
@@ -215,7 +236,11 @@ def test_all_features(data, max_features):
 @pytest.mark.parametrize("sampling", ["node", "tree"])
 def test_spellings_of_max_features(data, sampling, spelling, number):
     X, y = data
-    forest = CGForestClassifier(3, feature_sampling=sampling, random_state=0)
+    forest = CGForestClassifier(
+        n_estimators=3,
+        advanced=ForestOptions(feature_sampling=sampling),
+        random_state=0,
+    )
     one = clone(forest).set_params(max_features=spelling).fit(X, y)
     same_bytes(one, clone(forest).set_params(max_features=number).fit(X, y))
 
@@ -225,7 +250,10 @@ def test_spellings_of_max_features(data, sampling, spelling, number):
 def test_one_feature(sampling, spelling):
     X, y = np.arange(20.0)[:, None], np.arange(20) // 5
     forest = CGForestClassifier(
-        10, feature_sampling=sampling, max_features=spelling, random_state=0
+        n_estimators=10,
+        advanced=ForestOptions(feature_sampling=sampling),
+        max_features=spelling,
+        random_state=0,
     ).fit(X, y)
     assert forest.score(X, y) > 0.8
 
@@ -244,7 +272,10 @@ SAMPLINGS = [
 @pytest.mark.parametrize("parameters", SAMPLINGS, ids=str)
 def test_a_forest_is_the_beginning_of_a_larger_one(data, parameters):
     small, large = (
-        CGForestClassifier(n, random_state=0, **parameters).fit(*data) for n in (3, 8)
+        make(CGForestClassifier, n_estimators=n, random_state=0, **parameters).fit(
+            *data
+        )
+        for n in (3, 8)
     )
     for t in range(3):
         same_bytes(small[t], large[t])
@@ -254,14 +285,20 @@ def test_a_forest_is_the_beginning_of_a_larger_one(data, parameters):
 @pytest.mark.parametrize("random_state", [0, None, np.random.RandomState(5)])
 def test_growing_on_is_one_fit(data, parameters, random_state):
     X, y = data
-    forest = CGForestClassifier(
-        2, warm_start=True, random_state=random_state, **parameters
+    forest = make(
+        CGForestClassifier,
+        n_estimators=2,
+        warm_start=True,
+        random_state=random_state,
+        **parameters,
     ).fit(X, y)
     first = [digest(tree) for tree in forest]
     forest.set_params(n_estimators=5).fit(X, y).set_params(n_estimators=6).fit(X, y)
     assert [digest(tree) for tree in forest][:2] == first
     if random_state == 0:
-        at_once = CGForestClassifier(6, random_state=0, **parameters).fit(X, y)
+        at_once = make(
+            CGForestClassifier, n_estimators=6, random_state=0, **parameters
+        ).fit(X, y)
         same_bytes(forest, at_once)
         assert (forest.predict_proba(X) == at_once.predict_proba(X)).all()
     assert len({digest(tree) for tree in forest}) == 6
@@ -270,9 +307,11 @@ def test_growing_on_is_one_fit(data, parameters, random_state):
 def test_growing_on_estimates_out_of_bag_anew(data):
     X, y = data
     parameters = {"oob_score": True, "random_state": 0}
-    forest = CGForestClassifier(40, warm_start=True, **parameters).fit(X, y)
+    forest = make(
+        CGForestClassifier, n_estimators=40, warm_start=True, **parameters
+    ).fit(X, y)
     forest.set_params(n_estimators=50).fit(X, y)
-    at_once = CGForestClassifier(50, **parameters).fit(X, y)
+    at_once = make(CGForestClassifier, n_estimators=50, **parameters).fit(X, y)
     assert forest.oob_score_ == at_once.oob_score_
     np.testing.assert_array_equal(
         forest.oob_decision_function_, at_once.oob_decision_function_
@@ -281,17 +320,23 @@ def test_growing_on_estimates_out_of_bag_anew(data):
 
 def test_out_of_bag_estimate_asked_for_later(data):
     X, y = data
-    forest = CGForestClassifier(40, warm_start=True, random_state=0).fit(X, y)
+    forest = CGForestClassifier(n_estimators=40, warm_start=True, random_state=0).fit(
+        X, y
+    )
     forest.set_params(oob_score=True)
     with pytest.warns(UserWarning, match="does not fit new trees"):
         forest.fit(X, y)
-    at_once = CGForestClassifier(40, oob_score=True, random_state=0).fit(X, y)
+    at_once = CGForestClassifier(n_estimators=40, oob_score=True, random_state=0).fit(
+        X, y
+    )
     assert forest.oob_score_ == at_once.oob_score_
 
 
 def test_nothing_to_grow_on(data):
     X, y = data
-    forest = CGForestClassifier(3, warm_start=True, random_state=0).fit(X, y)
+    forest = CGForestClassifier(n_estimators=3, warm_start=True, random_state=0).fit(
+        X, y
+    )
     before = digest(forest)
     with pytest.warns(UserWarning, match="does not fit new trees") as caught:
         forest.fit(X, y)
@@ -310,7 +355,9 @@ def test_nothing_to_grow_on(data):
 )
 def test_growing_on_otherwise(data, change, match):
     X, y = data
-    forest = CGForestClassifier(3, warm_start=True, random_state=0).fit(X, y)
+    forest = CGForestClassifier(n_estimators=3, warm_start=True, random_state=0).fit(
+        X, y
+    )
     before = digest(forest), sorted(vars(forest))
     forest.set_params(n_estimators=change.get("n_estimators", 5))
     with pytest.raises(ValueError, match=match):
@@ -322,9 +369,11 @@ def test_growing_on_otherwise(data, change, match):
 
 def test_without_warm_start_a_refit_starts_anew(data):
     X, y = data
-    forest = CGForestClassifier(3, random_state=0).fit(*load_iris(return_X_y=True))
+    forest = CGForestClassifier(n_estimators=3, random_state=0).fit(
+        *load_iris(return_X_y=True)
+    )
     forest.set_params(n_estimators=2).fit(X, y)
-    same_bytes(forest, CGForestClassifier(2, random_state=0).fit(X, y))
+    same_bytes(forest, CGForestClassifier(n_estimators=2, random_state=0).fit(X, y))
     assert forest.n_features_in_ == 9
     assert forest.classes_.tolist() == [0, 1, 2]
 
@@ -336,7 +385,7 @@ def test_labels_of_other_types(data):
     X, y = data
     for classes in (["b", "a", "c"], [1.0, -2.0, 0.0], [True, False, True]):
         labels = np.asarray(classes)[y]
-        forest = CGForestClassifier(30, random_state=0).fit(X, labels)
+        forest = CGForestClassifier(n_estimators=30, random_state=0).fit(X, labels)
         assert forest.classes_.tolist() == np.unique(labels).tolist()
         assert forest.n_classes_ == len(forest.classes_)
         assert forest.predict(X).dtype == labels.dtype
@@ -345,7 +394,7 @@ def test_labels_of_other_types(data):
 
 def test_one_class(data):
     X, _ = data
-    forest = CGForestClassifier(3).fit(X, ["only"] * len(X))
+    forest = CGForestClassifier(n_estimators=3).fit(X, ["only"] * len(X))
     assert (forest.predict(X) == "only").all()
     assert (forest.predict_proba(X) == 1.0).all()
     assert forest.trees_.n_nodes == 3
@@ -356,7 +405,10 @@ def test_thousand_classes(sampling):
     y = np.repeat(np.arange(1000), 3)
     X = np.column_stack([y % 32, y // 32, y % 7]).astype(np.float32)
     forest = CGForestClassifier(
-        10, feature_sampling=sampling, max_features=2, random_state=0
+        n_estimators=10,
+        advanced=ForestOptions(feature_sampling=sampling),
+        max_features=2,
+        random_state=0,
     ).fit(X, y)
     assert forest.predict_proba(X[:50]).shape == (50, 1000)
     assert forest.score(X, y) > 0.9
@@ -364,7 +416,9 @@ def test_thousand_classes(sampling):
 
 @pytest.mark.parametrize("parameters", SAMPLINGS, ids=str)
 def test_one_row(parameters):
-    forest = CGForestClassifier(3, **parameters).fit([[1.0, 2.0, 3.0, 4.0]], ["a"])
+    forest = make(CGForestClassifier, n_estimators=3, **parameters).fit(
+        [[1.0, 2.0, 3.0, 4.0]], ["a"]
+    )
     assert forest.predict([[5.0, np.nan, 0.0, 0.0]]).tolist() == ["a"]
 
 
@@ -376,7 +430,9 @@ def test_one_row(parameters):
 )
 def test_nothing_to_split(column, parameters):
     X = np.column_stack([column] * 4)
-    forest = CGForestClassifier(5, random_state=0, **parameters).fit(X, [0, 1] * 4)
+    forest = make(CGForestClassifier, n_estimators=5, random_state=0, **parameters).fit(
+        X, [0, 1] * 4
+    )
     assert forest.trees_.n_nodes == 5
     shares = forest.predict_proba(X)
     assert (shares == shares[0]).all()
@@ -386,7 +442,11 @@ def test_nothing_to_split(column, parameters):
 def test_constant_columns_are_not_used(data, sampling):
     X, y = data
     wide = np.column_stack([np.zeros(len(X)), X, np.full(len(X), np.nan)])
-    forest = CGForestClassifier(10, feature_sampling=sampling, random_state=0)
+    forest = CGForestClassifier(
+        n_estimators=10,
+        advanced=ForestOptions(feature_sampling=sampling),
+        random_state=0,
+    )
     forest.fit(wide, y)
     assert set(forest.trees_.feature) <= {-1, *range(1, 10)}
 
@@ -397,7 +457,9 @@ def test_constant_columns_do_not_count_as_drawn(data):
     X, y = data
     wide = np.zeros((len(X), 100), dtype=np.float32)
     wide[:, 42] = np.arange(len(X))
-    forest = CGForestClassifier(3, max_features=1, bootstrap=False).fit(wide, y)
+    forest = CGForestClassifier(n_estimators=3, max_features=1, bootstrap=False).fit(
+        wide, y
+    )
     assert set(forest.trees_.feature) == {-1, 42}
 
 
@@ -405,7 +467,7 @@ def test_missing_values_are_learned(data):
     X, y = data
     X = X.copy()
     X[y == 1] = np.nan
-    forest = CGForestClassifier(10, random_state=0).fit(X, y == 1)
+    forest = CGForestClassifier(n_estimators=10, random_state=0).fit(X, y == 1)
     assert forest.score(X, y == 1) == 1.0
 
 
@@ -415,7 +477,7 @@ def test_memory_maps(data, tmp_path, order):
     np.save(tmp_path / "X.npy", np.asarray(X, order=order))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     assert isinstance(mapped, np.memmap)
-    forest = CGForestClassifier(40, oob_score=True, random_state=0)
+    forest = CGForestClassifier(n_estimators=40, oob_score=True, random_state=0)
     found = clone(forest).fit(mapped, y)
     same_bytes(found, forest.fit(X, y))
     assert (found.predict_proba(mapped) == forest.predict_proba(X)).all()
@@ -428,7 +490,7 @@ def test_input_is_only_read(data):
     before = [a.tobytes() for a in (X, y, weights)]
     for array in (X, y, weights):
         array.flags.writeable = False
-    forest = CGForestClassifier(40, oob_score=True, random_state=0)
+    forest = CGForestClassifier(n_estimators=40, oob_score=True, random_state=0)
     forest.fit(X, y, sample_weight=weights).predict_proba(X)
     assert [a.tobytes() for a in (X, y, weights)] == before
 
@@ -439,13 +501,23 @@ def test_input_is_only_read(data):
 def test_limits(data):
     X, y = data
     for depth in (1, 3):
-        forest = CGForestClassifier(5, max_depth=depth, random_state=0).fit(X, y)
+        forest = CGForestClassifier(
+            n_estimators=5, max_depth=depth, random_state=0
+        ).fit(X, y)
         assert max(tree.get_depth() for tree in forest) == depth
-    leaf = CGForestClassifier(5, min_samples_leaf=20, random_state=0).fit(X, y)
+    leaf = CGForestClassifier(n_estimators=5, min_samples_leaf=20, random_state=0).fit(
+        X, y
+    )
     assert leaf.trees_.n_samples.min() >= 20
-    split = CGForestClassifier(5, min_samples_split=50, random_state=0).fit(X, y)
+    split = CGForestClassifier(
+        n_estimators=5, min_samples_split=50, random_state=0
+    ).fit(X, y)
     assert split.trees_.n_samples[split.trees_.inner].min() >= 50
-    heavy = CGForestClassifier(5, min_weight_fraction_leaf=0.1, random_state=0)
+    heavy = CGForestClassifier(
+        n_estimators=5,
+        advanced=ForestOptions(min_weight_fraction_leaf=0.1),
+        random_state=0,
+    )
     assert heavy.fit(X, y).trees_.weight.min() >= 40
 
 
@@ -453,7 +525,9 @@ def test_limits_as_shares(data):
     X, y = data
     for name in ("min_samples_leaf", "min_samples_split"):
         one, other = (
-            CGForestClassifier(3, random_state=0, **{name: limit}).fit(X, y)
+            make(
+                CGForestClassifier, n_estimators=3, random_state=0, **{name: limit}
+            ).fit(X, y)
             for limit in (0.05, 20)
         )
         same_bytes(one, other)
@@ -465,14 +539,16 @@ def test_limits_as_shares(data):
 def test_same_seed_same_forest(data):
     for seed in (0, 2**32 - 1, np.int64(7)):
         one, other = (
-            CGForestClassifier(3, random_state=seed).fit(*data) for _ in range(2)
+            CGForestClassifier(n_estimators=3, random_state=seed).fit(*data)
+            for _ in range(2)
         )
         same_bytes(one, other)
 
 
 def test_other_seed_other_forest(data):
     digests = {
-        digest(CGForestClassifier(1, random_state=seed).fit(*data)) for seed in range(5)
+        digest(CGForestClassifier(n_estimators=1, random_state=seed).fit(*data))
+        for seed in range(5)
     }
     assert len(digests) == 5
 
@@ -492,7 +568,7 @@ def test_size_of_a_pickle(n_classes):
     X = rng.normal(size=(2000, 10)).astype(np.float32)
     y = (X[:, 0] * X[:, 1] + rng.normal(size=2000)).argsort().argsort() * n_classes
     y = y // 2000
-    ours = CGForestClassifier(20, random_state=0).fit(X, y)
+    ours = CGForestClassifier(n_estimators=20, random_state=0).fit(X, y)
     theirs = RandomForestClassifier(20, random_state=0).fit(X, y)
     n_nodes = sum(tree.tree_.node_count for tree in theirs.estimators_)
     their_size = len(pickle.dumps(theirs)) / n_nodes
@@ -509,19 +585,21 @@ def test_parameters_are_those_of_a_random_forest():
 def test_model_selection(data):
     X, y = data
     search = GridSearchCV(
-        CGForestClassifier(5, candidates=CentroidCandidates(), random_state=0),
+        CGForestClassifier(
+            n_estimators=5, candidates=CentroidCandidates(), random_state=0
+        ),
         {"candidates__n_pairs": [1, 3], "max_features": [2, 5]},
         cv=2,
     ).fit(X, y)
     assert search.best_score_ > 0.5
-    assert len(cross_val_score(CGForestClassifier(5), X, y, cv=3)) == 3
+    assert len(cross_val_score(CGForestClassifier(n_estimators=5), X, y, cv=3)) == 3
 
 
 def test_better_than_one_tree(data):
     X, y = data
     train, rest = slice(0, 250), slice(250, None)
     tree = CGTreeClassifier(random_state=0).fit(X[train], y[train])
-    forest = CGForestClassifier(50, random_state=0).fit(X[train], y[train])
+    forest = CGForestClassifier(n_estimators=50, random_state=0).fit(X[train], y[train])
     assert forest.score(X[rest], y[rest]) > tree.score(X[rest], y[rest])
 
 
@@ -530,13 +608,16 @@ def test_paper_setting(data):
     forest = CGForestClassifier.paper(n_estimators=10, random_state=0)
     changed = changed_parameters(forest)
     assert changed.pop("candidates") == CentroidCandidates.paper().get_params()
-    assert changed == {
-        "n_estimators": 10,
+    assert changed.pop("advanced") == {
+        **ForestOptions().get_params(),
         "feature_sampling": "tree",
         "max_candidates": 100,
+        "voting": "hard",
+    }
+    assert changed == {
+        "n_estimators": 10,
         "max_depth": 8,
         "min_samples_split": 3,
-        "voting": "hard",
         "random_state": 0,
     }
     forest.fit(X, y)
@@ -558,7 +639,9 @@ def test_every_feature_is_drawn_as_often(n_features):
     # Three and four lines of which the last would be short if they were filled up.
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, n_features)), rng.integers(0, 2, 40)
-    forest = CGForestClassifier(20_000, max_features=1, max_depth=1, random_state=0)
+    forest = CGForestClassifier(
+        n_estimators=20_000, max_features=1, max_depth=1, random_state=0
+    )
     roots = forest.fit(X, y).trees_.feature[forest.trees_.node_starts[:-1]]
     drawn = np.bincount(roots[roots >= 0], minlength=n_features)
     expected = drawn.mean()

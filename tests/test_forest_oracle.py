@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference_forest
-from checks import GivenCandidates, same_tree
+from checks import GivenCandidates, make, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_tree_oracle import (
@@ -39,24 +39,25 @@ def expected_trees(forest, X, labels, dictionary, weights, seed):
     by_tree = forest.bootstrap and forest.class_weight == "balanced_subsample"
     same_names = (
         "criterion",
-        "max_candidates",
         "max_depth",
         "min_samples_leaf",
         "min_samples_split",
         "min_impurity_decrease",
-        "min_weight_fraction_leaf",
     )
+    options = forest._options
     return reference_forest.grow_forest(
         X,
         labels,
         dictionary,
         forest.n_estimators,
-        sampling=forest.feature_sampling if m < X.shape[1] else "none",
+        sampling=options.feature_sampling if m < X.shape[1] else "none",
         max_features=m,
         n_draws=n_drawn_rows(forest, len(X)),
         weights=weights,
         balance_each_tree=by_tree,
         seed=seed,
+        max_candidates=options.max_candidates,
+        min_weight_fraction_leaf=options.min_weight_fraction_leaf,
         **{name: getattr(forest, name) for name in same_names},
     )
 
@@ -70,7 +71,7 @@ def same_forest(forest, trees, n_draws):
 def same_votes(forest, trees, X):
     """Soft and hard."""
     for voting in ("soft", "hard"):
-        forest.set_params(voting=voting)
+        forest.set_params(advanced__voting=voting)
         expected = reference_forest.predict_proba(
             trees, X, len(forest.classes_), voting == "hard"
         )
@@ -79,8 +80,9 @@ def same_votes(forest, trees, X):
 
 def check(X, y, dictionary, *, weights=None, seed=0, n_trees=3, n_votes=20, **more):
     """Fit with a given dictionary and compare."""
-    forest = CGForestClassifier(
-        n_trees,
+    forest = make(
+        CGForestClassifier,
+        n_estimators=n_trees,
         candidates=GivenCandidates(dictionary),
         random_state=seed,
         **{"n_jobs": 1, **more},
@@ -454,8 +456,12 @@ def test_all_candidates_drawn_are_not_the_whole_dictionary():
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_dictionaries_of_the_library(candidates, sampling):
     X, y, _ = full_depth_set(3, 1)
-    forest = CGForestClassifier(
-        3, candidates=candidates, random_state=5, **SAMPLINGS[sampling]
+    forest = make(
+        CGForestClassifier,
+        n_estimators=3,
+        candidates=candidates,
+        random_state=5,
+        **SAMPLINGS[sampling],
     ).fit(X, y)
     trees = expected_trees(forest, X, y, forest.candidates_.thresholds_, None, 5)
     same_forest(forest, trees, len(y))

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from dics import CGForestClassifier, QuantileCandidates, _core
+from dics import CGForestClassifier, ForestOptions, QuantileCandidates, _core
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,9 @@ def drawn(number, n_rows, n_draws=None, weights=None, seed=0):
 
 def test_rows_of_a_tree_are_those_drawn(data):
     X, y = data
-    forest = CGForestClassifier(4, random_state=0, max_features=None).fit(X, y)
+    forest = CGForestClassifier(n_estimators=4, random_state=0, max_features=None).fit(
+        X, y
+    )
     for t, tree in enumerate(forest):
         counts = drawn(t, len(y))
         assert tree.trees_.n_samples[0] == np.count_nonzero(counts)
@@ -46,7 +48,9 @@ def test_rows_of_a_tree_are_those_drawn(data):
 
 def test_without_bootstrap_all_rows_are_used(data):
     X, y = data
-    forest = CGForestClassifier(4, bootstrap=False, random_state=0).fit(X, y)
+    forest = CGForestClassifier(n_estimators=4, bootstrap=False, random_state=0).fit(
+        X, y
+    )
     assert forest.score(X, y) == 1.0
     for tree in forest:
         assert tree.trees_.n_samples[0] == len(y)
@@ -74,7 +78,7 @@ def test_max_samples(data, max_samples, weights, n_draws):
     X, y = data
     if weights is not None:
         weights = np.full(len(y), weights)
-    forest = CGForestClassifier(3, max_samples=max_samples, random_state=0)
+    forest = CGForestClassifier(n_estimators=3, max_samples=max_samples, random_state=0)
     forest.fit(X, y, sample_weight=weights)
     for t, tree in enumerate(forest):
         counts = drawn(t, len(y), n_draws, weights)
@@ -86,7 +90,9 @@ def test_rows_of_weight_zero_are_never_drawn(data):
     X, y = data
     weights = (np.arange(len(y)) % 3 == 0).astype(float)
     weights[y == 2] = 0.0
-    forest = CGForestClassifier(20, random_state=0).fit(X, y, sample_weight=weights)
+    forest = CGForestClassifier(n_estimators=20, random_state=0).fit(
+        X, y, sample_weight=weights
+    )
     assert forest.classes_.tolist() == [0, 1, 2]
     assert (forest.predict_proba(X)[:, 2] == 0).all()
     used = weights > 0
@@ -110,9 +116,9 @@ def test_weights_are_repeats_without_bootstrap(data, sampling):
     X, y = data
     weights = np.random.default_rng(0).integers(0, 4, len(y))
     forest = CGForestClassifier(
-        5,
+        n_estimators=5,
         bootstrap=False,
-        feature_sampling=sampling,
+        advanced=ForestOptions(feature_sampling=sampling),
         candidates=QuantileCandidates(),
         max_depth=4,
         random_state=0,
@@ -131,7 +137,10 @@ def test_the_unit_of_weights_does_not_matter(data, unit, bootstrap):
     X, y = data
     weights = np.random.default_rng(0).random(len(y)) + 0.1
     forest = CGForestClassifier(
-        3, candidates=QuantileCandidates(), bootstrap=bootstrap, random_state=0
+        n_estimators=3,
+        candidates=QuantileCandidates(),
+        bootstrap=bootstrap,
+        random_state=0,
     )
     one = clone(forest).fit(X, y, sample_weight=weights)
     same_bytes(one, clone(forest).fit(X, y, sample_weight=weights * unit))
@@ -143,7 +152,9 @@ def test_the_unit_of_weights_does_not_matter(data, unit, bootstrap):
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_class_weights_are_row_weights(data, bootstrap):
     X, y = data
-    forest = CGForestClassifier(4, max_depth=3, bootstrap=bootstrap, random_state=0)
+    forest = CGForestClassifier(
+        n_estimators=4, max_depth=3, bootstrap=bootstrap, random_state=0
+    )
     by_dict = clone(forest).set_params(class_weight={0: 1, 1: 5, 2: 1}).fit(X, y)
     by_rows = clone(forest).fit(X, y, sample_weight=np.array([1.0, 5.0, 1.0])[y])
     same_bytes(by_dict, by_rows)
@@ -166,14 +177,18 @@ def mean_root_shares(forest):
 def test_balanced_classes(skewed, class_weight, bootstrap):
     X, y = skewed
     forest = CGForestClassifier(
-        30, class_weight=class_weight, bootstrap=bootstrap, max_depth=3, random_state=0
+        n_estimators=30,
+        class_weight=class_weight,
+        bootstrap=bootstrap,
+        max_depth=3,
+        random_state=0,
     ).fit(X, y)
     # Drawn classes are balanced in the mean, weighed ones in each tree.
     by_chance = bootstrap and class_weight == "balanced"
     np.testing.assert_allclose(
         mean_root_shares(forest), 1 / 3, atol=0.03 if by_chance else 1e-5
     )
-    plain = CGForestClassifier(30, max_depth=3, random_state=0).fit(X, y)
+    plain = CGForestClassifier(n_estimators=30, max_depth=3, random_state=0).fit(X, y)
     assert mean_root_shares(plain)[1] < 0.1
     assert (forest.predict(X) == 1).sum() > (plain.predict(X) == 1).sum()
     assert forest.trees_.weight[0] == pytest.approx(len(y), rel=1e-6)
@@ -182,7 +197,7 @@ def test_balanced_classes(skewed, class_weight, bootstrap):
 def test_balanced_subsample_is_balanced_in_each_tree(skewed):
     X, y = skewed
     forest = CGForestClassifier(
-        10, class_weight="balanced_subsample", max_depth=3, random_state=0
+        n_estimators=10, class_weight="balanced_subsample", max_depth=3, random_state=0
     ).fit(X, y, sample_weight=np.random.default_rng(0).random(len(y)))
     for tree in forest:
         np.testing.assert_allclose(tree.trees_.node_values()[0], 1 / 3, atol=1e-5)
@@ -190,7 +205,7 @@ def test_balanced_subsample_is_balanced_in_each_tree(skewed):
 
 def test_balanced_subsample_without_bootstrap_is_balanced(skewed):
     X, y = skewed
-    forest = CGForestClassifier(4, bootstrap=False, random_state=0)
+    forest = CGForestClassifier(n_estimators=4, bootstrap=False, random_state=0)
     one = clone(forest).set_params(class_weight="balanced_subsample").fit(X, y)
     same_bytes(one, clone(forest).set_params(class_weight="balanced").fit(X, y))
 
@@ -199,7 +214,7 @@ def test_balanced_subsample_of_one_class():
     # A sample of one row has one class, whatever the weights.
     X, y = np.arange(6.0)[:, None], [0, 1] * 3
     forest = CGForestClassifier(
-        8, max_samples=1, class_weight="balanced_subsample", random_state=0
+        n_estimators=8, max_samples=1, class_weight="balanced_subsample", random_state=0
     ).fit(X, y)
     assert {tree.predict(X)[0] for tree in forest} == {0, 1}
     assert all(tree.trees_.n_nodes == 1 for tree in forest)
@@ -212,7 +227,7 @@ def hand_counted_votes(forest, X, seed=0, weights=None):
     votes = np.zeros((len(X), forest.n_classes_))
     for t, tree in enumerate(forest):
         out = drawn(t, len(X), weights=weights, seed=seed) == 0
-        if forest.voting == "hard":
+        if forest._options.voting == "hard":
             choice = np.searchsorted(forest.classes_, tree.predict(X[out]))
             votes[out] += np.eye(forest.n_classes_)[choice]
         else:
@@ -227,7 +242,11 @@ def test_out_of_bag_votes(data, voting, weighted):
     names = np.array(["x", "a", "m"])[y]
     weights = np.random.default_rng(0).random(len(y)) if weighted else None
     forest = CGForestClassifier(
-        40, max_depth=5, voting=voting, oob_score=True, random_state=3
+        n_estimators=40,
+        max_depth=5,
+        advanced=ForestOptions(voting=voting),
+        oob_score=True,
+        random_state=3,
     ).fit(X, names, sample_weight=weights)
     votes = hand_counted_votes(forest, X, seed=3, weights=weights)
     np.testing.assert_allclose(
@@ -249,7 +268,9 @@ def test_out_of_bag_metric(data):
         seen.append((truth, guess))
         return balanced_accuracy_score(truth, guess)
 
-    forest = CGForestClassifier(60, oob_score=metric, random_state=0).fit(X, names)
+    forest = CGForestClassifier(n_estimators=60, oob_score=metric, random_state=0).fit(
+        X, names
+    )
     ((truth, guess),) = seen
     assert (truth == names).all()
     assert forest.oob_score_ == balanced_accuracy_score(names, guess)
@@ -258,7 +279,7 @@ def test_out_of_bag_metric(data):
 
 def test_rows_without_out_of_bag_votes(data):
     X, y = data
-    forest = CGForestClassifier(2, oob_score=True, random_state=0)
+    forest = CGForestClassifier(n_estimators=2, oob_score=True, random_state=0)
     with pytest.warns(UserWarning, match="do not have OOB scores") as caught:
         forest.fit(X, y)
     assert caught[0].filename == __file__
@@ -272,7 +293,7 @@ def test_rows_without_out_of_bag_votes(data):
 
 
 def test_no_out_of_bag_votes_at_all():
-    forest = CGForestClassifier(3, oob_score=True, random_state=0)
+    forest = CGForestClassifier(n_estimators=3, oob_score=True, random_state=0)
     with pytest.warns(UserWarning, match="do not have OOB scores"):
         forest.fit([[1.0]], ["a"])
     assert math.isnan(forest.oob_score_)
@@ -281,7 +302,9 @@ def test_no_out_of_bag_votes_at_all():
 
 def test_no_out_of_bag_score_of_another_fit():
     X, y = make_classification(80, 5, random_state=0)
-    forest = CGForestClassifier(60, oob_score=True, random_state=0).fit(X, y)
+    forest = CGForestClassifier(n_estimators=60, oob_score=True, random_state=0).fit(
+        X, y
+    )
     forest.set_params(oob_score=False).fit(X[:40], y[:40])
     assert not hasattr(forest, "oob_score_")
     assert not hasattr(forest, "oob_decision_function_")

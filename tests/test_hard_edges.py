@@ -33,20 +33,23 @@ def data():
 # --- the end of the process -------------------------------------------------
 
 FITS = {
-    "tree": "CGTreeClassifier(max_candidates=4000).fit(X, y)",
-    "forest": "CGForestClassifier(10**5).fit(X, y)",
-    "forest, told": "CGForestClassifier(10**5, verbose=1).fit(X, y)",
-    "forest of few rows": "CGForestClassifier(10**5, max_depth=2).fit(X[:50], y[:50])",
-    "boosting": "FastCGBMClassifier(10**6, learning_rate=1e-3).fit(X, y)",
+    "tree": "CGTreeClassifier(advanced=TreeOptions(max_candidates=4000)).fit(X, y)",
+    "forest": "CGForestClassifier(n_estimators=10**5).fit(X, y)",
+    "forest, told": "CGForestClassifier(n_estimators=10**5, verbose=1).fit(X, y)",
+    "forest of few rows": (
+        "CGForestClassifier(n_estimators=10**5, max_depth=2).fit(X[:50], y[:50])"
+    ),
+    "boosting": "FastCGBMClassifier(n_estimators=10**6, learning_rate=1e-3).fit(X, y)",
     "boosting of few rows": (
-        "FastCGBMClassifier(10**6, learning_rate=1e-3).fit(X[:50], y[:50] % 2)"
+        "FastCGBMClassifier(n_estimators=10**6, learning_rate=1e-3)"
+        ".fit(X[:50], y[:50] % 2)"
     ),
     "callback": (
-        "FastCGBMClassifier(10**6, learning_rate=1e-3).fit("
+        "FastCGBMClassifier(n_estimators=10**6, learning_rate=1e-3).fit("
         "X[:50], y[:50] % 2, callbacks=[lambda report: sum(range(3000)) < 0])"
     ),
     "loss": (
-        "FastCGBMRegressor(Squared(), n_estimators=10**6, learning_rate=1e-3).fit("
+        "FastCGBMRegressor(loss=Squared(), n_estimators=10**6, learning_rate=1e-3).fit("
         "X[:50], X[:50, 0])"
     ),
 }
@@ -60,6 +63,7 @@ def test_exit_while_a_daemon_thread_fits(fit, n_threads):
     import threading, time
     import numpy as np
     from dics import (
+        TreeOptions,
         CGForestClassifier, CGTreeClassifier, FastCGBMClassifier, FastCGBMRegressor
     )
     from test_boosting_regression import Squared
@@ -123,8 +127,10 @@ def few_threads(name, n_jobs):
     X, y = large_set()
     model = {
         "tree": CGTreeClassifier(max_depth=6, random_state=0),
-        "forest": CGForestClassifier(5, max_depth=6, random_state=0),
-        "boosting": FastCGBMClassifier(5, max_features=None, random_state=0),
+        "forest": CGForestClassifier(n_estimators=5, max_depth=6, random_state=0),
+        "boosting": FastCGBMClassifier(
+            n_estimators=5, max_features=None, random_state=0
+        ),
     }[name]
     return digest(model.set_params(n_jobs=n_jobs).fit(X, y))
 
@@ -134,16 +140,18 @@ def few_threads(name, n_jobs):
 
 def test_draws_do_not_grow_with_the_weights():
     X, y = [[0.0], [1.0]], [0, 1]
-    heavy = CGForestClassifier(1, max_samples=0.25, random_state=0)
+    heavy = CGForestClassifier(n_estimators=1, max_samples=0.25, random_state=0)
     heavy.fit(X, y, [4e8, 6e8])
     assert heavy.trees_.weight[0] == 2
-    twice = CGForestClassifier(1, max_samples=2.0, random_state=0).fit(X, y, [9e8, 9e8])
+    twice = CGForestClassifier(n_estimators=1, max_samples=2.0, random_state=0).fit(
+        X, y, [9e8, 9e8]
+    )
     assert twice.trees_.weight[0] == 4
 
 
 @pytest.mark.parametrize("max_samples", [1.7e308, 10**400])
 def test_more_draws_than_can_be_counted(data, max_samples):
-    forest = CGForestClassifier(1, max_samples=max_samples)
+    forest = CGForestClassifier(n_estimators=1, max_samples=max_samples)
     with pytest.raises(ValueError, match=r"max_samples=.* more than 1073741824 rows"):
         forest.fit(*data)
 
@@ -278,9 +286,10 @@ def test_validation_rows_without_weight(data):
 @pytest.mark.parametrize("sampling", ["goss", "mvs"])
 @pytest.mark.parametrize("max_features", ["auto", None])
 def test_next_to_no_rows_are_drawn(data, sampling, max_features):
-    model = booster(
-        sampling=sampling, top_rate=5e-324, other_rate=0, max_features=max_features
-    )
+    rates = {"subsample": 5e-324}
+    if sampling == "goss":
+        rates = {"top_rate": 5e-324, "other_rate": 0}
+    model = booster(sampling=sampling, max_features=max_features, **rates)
     check_no_nan(model.fit(*data), data[0])
 
 
@@ -315,8 +324,7 @@ def test_more_leaves_than_bits_of_a_word(n_classes, leaf_values):
         max_leaf_nodes=150,
         min_samples_leaf=2,
         sampling="mvs",
-        top_rate=0.2,
-        other_rate=0.2,
+        subsample=0.4,
         leaf_values=leaf_values,
     )
     model.fit(X[:4000], y[:4000], X_val=X[4000:], y_val=y[4000:])

@@ -11,6 +11,8 @@ from dics import (
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
+    ForestOptions,
+    TreeOptions,
 )
 
 pytestmark = pytest.mark.core
@@ -74,10 +76,19 @@ def check_limited(limited, whole, max_leaf_nodes):
 TREES = {
     "gini": (CGTreeClassifier(), CLASSES),
     "entropy": (CGTreeClassifier(criterion="entropy"), CLASSES),
-    "not renewed": (CGTreeClassifier(renew_thresholds=False), CLASSES),
-    "renewed": (CGTreeClassifier(renew_thresholds=True), CLASSES),
-    "some candidates": (CGTreeClassifier(max_candidates=40), CLASSES),
-    "few candidates": (CGTreeClassifier(max_candidates=5), CLASSES),
+    "not renewed": (
+        CGTreeClassifier(advanced=TreeOptions(renew_thresholds=False)),
+        CLASSES,
+    ),
+    "renewed": (CGTreeClassifier(advanced=TreeOptions(renew_thresholds=True)), CLASSES),
+    "some candidates": (
+        CGTreeClassifier(advanced=TreeOptions(max_candidates=40)),
+        CLASSES,
+    ),
+    "few candidates": (
+        CGTreeClassifier(advanced=TreeOptions(max_candidates=5)),
+        CLASSES,
+    ),
     "some features": (CGTreeClassifier(max_features=2), CLASSES),
     "limits": (
         CGTreeClassifier(max_depth=7, min_samples_leaf=9, min_samples_split=40),
@@ -90,10 +101,15 @@ TREES = {
     ),
     "numbers": (CGTreeRegressor(min_samples_leaf=2), TARGET),
     "numbers, not renewed": (
-        CGTreeRegressor(renew_thresholds=False, min_samples_leaf=2),
+        CGTreeRegressor(
+            advanced=TreeOptions(renew_thresholds=False), min_samples_leaf=2
+        ),
         TARGET,
     ),
-    "numbers, candidates": (CGTreeRegressor(max_candidates=20), TARGET),
+    "numbers, candidates": (
+        CGTreeRegressor(advanced=TreeOptions(max_candidates=20)),
+        TARGET,
+    ),
     "numbers, features": (
         CGTreeRegressor(max_features=0.5, min_samples_leaf=2),
         TARGET,
@@ -134,12 +150,20 @@ def test_a_limit_that_is_not_reached(name):
 @pytest.mark.parametrize(
     "forest",
     [
-        CGForestClassifier(3),
-        CGForestClassifier(3, max_features=None),
-        CGForestClassifier(3, feature_sampling="tree", max_features=3),
-        CGForestClassifier(3, max_candidates=10, class_weight="balanced_subsample"),
-        CGForestRegressor(3),
-        CGForestRegressor(3, bootstrap=False, max_features=None),
+        CGForestClassifier(n_estimators=3),
+        CGForestClassifier(n_estimators=3, max_features=None),
+        CGForestClassifier(
+            n_estimators=3,
+            advanced=ForestOptions(feature_sampling="tree"),
+            max_features=3,
+        ),
+        CGForestClassifier(
+            n_estimators=3,
+            advanced=ForestOptions(max_candidates=10),
+            class_weight="balanced_subsample",
+        ),
+        CGForestRegressor(n_estimators=3),
+        CGForestRegressor(n_estimators=3, bootstrap=False, max_features=None),
     ],
 )
 def test_trees_of_a_forest(forest):
@@ -193,6 +217,6 @@ def test_as_in_scikit_learn(max_leaf_nodes, max_depth):
 
 @pytest.mark.parametrize("name", ["max_leaf_nodes", "max_features"])
 def test_a_split_that_is_used_once_needs_depth_first(name):
-    tree = CGTreeClassifier(reuse_splits=False, **{name: 3})
-    with pytest.raises(ValueError, match=f"{name}=3 needs reuse_splits=True"):
+    tree = CGTreeClassifier(advanced=TreeOptions(reuse_splits=False), **{name: 3})
+    with pytest.raises(ValueError, match=f"{name}=3 needs advanced.reuse_splits=True"):
         tree.fit(X, CLASSES)

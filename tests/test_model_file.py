@@ -33,22 +33,28 @@ MODELS = {
         X, T[:, 0]
     ),
     "forest": lambda: dics.CGForestClassifier(
-        30,
+        n_estimators=30,
         oob_score=True,
         max_depth=4,
         class_weight={0: 1.0, 1: 2.0, 2: 3},
         random_state=0,
     ).fit(X, Y),
-    "forest of numbers": lambda: dics.CGForestRegressor(4, random_state=0).fit(X, T),
-    "boosting": lambda: dics.FastCGBMClassifier(8, random_state=0).fit(X, Y),
+    "forest of numbers": lambda: dics.CGForestRegressor(
+        n_estimators=4, random_state=0
+    ).fit(X, T),
+    "boosting": lambda: dics.FastCGBMClassifier(n_estimators=8, random_state=0).fit(
+        X, Y
+    ),
     "boosting of two": lambda: dics.FastCGBMClassifier(
-        8, interaction_cst=[{0, 1}, {2, 3}], random_state=np.random.RandomState(3)
+        n_estimators=8,
+        interaction_cst=[{0, 1}, {2, 3}],
+        random_state=np.random.RandomState(3),
     ).fit(X, Y == 1),
     "boosting of numbers": lambda: dics.FastCGBMRegressor(
         n_estimators=8, random_state=0
     ).fit(X, T, X_val=X, y_val=T),
     "quantiles": lambda: dics.FastCGBMRegressor(
-        "quantile", quantile=[0.1, 0.9], n_estimators=8, random_state=0
+        loss="quantile", quantile=[0.1, 0.9], n_estimators=8, random_state=0
     ).fit(X, T[:, 0]),
     "candidates": lambda: dics.CGTreeClassifier(
         candidates=dics.CentroidCandidates(n_pairs=3), random_state=0
@@ -113,7 +119,9 @@ def test_a_model_comes_back(name, mmap_mode, tmp_path):
 
 
 def test_a_loaded_model_grows_on():
-    model = dics.FastCGBMClassifier(4, warm_start=True, random_state=0).fit(X, Y)
+    model = dics.FastCGBMClassifier(
+        n_estimators=4, warm_start=True, random_state=0
+    ).fit(X, Y)
     loaded = dics.load(io.BytesIO(file_of(model)))
     for grown in (model, loaded):
         grown.set_params(n_estimators=7).fit(X, Y)
@@ -148,7 +156,9 @@ def test_what_a_file_cannot_hold():
     def score(model, X, y):
         return 0.0
 
-    model = dics.FastCGBMClassifier(3, scoring=score, random_state=0).fit(X, Y)
+    model = dics.FastCGBMClassifier(n_estimators=3, scoring=score, random_state=0).fit(
+        X, Y
+    )
     message = r"FastCGBMClassifier\.scoring is <function.*pickle the model"
     with pytest.raises(ValueError, match=message):
         model.save(io.BytesIO())

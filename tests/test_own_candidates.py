@@ -15,13 +15,14 @@ from dics import (
     CGTreeClassifier,
     FastCGBMClassifier,
     QuantileCandidates,
+    TreeOptions,
 )
 
 X, Y = load_iris(return_X_y=True)
 MODELS = {
     "tree": CGTreeClassifier(random_state=0),
-    "forest": CGForestClassifier(9, random_state=0),
-    "boosting": FastCGBMClassifier(9, random_state=0),
+    "forest": CGForestClassifier(n_estimators=9, random_state=0),
+    "boosting": FastCGBMClassifier(n_estimators=9, random_state=0),
 }
 
 
@@ -213,7 +214,7 @@ def test_rows_without_weight_are_not_seen():
 @pytest.mark.filterwarnings("ignore:Early stopping keeps none")
 def test_rows_held_out_are_not_seen():
     model = FastCGBMClassifier(
-        2, candidates=Seen(), early_stopping=True, validation_fraction=50
+        n_estimators=2, candidates=Seen(), early_stopping=True, validation_fraction=50
     ).fit(X, Y)
     assert len(model.candidates_.seen_[0]) == model.plan_.n_rows == 100
 
@@ -224,7 +225,11 @@ def test_own_thresholds_are_renewed_only_when_asked():
     labels = (rows[:, 0] > rows[:, 1]).astype(int)
     source = Returned([np.linspace(-2, 2, 130)] * 2)
     auto, never, always = (
-        CGTreeClassifier(candidates=source, renew_thresholds=renew, random_state=0)
+        CGTreeClassifier(
+            candidates=source,
+            advanced=TreeOptions(renew_thresholds=renew),
+            random_state=0,
+        )
         .fit(rows, labels)
         .trees_.threshold
         for renew in ("auto", False, True)

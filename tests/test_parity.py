@@ -22,7 +22,11 @@ X, Y = load_iris(return_X_y=True)
 
 @pytest.mark.parametrize("two", [False, True])
 @pytest.mark.parametrize(
-    "model", [CGTreeClassifier(random_state=0), CGForestClassifier(5, random_state=0)]
+    "model",
+    [
+        CGTreeClassifier(random_state=0),
+        CGForestClassifier(n_estimators=5, random_state=0),
+    ],
 )
 def test_log_loss_is_entropy(model, two):
     """Also with monotonic constraints, which two classes may have."""
@@ -53,7 +57,12 @@ def test_log_loss_in_a_file():
 
 
 @pytest.mark.parametrize(
-    "model", [CGTreeClassifier(), CGForestClassifier(2), FastCGBMClassifier(2)]
+    "model",
+    [
+        CGTreeClassifier(),
+        CGForestClassifier(n_estimators=2),
+        FastCGBMClassifier(n_estimators=2),
+    ],
 )
 def test_classifiers_have_one_output(model):
     assert not hasattr(model, "n_outputs_")
@@ -66,7 +75,7 @@ def test_classifiers_have_one_output(model):
     ("asked", "drawn"), [("sqrt", 2), ("log2", 2), (3, 3), (0.5, 2), (None, 4)]
 )
 def test_features_drawn(asked, drawn):
-    forest = CGForestClassifier(2, max_features=asked).fit(X, Y)
+    forest = CGForestClassifier(n_estimators=2, max_features=asked).fit(X, Y)
     assert forest.max_features_ == drawn
     forest.set_params(max_features=1)
     assert forest.max_features_ == drawn  # of the fit
@@ -76,7 +85,7 @@ def test_features_drawn(asked, drawn):
 @pytest.mark.parametrize("max_samples", [None, 40])
 def test_rows_drawn(weights, max_samples):
     """Each tree has what is drawn, no more and no less."""
-    forest = CGForestClassifier(4, max_samples=max_samples, random_state=0)
+    forest = CGForestClassifier(n_estimators=4, max_samples=max_samples, random_state=0)
     assert not hasattr(forest, "estimators_samples_")
     forest.fit(X, Y, weights)
     samples = forest.estimators_samples_
@@ -94,7 +103,7 @@ def test_rows_drawn(weights, max_samples):
 def test_rows_drawn_are_those_in_the_bag():
     """A row that every tree has drawn has no out-of-bag estimate."""
     X, y = load_diabetes(return_X_y=True)
-    forest = CGForestRegressor(3, oob_score=True, random_state=0)
+    forest = CGForestRegressor(n_estimators=3, oob_score=True, random_state=0)
     with pytest.warns(UserWarning, match="OOB"):
         forest.fit(X, y)
     in_all = set.intersection(*map(set, map(tuple, forest.estimators_samples_)))
@@ -102,7 +111,11 @@ def test_rows_drawn_are_those_in_the_bag():
 
 
 def test_all_rows_without_bootstrap():
-    ours = CGForestClassifier(2, bootstrap=False).fit(X, Y).estimators_samples_
+    ours = (
+        CGForestClassifier(n_estimators=2, bootstrap=False)
+        .fit(X, Y)
+        .estimators_samples_
+    )
     theirs = RandomForestClassifier(2, bootstrap=False).fit(X, Y).estimators_samples_
     assert [a.tolist() for a in ours] == [sorted(a.tolist()) for a in theirs]
 
@@ -115,7 +128,7 @@ def saved_and_loaded(model):
 
 
 def test_rows_drawn_travel_with_the_model():
-    forest = CGForestClassifier(3, random_state=0).fit(X, Y)
+    forest = CGForestClassifier(n_estimators=3, random_state=0).fit(X, Y)
     loaded = saved_and_loaded(forest)
     for a, b in zip(
         forest.estimators_samples_, loaded.estimators_samples_, strict=True
@@ -125,7 +138,9 @@ def test_rows_drawn_travel_with_the_model():
 
 def test_weights_of_draws_stay_out_of_files():
     """There is one for each training row, and predictions don't need them."""
-    forest = CGForestClassifier(3, random_state=0).fit(X, Y, np.arange(len(X)))
+    forest = CGForestClassifier(n_estimators=3, random_state=0).fit(
+        X, Y, np.arange(len(X))
+    )
     loaded = saved_and_loaded(forest)
     with pytest.raises(AttributeError, match="weights of all training rows"):
         _ = loaded.estimators_samples_
@@ -142,7 +157,9 @@ def test_weights_of_draws_stay_out_of_files():
     [("_n_rows", -1), ("_n_drawn", 2.5), ("_draw_weights", "no")],
 )
 def test_contradictory_draws_are_refused(name, value):
-    forest = CGForestClassifier(2, random_state=0).fit(X, Y, np.arange(len(X)))
+    forest = CGForestClassifier(n_estimators=2, random_state=0).fit(
+        X, Y, np.arange(len(X))
+    )
     setattr(forest, name, value)
     file = io.BytesIO()
     forest.save(file)
@@ -153,7 +170,7 @@ def test_contradictory_draws_are_refused(name, value):
 
 def test_first_arguments_by_position():
     """As scikit-learn has them: of a tree, none."""
-    assert CGForestClassifier(7).n_estimators == 7
-    assert CGForestRegressor(7).n_estimators == 7
+    assert CGForestClassifier(n_estimators=7).n_estimators == 7
+    assert CGForestRegressor(n_estimators=7).n_estimators == 7
     with pytest.raises(TypeError):
         CGTreeClassifier("gini")

@@ -31,7 +31,7 @@ def stopped():
     """Boosting with early stopping, on columns with names."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = FastCGBMClassifier(
-        60, learning_rate=0.3, early_stopping=True, random_state=0
+        n_estimators=60, learning_rate=0.3, early_stopping=True, random_state=0
     )
     return model.fit(X, y)
 
@@ -50,7 +50,8 @@ def test_bars_are_the_best_features(stopped):
 
 
 @pytest.mark.parametrize(
-    "model", [CGTreeClassifier(), CGForestRegressor(5), FastCGBMRegressor()]
+    "model",
+    [CGTreeClassifier(), CGForestRegressor(n_estimators=5), FastCGBMRegressor()],
 )
 def test_bars_of_every_model(model):
     model.fit(*load_iris(return_X_y=True))
@@ -100,7 +101,7 @@ def test_curves(stopped):
 
 def test_curves_of_a_score():
     X, y = load_iris(return_X_y=True)
-    model = FastCGBMClassifier(20, scoring="accuracy", early_stopping=True)
+    model = FastCGBMClassifier(n_estimators=20, scoring="accuracy", early_stopping=True)
     model.fit(X, y)
     ax = plot_metric(model, metric="accuracy")
     assert ax.get_lines()[0].get_label() == "validation"

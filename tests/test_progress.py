@@ -16,7 +16,7 @@ Y = np.arange(100) % 3
 
 @pytest.mark.parametrize("verbose", [0, 1])
 def test_verbose(capfd, verbose):
-    CGForestClassifier(7, verbose=verbose, random_state=0).fit(X, Y)
+    CGForestClassifier(n_estimators=7, verbose=verbose, random_state=0).fit(X, Y)
     written = capfd.readouterr()
     assert written.out == ""
     if verbose:
@@ -28,7 +28,7 @@ def test_verbose(capfd, verbose):
 
 def test_verbose_makes_no_difference(capfd):
     one, other = (
-        CGForestClassifier(5, verbose=verbose, random_state=0).fit(X, Y)
+        CGForestClassifier(n_estimators=5, verbose=verbose, random_state=0).fit(X, Y)
         for verbose in (0, 1)
     )
     same_bytes(one, other)
@@ -128,4 +128,4 @@ def test_disabled_progress(clock):
 def test_without_a_stderr(monkeypatch, verbose):
     # As under pythonw and in some services.
     monkeypatch.setattr("sys.stderr", None)
-    CGForestClassifier(2, verbose=verbose, random_state=0).fit(X, Y)
+    CGForestClassifier(n_estimators=2, verbose=verbose, random_state=0).fit(X, Y)

@@ -126,7 +126,7 @@ def test_forests_without_draws_are_those_of_scikit_learn(kind):
     ours, theirs, y = FORESTS[kind]
     for alpha in (1e-4, 0.003, 0.01, 0.1):
         options = {"bootstrap": False, "ccp_alpha": alpha, "random_state": 0}
-        mine = ours(2, **options).fit(X, y)
+        mine = ours(n_estimators=2, **options).fit(X, y)
         other = theirs(2, **options).fit(X, y)
         leaves = [tree.get_n_leaves() for tree in other.estimators_]
         assert [tree.get_n_leaves() for tree in mine] == leaves
@@ -141,9 +141,9 @@ def test_each_tree_of_a_forest_is_pruned(ours, table):
     """As if it stood alone, and the same forest by a warm start."""
     rows, y = table
     y = np.digitize(y, [-1, 0, 1]) if ours is CGForestClassifier else y
-    whole = ours(4, random_state=0).fit(rows, y)
+    whole = ours(n_estimators=4, random_state=0).fit(rows, y)
     alpha = 0.003
-    forest = ours(4, ccp_alpha=alpha, random_state=0).fit(rows, y)
+    forest = ours(n_estimators=4, ccp_alpha=alpha, random_state=0).fit(rows, y)
     forest.trees_._check()
     for before, after in zip(whole, forest, strict=True):
         assert after.ccp_alpha == alpha
@@ -151,7 +151,9 @@ def test_each_tree_of_a_forest_is_pruned(ours, table):
         assert 1 < alone.n_leaves < before.get_n_leaves()
         assert alone.nodes.tobytes() == after.trees_.nodes.tobytes()
         assert alone.leaf_values.tobytes() == after.trees_.leaf_values.tobytes()
-    warm = ours(2, ccp_alpha=alpha, warm_start=True, random_state=0).fit(rows, y)
+    warm = ours(n_estimators=2, ccp_alpha=alpha, warm_start=True, random_state=0).fit(
+        rows, y
+    )
     warm.set_params(n_estimators=4).fit(rows, y)
     assert digest(warm) == digest(forest)
     file = io.BytesIO()
@@ -167,7 +169,7 @@ def test_quantiles_of_a_pruned_forest(bootstrap, criterion, table):
     rows, y = table
     weights = None if bootstrap else rng.integers(1, 4, size=800).astype(float)
     forest = CGForestRegressor(
-        2,
+        n_estimators=2,
         bootstrap=bootstrap,
         criterion=criterion,
         max_depth=5,

@@ -79,7 +79,9 @@ def test_tree_is_as_good_as_exhaustive_search(depth):
 
 def test_forest_is_as_good():
     X, y = make_data(1500)
-    ours = CGForestRegressor(60, oob_score=True, random_state=0).fit(X[:1000], y[:1000])
+    ours = CGForestRegressor(n_estimators=60, oob_score=True, random_state=0).fit(
+        X[:1000], y[:1000]
+    )
     theirs = RandomForestRegressor(60, random_state=0).fit(X[:1000], y[:1000])
     ours_score = ours.score(X[1000:], y[1000:])
     assert ours_score > theirs.score(X[1000:], y[1000:]) - 0.02
@@ -91,7 +93,7 @@ def test_importances_and_paths():
     X, y = make_data()
     for model in (
         CGTreeRegressor(random_state=0),
-        CGForestRegressor(20, random_state=0),
+        CGForestRegressor(n_estimators=20, random_state=0),
     ):
         model.fit(X, y)
         assert_allclose(model.feature_importances_.sum(), 1)
@@ -104,7 +106,9 @@ def test_importances_and_paths():
 # --- several targets ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [CGTreeRegressor(), CGForestRegressor(10)])
+@pytest.mark.parametrize(
+    "estimator", [CGTreeRegressor(), CGForestRegressor(n_estimators=10)]
+)
 def test_several_targets(estimator):
     X, y = make_data()
     Y = np.column_stack([y, 100 - y])
@@ -127,7 +131,7 @@ def test_targets_that_are_the_same_twice_change_nothing():
 
 def test_quantiles_of_a_forest():
     X, y = make_data(1200)
-    forest = CGForestRegressor(80, min_samples_leaf=5, random_state=0)
+    forest = CGForestRegressor(n_estimators=80, min_samples_leaf=5, random_state=0)
     forest.fit(X[:800], y[:800])
     levels = np.array([0.05, 0.5, 0.95])
     found = forest.predict_quantiles(X[800:], levels)
@@ -142,7 +146,7 @@ def test_quantiles_of_a_forest():
 def test_quantiles_are_those_of_the_rows_in_the_leaves():
     X, y = make_data(200)
     forest = CGForestRegressor(
-        4, bootstrap=False, max_features=3, max_depth=3, random_state=0
+        n_estimators=4, bootstrap=False, max_features=3, max_depth=3, random_state=0
     ).fit(X, y)
     leaves = forest.apply(X)
     weights = (leaves[:, None] == leaves[None]) / (
@@ -158,9 +162,9 @@ def test_quantiles_are_those_of_the_rows_in_the_leaves():
 
 def test_quantiles_after_a_warm_start_and_a_pickle():
     X, y = make_data(300)
-    grown = CGForestRegressor(3, warm_start=True, random_state=0).fit(X, y)
+    grown = CGForestRegressor(n_estimators=3, warm_start=True, random_state=0).fit(X, y)
     grown.set_params(n_estimators=8).fit(X, y)
-    whole = CGForestRegressor(8, random_state=0).fit(X, y)
+    whole = CGForestRegressor(n_estimators=8, random_state=0).fit(X, y)
     same_bytes(grown, whole)
     expected = whole.predict_quantiles(X, [0.3, 0.6])
     assert_array_equal(grown.predict_quantiles(X, [0.3, 0.6]), expected)
@@ -171,7 +175,9 @@ def test_quantiles_after_a_warm_start_and_a_pickle():
 # --- bad input ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [CGTreeRegressor(), CGForestRegressor(2)])
+@pytest.mark.parametrize(
+    "estimator", [CGTreeRegressor(), CGForestRegressor(n_estimators=2)]
+)
 @pytest.mark.parametrize(
     ("parameters", "change", "message"),
     [
@@ -198,7 +204,7 @@ def test_bad_targets_are_refused(estimator, parameters, change, message):
 @pytest.mark.parametrize("quantiles", [0, 1, -0.1, 1.5, [0.5, 2], [], np.nan])
 def test_bad_quantiles_are_refused(quantiles):
     X, y = make_data(50)
-    forest = CGForestRegressor(2).fit(X, y)
+    forest = CGForestRegressor(n_estimators=2).fit(X, y)
     with pytest.raises(ValueError, match="between 0 and 1"):
         forest.predict_quantiles(X, quantiles)
 

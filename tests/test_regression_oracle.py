@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from checks import GivenCandidates, same_bytes
+from checks import GivenCandidates, make, same_bytes
 from reference_regression import Judge
 from test_tree_oracle import random_matrix, random_thresholds
 
-from dics import CGForestRegressor, CGTreeRegressor
+from dics import CGForestRegressor, CGTreeRegressor, TreeOptions
 
 pytestmark = pytest.mark.core
 
@@ -55,7 +55,8 @@ def test_random_small_sets(seed):
     }
     if criterion == "poisson" and not (y.sum(axis=0) > 0).all():
         y += 1
-    tree = CGTreeRegressor(
+    tree = make(
+        CGTreeRegressor,
         criterion=criterion,
         candidates=GivenCandidates(dictionary),
         renew_thresholds=False,
@@ -74,8 +75,11 @@ def test_histograms_and_subtraction(n_outputs, min_samples_leaf):
     y = rng.normal(size=(1500, n_outputs)) + np.nan_to_num(X[:, :1]) * 3
     dictionary = [np.unique(rng.normal(size=60).astype(np.float32)) for _ in range(4)]
     limits = {"max_depth": 4, "min_samples_leaf": min_samples_leaf}
-    tree = CGTreeRegressor(
-        candidates=GivenCandidates(dictionary), renew_thresholds=False, **limits
+    tree = make(
+        CGTreeRegressor,
+        candidates=GivenCandidates(dictionary),
+        renew_thresholds=False,
+        **limits,
     ).fit(X, np.squeeze(y))
     Judge(tree, X, y, dictionary, **limits).check()
 
@@ -87,7 +91,7 @@ def test_a_decrease_that_is_too_small():
     for limit in (0.003, 0.01, 0.2):
         tree = CGTreeRegressor(
             candidates=GivenCandidates(dictionary),
-            renew_thresholds=False,
+            advanced=TreeOptions(renew_thresholds=False),
             min_impurity_decrease=limit,
         ).fit(X, y)
         Judge(tree, X, y, dictionary, min_impurity_decrease=limit).check()
@@ -99,8 +103,12 @@ def test_drawn_trees_split_well(features, sampling):
     """Whatever is drawn, no split of a forest's tree raises the impurity."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(300, 5)), rng.normal(size=300)
-    forest = CGForestRegressor(
-        6, feature_sampling=sampling, random_state=0, **features
+    forest = make(
+        CGForestRegressor,
+        n_estimators=6,
+        feature_sampling=sampling,
+        random_state=0,
+        **features,
     ).fit(X, y)
     for t in range(6):
         trees = forest.trees_[t]
@@ -121,7 +129,9 @@ def test_any_number_of_threads(criterion):
     same_bytes(trees[0], trees[1])
     same_bytes(trees[0], trees[2])
     forests = [
-        CGForestRegressor(5, criterion=criterion, random_state=0, n_jobs=n).fit(X, y)
+        CGForestRegressor(
+            n_estimators=5, criterion=criterion, random_state=0, n_jobs=n
+        ).fit(X, y)
         for n in (1, 3)
     ]
     same_bytes(*forests)

@@ -4,6 +4,8 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dics import (
+    GOSS,
+    BoostingOptions,
     CentroidCandidates,
     CGForestClassifier,
     CGForestRegressor,
@@ -11,7 +13,9 @@ from dics import (
     CGTreeRegressor,
     FastCGBMClassifier,
     FastCGBMRegressor,
+    ForestOptions,
     QuantileCandidates,
+    TreeOptions,
 )
 
 WEIGHT_CHECKS = (
@@ -40,7 +44,7 @@ def expected_failed_checks(estimator):
             "weight two are only drawn as often in the mean",
         )
     if isinstance(estimator, FastCGBMClassifier | FastCGBMRegressor):
-        drawn = estimator.sampling in ("goss", "mvs")
+        drawn = estimator.sampling not in (None, "auto")
         if drawn or estimator.early_stopping is True:
             return dict.fromkeys(
                 WEIGHT_CHECKS,
@@ -48,8 +52,8 @@ def expected_failed_checks(estimator):
                 "row given twice isn't a row of weight two",
             )
     if isinstance(estimator, CGTreeClassifier | CGForestClassifier) and (
-        getattr(estimator, "reuse_splits", True) is False
-        or getattr(estimator, "voting", "") == "hard"
+        getattr(estimator._options, "reuse_splits", True) is False
+        or getattr(estimator._options, "voting", "") == "hard"
     ):
         return {
             "check_classifiers_train": (
@@ -67,40 +71,43 @@ def expected_failed_checks(estimator):
 @parametrize_with_checks(
     [
         CGTreeClassifier(),
-        CGTreeClassifier(max_candidates=10),
-        CGTreeClassifier(criterion="entropy", reuse_splits=False),
+        CGTreeClassifier(advanced=TreeOptions(max_candidates=10)),
+        CGTreeClassifier(criterion="entropy", advanced=TreeOptions(reuse_splits=False)),
         CGForestClassifier(n_estimators=5),
         CGForestClassifier(
             n_estimators=5,
-            feature_sampling="tree",
-            max_candidates=100,  # data of two columns need more than a few a node
-            voting="hard",
+            advanced=ForestOptions(
+                feature_sampling="tree",
+                max_candidates=100,  # data of two columns need more than a few a node
+                voting="hard",
+            ),
             bootstrap=False,
         ),
         CGForestClassifier(n_estimators=60, oob_score=True, criterion="entropy"),
-        FastCGBMClassifier(20, min_samples_leaf=1, sampling=None, early_stopping=False),
         FastCGBMClassifier(
-            20,
+            n_estimators=20, min_samples_leaf=1, sampling=None, early_stopping=False
+        ),
+        FastCGBMClassifier(
+            n_estimators=20,
             max_depth=3,
             max_leaf_nodes=None,
-            max_candidates=100,
-            sampling="goss",
-            top_rate=0.3,
-            other_rate=0.3,
-            leaf_values="sample",
+            advanced=BoostingOptions(max_candidates=100, leaf_values="sample"),
+            sampling=GOSS(top_rate=0.3, other_rate=0.3),
             min_samples_leaf=1,
             learning_rate=0.3,
             early_stopping=False,
         ),
-        FastCGBMClassifier(20, min_samples_leaf=1, sampling=None, early_stopping=True),
+        FastCGBMClassifier(
+            n_estimators=20, min_samples_leaf=1, sampling=None, early_stopping=True
+        ),
         CGTreeRegressor(),
-        CGTreeRegressor(criterion="poisson", max_candidates=10),
+        CGTreeRegressor(criterion="poisson", advanced=TreeOptions(max_candidates=10)),
         CGForestRegressor(n_estimators=5),
         CGForestRegressor(n_estimators=5, max_features=0.5, bootstrap=False),
         FastCGBMRegressor(n_estimators=20, min_samples_leaf=1, sampling=None),
-        FastCGBMRegressor("quantile", n_estimators=20, min_samples_leaf=1),
+        FastCGBMRegressor(loss="quantile", n_estimators=20, min_samples_leaf=1),
         FastCGBMRegressor(
-            "huber", n_estimators=60, min_samples_leaf=2, early_stopping=True
+            loss="huber", n_estimators=60, min_samples_leaf=2, early_stopping=True
         ),
         CentroidCandidates(),
         CentroidCandidates.paper(),

@@ -14,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 import dics
 from dics import (
     BaseCandidates,
+    BoostingOptions,
     CentroidCandidates,
     CGForestClassifier,
     CGForestRegressor,
@@ -21,7 +22,9 @@ from dics import (
     CGTreeRegressor,
     FastCGBMClassifier,
     FastCGBMRegressor,
+    ForestOptions,
     QuantileCandidates,
+    TreeOptions,
     dictionary,
 )
 from dics._boosting_rows import CodedRows
@@ -33,10 +36,14 @@ MODELS = {
     "tree, entropy": CGTreeClassifier(
         criterion="entropy", min_samples_leaf=3, random_state=0
     ),
-    "tree, candidates": CGTreeClassifier(max_candidates=20, random_state=0),
+    "tree, candidates": CGTreeClassifier(
+        advanced=TreeOptions(max_candidates=20), random_state=0
+    ),
     "forest": CGForestClassifier(n_estimators=4, random_state=0),
     "forest, by tree": CGForestClassifier(
-        n_estimators=4, feature_sampling="tree", max_candidates=30, random_state=0
+        n_estimators=4,
+        advanced=ForestOptions(feature_sampling="tree", max_candidates=30),
+        random_state=0,
     ),
     "forest, all features": CGForestClassifier(
         n_estimators=3,
@@ -45,14 +52,17 @@ MODELS = {
         random_state=0,
     ),
     "forest, candidates": CGForestClassifier(
-        n_estimators=4, max_candidates=9, random_state=0
+        n_estimators=4, advanced=ForestOptions(max_candidates=9), random_state=0
     ),
     "boosting": FastCGBMClassifier(n_estimators=8, random_state=0),
     "boosting, features": FastCGBMClassifier(
         n_estimators=8, max_features=20, early_stopping=True, random_state=0
     ),
     "boosting, rows": FastCGBMClassifier(
-        n_estimators=8, sampling="mvs", max_candidates=30, random_state=0
+        n_estimators=8,
+        sampling="mvs",
+        advanced=BoostingOptions(max_candidates=30),
+        random_state=0,
     ),
     "boosting, leaves": FastCGBMClassifier(
         n_estimators=4, max_leaf_nodes=100, min_samples_leaf=1, random_state=0
@@ -269,7 +279,7 @@ def test_own_candidates():
 def test_other_methods(store):
     X, y = make_data()
     sparse = scipy.sparse.csr_array(X)
-    model = CGForestClassifier(20, oob_score=True, random_state=0)
+    model = CGForestClassifier(n_estimators=20, oob_score=True, random_state=0)
     forest, dense = check_same(model, X, sparse, y)
     assert forest.oob_score_ == dense.oob_score_
     np.testing.assert_array_equal(
@@ -359,7 +369,8 @@ def test_saved_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "model", [CGTreeClassifier(), CGForestClassifier(5), FastCGBMClassifier()]
+    "model",
+    [CGTreeClassifier(), CGForestClassifier(n_estimators=5), FastCGBMClassifier()],
 )
 def test_pipelines(model):
     rng = np.random.default_rng(0)
@@ -432,7 +443,7 @@ def test_stored_infinities(store):
 
 def test_used_splits_need_a_dense_matrix():
     X, y = make_data()
-    tree = CGTreeClassifier(reuse_splits=False)
+    tree = CGTreeClassifier(advanced=TreeOptions(reuse_splits=False))
     with pytest.raises(ValueError, match=r"X is sparse.*reuse_splits=False"):
         tree.fit(scipy.sparse.csr_array(X), y)
     assert not tree.__sklearn_tags__().input_tags.sparse

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from checks import digest, file_bytes
+from checks import digest, file_bytes, make
 from sklearn.base import clone
 
 from dics import (
@@ -19,6 +19,7 @@ from dics import (
     CGForestClassifier,
     CGTreeClassifier,
     FastCGBMClassifier,
+    ForestOptions,
     QuantileCandidates,
     _core,
 )
@@ -89,12 +90,20 @@ def fit(setting, X, y, weights=None, **more):
             "early_stopping": False,
             **BOOSTERS[setting],
         }
-        model = FastCGBMClassifier(4, random_state=0, **parameters, **more)
+        model = make(
+            FastCGBMClassifier, n_estimators=4, random_state=0, **parameters, **more
+        )
         return model.fit(X, y % 2 if "two" in setting else y, sample_weight=weights)
     if setting in FORESTS:
-        model = CGForestClassifier(5, random_state=0, **FORESTS[setting], **more)
+        model = make(
+            CGForestClassifier,
+            n_estimators=5,
+            random_state=0,
+            **FORESTS[setting],
+            **more,
+        )
     else:
-        model = CGTreeClassifier(random_state=0, **SETTINGS[setting], **more)
+        model = make(CGTreeClassifier, random_state=0, **SETTINGS[setting], **more)
     return model.fit(X, y, sample_weight=weights)
 
 
@@ -151,7 +160,12 @@ def test_model_files_with_any_number_of_threads(setting):
 @pytest.mark.parametrize("voting", ["soft", "hard"])
 def test_votes_with_any_number_of_threads(voting):
     X, y = large_set(n=1500, p=10)
-    forest = CGForestClassifier(40, voting=voting, oob_score=True, random_state=0)
+    forest = CGForestClassifier(
+        n_estimators=40,
+        advanced=ForestOptions(voting=voting),
+        oob_score=True,
+        random_state=0,
+    )
     one = clone(forest).set_params(n_jobs=1).fit(X, y)
     for n_jobs in (2, 5, None, -1):
         other = clone(forest).set_params(n_jobs=n_jobs).fit(X, y)
@@ -303,14 +317,14 @@ def test_interrupt(n_jobs, max_candidates):
 
     large = rng.integers(0, 256, (300_000, 200), dtype=np.uint8)
     labels = rng.integers(0, 50, 300_000)
-    tree.set_params(max_candidates={max_candidates})
+    tree.set_params(advanced__max_candidates={max_candidates})
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         tree.fit(large, labels)
     except KeyboardInterrupt:
         assert tree.n_features_in_ == 5, tree.n_features_in_
         assert (digest(tree), tree.predict(X).tolist(), sorted(vars(tree))) == before
-        tree.set_params(max_candidates=None)
+        tree.set_params(advanced=None)
         assert digest(tree.fit(X, y)) == before[0]
         print("interrupted")
     """
@@ -335,7 +349,8 @@ def test_interrupted_forest(n_jobs):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 5))
     y = rng.integers(0, 3, 500)
-    fitted = CGForestClassifier(5, random_state=0, n_jobs={n_jobs}).fit(X, y)
+    fitted = CGForestClassifier(n_estimators=5, random_state=0)
+    fitted.set_params(n_jobs={n_jobs}).fit(X, y)
     never = CGForestClassifier(n_jobs={n_jobs})
 
     def state():
@@ -348,7 +363,9 @@ def test_interrupted_forest(n_jobs):
     for sampling, verbose in (("node", 0), ("tree", 1)):
         for forest in (fitted, never):
             forest.set_params(
-                n_estimators=100_000, feature_sampling=sampling, verbose=verbose
+                n_estimators=100_000,
+                advanced__feature_sampling=sampling,
+                verbose=verbose,
             )
             threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
             try:
@@ -356,7 +373,7 @@ def test_interrupted_forest(n_jobs):
             except KeyboardInterrupt:
                 assert state() == before
                 print("interrupted")
-    fitted.set_params(n_estimators=5, feature_sampling="node", verbose=0)
+    fitted.set_params(n_estimators=5, advanced=None, verbose=0)
     assert digest(fitted.fit(X, y)) == before[0][0]
     """
     done = run_script(script)
@@ -459,7 +476,9 @@ def test_progress_that_fails_at_the_last_tree(monkeypatch, capsys):
     X, y = large_set(n=30_000, p=20)
     monkeypatch.setattr("dics._forest_base.Progress.update", fail_after(2))
     for seed in range(4):
-        forest = CGForestClassifier(3, verbose=1, random_state=seed, n_jobs=2)
+        forest = CGForestClassifier(
+            n_estimators=3, verbose=1, random_state=seed, n_jobs=2
+        )
         with contextlib.suppress(RuntimeError):
             forest.fit(X, y)
 
@@ -474,8 +493,8 @@ class Unwanted(Exception):
     "model",
     [
         CGTreeClassifier(),
-        CGForestClassifier(10**5),
-        FastCGBMClassifier(10**5, early_stopping=False),
+        CGForestClassifier(n_estimators=10**5),
+        FastCGBMClassifier(n_estimators=10**5, early_stopping=False),
     ],
     ids=lambda model: type(model).__name__,
 )

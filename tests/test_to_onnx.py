@@ -79,7 +79,12 @@ def test_infinities_and_rows_on_thresholds(name):
 
 
 def test_ties_of_votes_go_to_the_first_class():
-    model = dics.CGForestClassifier(6, voting="hard", max_depth=2, random_state=0)
+    model = dics.CGForestClassifier(
+        n_estimators=6,
+        advanced=dics.ForestOptions(voting="hard"),
+        max_depth=2,
+        random_state=0,
+    )
     model.fit(X, Y)
     shares = np.sort(model.predict_proba(X), axis=1)
     assert (shares[:, -1] == shares[:, -2]).any()
@@ -136,7 +141,9 @@ def test_what_it_refuses():
         to_onnx("model")
     with pytest.raises(NotFittedError):
         to_onnx(dics.CGTreeClassifier())
-    several = dics.FastCGBMRegressor("quantile", quantile=[0.1, 0.9], n_estimators=2)
+    several = dics.FastCGBMRegressor(
+        loss="quantile", quantile=[0.1, 0.9], n_estimators=2
+    )
     with pytest.raises(ValueError, match="several quantiles"):
         to_onnx(several.fit(X, T))
 

@@ -56,7 +56,9 @@ def test_columns_that_single_precision_would_merge(name):
 
 
 def test_what_it_refuses():
-    several = dics.FastCGBMRegressor("quantile", quantile=[0.1, 0.9], n_estimators=2)
+    several = dics.FastCGBMRegressor(
+        loss="quantile", quantile=[0.1, 0.9], n_estimators=2
+    )
     with pytest.raises(ValueError, match="to_treelite can't carry several quantiles"):
         to_treelite(several.fit(X, T))
 

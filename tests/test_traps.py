@@ -1,7 +1,5 @@
 """Mistakes that would go unnoticed, or end in an obscure error, are named."""
 
-import re
-
 import numpy as np
 import pytest
 import sklearn
@@ -23,13 +21,17 @@ RNG = np.random.default_rng(0)
 X = 1000.0 + RNG.normal(size=(300, 4))
 Y = (X[:, 0] > 1000.0).astype(int)
 X_VAL, Y_VAL = X[:100], Y[:100]
-MODELS = [CGTreeClassifier(), CGForestRegressor(3), FastCGBMClassifier(5)]
+MODELS = [
+    CGTreeClassifier(),
+    CGForestRegressor(n_estimators=3),
+    FastCGBMClassifier(n_estimators=5),
+]
 
 # --- validation rows on another scale -------------------------------------------------
 
 
 def scaled(**options):
-    model = FastCGBMClassifier(30, random_state=0)
+    model = FastCGBMClassifier(n_estimators=30, random_state=0)
     model.set_fit_request(X_val=True, y_val=True)
     steps = [("scaler", StandardScaler()), ("model", model)]
     return Pipeline(steps, **options)
@@ -57,33 +59,46 @@ def test_nothing_to_learn_is_noticed():
 
 def test_a_warm_start_may_add_nothing():
     """Rounds that are there already are no constant."""
-    model = FastCGBMClassifier(40, warm_start=True, random_state=0)
+    model = FastCGBMClassifier(n_estimators=40, warm_start=True, random_state=0)
     model.fit(X, Y, X_val=X_VAL, y_val=Y_VAL)
     model.set_params(n_estimators=80)
     model.fit(X, Y, X_val=X_VAL, y_val=1 - Y_VAL)
     assert model.n_iter_ == 40
 
 
-# --- parameters of candidates that are not there --------------------------------------
+# --- parameters of objects that are not there yet -------------------------------------
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_parameters_of_no_candidates(model):
-    hint = re.escape("candidates=CentroidCandidates(n_pairs=...)")
-    with pytest.raises(ValueError, match=hint):
-        model.set_params(candidates__n_pairs=3)
-    with pytest.raises(ValueError, match=hint):
-        GridSearchCV(model, {"candidates__n_pairs": [3]}).fit(
-            *load_iris(return_X_y=True)
-        )
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("candidates__n_pairs", 3),
+        ("categorical__smooth", 5.0),
+        ("advanced__max_candidates", 9),
+    ],
+)
+def test_the_default_object_takes_its_place(model, name, value):
+    given = clone(model)
+    outer = name.partition("__")[0]
+    assert getattr(given, outer) is None
+    given.set_params(**{name: value})
+    assert given.get_params()[name] == value
+    assert clone(given).get_params()[name] == value
+    search = GridSearchCV(model, {name: [value]}, cv=2)
+    search.fit(*load_iris(return_X_y=True))
+    assert search.best_estimator_.get_params()[name] == value
+    assert getattr(model, outer) is None
 
 
-def test_parameters_of_given_candidates():
+def test_parameters_of_given_objects():
     tree = CGTreeClassifier(candidates=CentroidCandidates())
     assert tree.set_params(candidates__n_pairs=3).candidates.n_pairs == 3
     tree = CGTreeClassifier()
     tree.set_params(candidates=CentroidCandidates(), candidates__n_pairs=4)
     assert tree.candidates.n_pairs == 4
+    model = FastCGBMClassifier(sampling="goss").set_params(sampling__top_rate=0.4)
+    assert (model.sampling.top_rate, model.sampling.other_rate) == (0.4, 0.1)
 
 
 # --- columns that are no numbers ------------------------------------------------------

@@ -16,6 +16,7 @@ from dics import (
     CentroidCandidates,
     CGTreeClassifier,
     QuantileCandidates,
+    TreeOptions,
     export_graphviz,
     export_text,
 )
@@ -103,7 +104,9 @@ def test_thousand_classes():
 
 @pytest.mark.parametrize("max_candidates", [None, 3])
 def test_one_row(max_candidates):
-    tree = CGTreeClassifier(max_candidates=max_candidates).fit([[1.0, 2.0]], ["a"])
+    tree = CGTreeClassifier(advanced=TreeOptions(max_candidates=max_candidates)).fit(
+        [[1.0, 2.0]], ["a"]
+    )
     assert tree.predict([[5.0, np.nan]]).tolist() == ["a"]
 
 
@@ -116,7 +119,9 @@ def test_one_row(max_candidates):
 )
 def test_nothing_to_split(column, reuse_splits, max_candidates):
     X = np.column_stack([column, column])
-    tree = CGTreeClassifier(max_candidates=max_candidates, reuse_splits=reuse_splits)
+    tree = CGTreeClassifier(
+        advanced=TreeOptions(max_candidates=max_candidates, reuse_splits=reuse_splits)
+    )
     tree.fit(X, [0, 1, 1, 1])
     assert tree.get_n_leaves() == 1
     assert tree.predict_proba(X)[0].tolist() == [0.25, 0.75]
@@ -374,15 +379,16 @@ def test_a_scalar_weight_is_for_all_rows(data):
 def test_same_seed_same_tree(data, max_candidates):
     for seed in (0, 2**32 - 1, np.int64(7)):
         one, other = (
-            CGTreeClassifier(max_candidates=max_candidates, random_state=seed).fit(
-                *data
-            )
+            CGTreeClassifier(
+                advanced=TreeOptions(max_candidates=max_candidates), random_state=seed
+            ).fit(*data)
             for _ in range(2)
         )
         same_bytes(one, other)
     one, other = (
         CGTreeClassifier(
-            max_candidates=max_candidates, random_state=np.random.RandomState(4)
+            advanced=TreeOptions(max_candidates=max_candidates),
+            random_state=np.random.RandomState(4),
         ).fit(*data)
         for _ in range(2)
     )
@@ -392,7 +398,7 @@ def test_same_seed_same_tree(data, max_candidates):
 def test_other_seed_other_tree(data):
     features = {
         tuple(
-            CGTreeClassifier(max_candidates=10, random_state=seed)
+            CGTreeClassifier(advanced=TreeOptions(max_candidates=10), random_state=seed)
             .fit(*data)
             .trees_.feature
         )
@@ -445,8 +451,9 @@ def test_paper_setting(data):
     tree = CGTreeClassifier.paper(random_state=0)
     changed = changed_parameters(tree)
     assert changed.pop("candidates") == CentroidCandidates.paper().get_params()
+    options = TreeOptions(max_candidates=100)
+    assert changed.pop("advanced") == options.get_params()
     assert changed == {
-        "max_candidates": 100,
         "max_depth": 8,
         "min_samples_split": 3,
         "random_state": 0,

@@ -11,6 +11,7 @@ from sklearn.datasets import make_classification
 from dics import (
     CGTreeClassifier,
     QuantileCandidates,
+    TreeOptions,
 )
 
 
@@ -103,7 +104,9 @@ def test_polars(data):
 def test_containers_make_no_difference(data, convert, max_candidates):
     X, y = data
     X = X.astype(np.float16).astype(np.float32)
-    model = CGTreeClassifier(max_candidates=max_candidates, random_state=0)
+    model = CGTreeClassifier(
+        advanced=TreeOptions(max_candidates=max_candidates), random_state=0
+    )
     # One type on both sides: sums for the centroids run in that of X.
     exact = QuantileCandidates(max_bins=201)
     model.set_params(candidates=exact)
@@ -143,7 +146,9 @@ def test_input_is_only_read(data, order, max_candidates):
     before = [hashlib.sha256(a.tobytes()).digest() for a in (X, y, weights)]
     for array in (X, y, weights):
         array.flags.writeable = False
-    tree = CGTreeClassifier(max_candidates=max_candidates, random_state=0)
+    tree = CGTreeClassifier(
+        advanced=TreeOptions(max_candidates=max_candidates), random_state=0
+    )
     tree.fit(X, y, sample_weight=weights).predict_proba(X)
     tree.candidates_.transform(X)
     after = [hashlib.sha256(a.tobytes()).digest() for a in (X, y, weights)]
@@ -156,7 +161,9 @@ def test_memory_maps(data, tmp_path, max_candidates):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     assert isinstance(mapped, np.memmap)
-    model = CGTreeClassifier(max_candidates=max_candidates, random_state=0)
+    model = CGTreeClassifier(
+        advanced=TreeOptions(max_candidates=max_candidates), random_state=0
+    )
     found = clone(model).fit(mapped, y)
     same_bytes(found, model.fit(X, y))
     assert (found.predict(mapped) == model.predict(X)).all()

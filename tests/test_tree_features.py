@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import pytest
-from checks import digest
+from checks import digest, make
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import dics
@@ -57,8 +57,10 @@ def test_it_is_the_tree_of_a_forest(kind, options, weighted):
     """Whose draws have an oracle of their own."""
     ours, forest, _, y = kind
     weights = rng.random(500) if weighted else None
-    tree = ours(**options, random_state=5).fit(X, y, weights)
-    grown = forest(1, bootstrap=False, **options, random_state=5).fit(X, y, weights)
+    tree = make(ours, **options, random_state=5).fit(X, y, weights)
+    grown = make(
+        forest, n_estimators=1, bootstrap=False, **options, random_state=5
+    ).fit(X, y, weights)
     assert tree.trees_.nodes.tobytes() == grown.trees_.nodes.tobytes()
     assert tree.trees_.leaf_values.tobytes() == grown.trees_.leaf_values.tobytes()
 
@@ -118,7 +120,7 @@ def test_errors_are_those_of_scikit_learn(kind, bad):
     with pytest.raises(ValueError, match="must be") as expected:
         theirs(**bad).fit(X, y)
     with pytest.raises(ValueError, match="must be") as error:
-        ours(**bad).fit(X, y)
+        make(ours, **bad).fit(X, y)
     message = str(expected.value).replace(theirs.__name__, ours.__name__)
     assert options(str(error.value)) == options(message)
 
@@ -132,5 +134,5 @@ def options(message):
 
 def test_trees_of_a_forest_say_what_they_drew(kind):
     _, forest, _, y = kind
-    tree = forest(2, max_features=4, max_leaf_nodes=6).fit(X, y)[0]
+    tree = forest(n_estimators=2, max_features=4, max_leaf_nodes=6).fit(X, y)[0]
     assert (tree.max_features, tree.max_features_, tree.max_leaf_nodes) == (4, 4, 6)

@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 import reference
-from checks import GivenCandidates, same_tree
+from checks import GivenCandidates, make, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates
+from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates, TreeOptions
 
 pytestmark = pytest.mark.core
 
 
 def check(X, y, dictionary, *, weights=None, seed=0, n_jobs=1, **parameters):
     """Fit with a given dictionary and compare."""
-    tree = CGTreeClassifier(
+    tree = make(
+        CGTreeClassifier,
         candidates=GivenCandidates(dictionary),
         random_state=seed,
         n_jobs=n_jobs,
@@ -363,7 +364,9 @@ def test_dictionaries_of_the_library(candidates, max_candidates, seed):
     X = rng.normal(size=(400, 8)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0) + 2 * (X[:, 3] > 1)
     tree = CGTreeClassifier(
-        candidates=candidates, max_candidates=max_candidates, random_state=seed
+        candidates=candidates,
+        advanced=TreeOptions(max_candidates=max_candidates),
+        random_state=seed,
     ).fit(X, y)
     expected = reference.grow(
         X,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from checks import same_bytes
+from checks import make, same_bytes
 
 import dics
 from dics import (
@@ -13,6 +13,7 @@ from dics import (
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
+    TreeOptions,
 )
 from dics._base import SET_CHARGE
 
@@ -154,9 +155,9 @@ class Twin:
 
     def __init__(self, measure, model):
         self.measure = measure
-        self.limits = model.min_samples_leaf, model.min_cat_samples
-        self.max_levels = model.max_cat_levels or 256
-        self.smooth = model.cat_smooth
+        self.limits = model.min_samples_leaf, model._set_limits()["min_rows"]
+        self.max_levels = model._categorical.max_categories or 256
+        self.smooth = model._categorical.smooth
 
     def gain(self, Y, w, left):
         least = max(1, self.limits[0])
@@ -242,8 +243,8 @@ CASES = {
     "weights": {"weights": "whole"},
     "fractions": {"weights": "fractions", "missing": 0.1},
     "leaves": {"min_samples_leaf": 15},
-    "limits": {"min_cat_samples": 25, "max_cat_levels": 2},
-    "smooth": {"cat_smooth": 0.0, "min_cat_samples": 5},
+    "limits": {"min_samples": 25, "max_categories": 2},
+    "smooth": {"smooth": 0.0, "min_samples": 5},
 }
 
 
@@ -259,7 +260,7 @@ def make_case(case, seed, n_levels=8, n=600):
     parameters = {
         "categorical_features": [0],
         "max_depth": 3,
-        "min_cat_samples": 10,
+        "min_samples": 10,
         "random_state": seed,
         **case,
     }
@@ -278,8 +279,8 @@ def test_trees_of_classes_have_the_best_sets(case, criterion, n_classes):
     for seed in (1, 3):
         X, y, weights, parameters = make_case(case, seed)
         labels = as_labels(y, n_classes)
-        model = CGTreeClassifier(
-            criterion=criterion, renew_thresholds=False, **parameters
+        model = make(
+            CGTreeClassifier, criterion=criterion, renew_thresholds=False, **parameters
         ).fit(X, labels, weights)
         w = np.ones(len(y)) if weights is None else weights
         Y = np.eye(n_classes)[labels]
@@ -298,8 +299,8 @@ def test_trees_of_numbers_have_the_best_sets(case, criterion, n_outputs):
         X, y, weights, parameters = make_case(case, seed)
         Y = np.stack([y, np.sin(3 * y)], axis=1)[:, :n_outputs]
         Y = np.exp(Y) if criterion == "poisson" else Y
-        model = CGTreeRegressor(
-            criterion=criterion, renew_thresholds=False, **parameters
+        model = make(
+            CGTreeRegressor, criterion=criterion, renew_thresholds=False, **parameters
         ).fit(X, Y if n_outputs > 1 else Y[:, 0], weights)
         w = np.ones(len(y)) if weights is None else weights
         n_sets += check_nodes(model, model.trees_, X, Y, w, Numbers(criterion))
@@ -309,7 +310,7 @@ def test_trees_of_numbers_have_the_best_sets(case, criterion, n_outputs):
 def test_leaves_that_gain_most_have_the_best_sets():
     X, y, _, parameters = make_case("missing", 3)
     parameters |= {"max_depth": None, "max_leaf_nodes": 9, "renew_thresholds": False}
-    model = CGTreeRegressor(**parameters).fit(X, y)
+    model = make(CGTreeRegressor, **parameters).fit(X, y)
     measure = Numbers("squared_error")
     assert check_nodes(model, model.trees_, X, y[:, None], np.ones(len(y)), measure) > 0
     assert model.get_n_leaves() == 9
@@ -326,7 +327,7 @@ def test_forests_have_the_best_sets_of_what_they_draw(kind, feature_sampling):
         Y, measure = np.eye(3)[y], Shares("gini")
     else:
         cls, Y, measure = CGForestRegressor, y[:, None], Numbers("squared_error")
-    model = cls(**parameters).fit(X, y)
+    model = make(cls, **parameters).fit(X, y)
     n_sets = 0
     for t, rows in enumerate(model.estimators_samples_):
         w = np.bincount(rows, minlength=len(y)).astype(float)
@@ -360,7 +361,7 @@ def fitted(cls, *, n=4000, **parameters):
         parameters = {"n_estimators": 5, **parameters}
     if "Classifier" in cls.__name__:
         y = as_labels(y, 3)
-    return cls(random_state=0, **parameters).fit(frame, y), frame, y
+    return make(cls, random_state=0, **parameters).fit(frame, y), frame, y
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -382,7 +383,7 @@ def test_sets_pay_where_levels_change_their_meaning(cls):
     limit |= {"min_samples_leaf": 20, "random_state": 0}
     scores = []
     for least in (10**6, 20):
-        model = cls(min_cat_samples=least, **limit).fit(frame[:4000], y[:4000])
+        model = make(cls, min_samples=least, **limit).fit(frame[:4000], y[:4000])
         scores.append(model.score(frame[4000:], y[4000:]))
         assert (len(model.trees_.sets.words) > 0) == (least == 20)
     assert scores[1] > scores[0] + 0.005
@@ -398,7 +399,7 @@ def test_levels_of_noise_win_no_node(cls):
     if "Classifier" in cls.__name__:
         y = as_labels(y.to_numpy(), 3)
     limit = {"n_estimators": 5} if "Forest" in cls.__name__ else {}
-    model = cls(random_state=0, min_samples_leaf=20, max_features=None, **limit)
+    model = make(cls, random_state=0, min_samples_leaf=20, max_features=None, **limit)
     trees = model.fit(frame, y).trees_
     n_inner = np.count_nonzero(trees.feature >= 0)
     assert np.count_nonzero(trees.sets.numbers >= 0) < 0.01 * n_inner
@@ -406,7 +407,9 @@ def test_levels_of_noise_win_no_node(cls):
 
 def test_new_thresholds_leave_levels_as_they_are():
     frame, y = make_frame(20_000)
-    model = CGTreeRegressor(renew_thresholds=True, random_state=0).fit(frame, y)
+    model = CGTreeRegressor(
+        advanced=TreeOptions(renew_thresholds=True), random_state=0
+    ).fit(frame, y)
     tree, columns = model.trees_, model._check_matrix(frame)
     depths = tree.node_depths()[tree.sets.numbers >= 0]
     assert depths.max() > 6  # below the first sixteenth of the rows

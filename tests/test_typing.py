@@ -17,11 +17,11 @@ import dics
 
 X, y = np.zeros((4, 2)), np.array([0, 1, 0, 1])
 reveal_type(FastCGBMClassifier().fit(X, y))
-reveal_type(CGForestClassifier(3).fit(X, y))
-reveal_type(CGForestClassifier(3).fit(X, y)[0])
-reveal_type(CGForestRegressor(3).fit(X, y)[0])
-reveal_type(CGForestRegressor(3).fit(X, y).estimators_)
-reveal_type(CGForestClassifier(3).fit(X, y).n_features_in_)
+reveal_type(CGForestClassifier(n_estimators=3).fit(X, y))
+reveal_type(CGForestClassifier(n_estimators=3).fit(X, y)[0])
+reveal_type(CGForestRegressor(n_estimators=3).fit(X, y)[0])
+reveal_type(CGForestRegressor(n_estimators=3).fit(X, y).estimators_)
+reveal_type(CGForestClassifier(n_estimators=3).fit(X, y).n_features_in_)
 reveal_type(dics.CentroidCandidates().fit(X, y))
 FastCGBMClassifier().fit(X)
 """

@@ -19,10 +19,14 @@ X = np.column_stack([rng.normal(size=400), SECONDS, rng.normal(size=400)])
 
 MODELS = {
     "tree": lambda: dics.CGTreeClassifier(random_state=0),
-    "forest": lambda: dics.CGForestClassifier(10, max_features=None, random_state=0),
-    "boosting": lambda: dics.FastCGBMClassifier(20, random_state=0),
+    "forest": lambda: dics.CGForestClassifier(
+        n_estimators=10, max_features=None, random_state=0
+    ),
+    "boosting": lambda: dics.FastCGBMClassifier(n_estimators=20, random_state=0),
     "tree of numbers": lambda: dics.CGTreeRegressor(random_state=0),
-    "forest of numbers": lambda: dics.CGForestRegressor(10, random_state=0),
+    "forest of numbers": lambda: dics.CGForestRegressor(
+        n_estimators=10, random_state=0
+    ),
     "boosting of numbers": lambda: dics.FastCGBMRegressor(
         n_estimators=50, learning_rate=0.3, random_state=0
     ),
@@ -105,7 +109,7 @@ def test_missing_values():
 
 
 def test_validation_rows_and_more_rounds():
-    model = dics.FastCGBMClassifier(60, warm_start=True, random_state=0)
+    model = dics.FastCGBMClassifier(n_estimators=60, warm_start=True, random_state=0)
     model.fit(X[::2], Y[::2], X_val=X[1::2], y_val=Y[1::2])
     assert model.best_score_ > -0.2
     before = model.n_iter_
@@ -117,9 +121,11 @@ def test_validation_rows_and_more_rounds():
 
 
 def test_a_warm_start_is_one_fit():
-    grown = dics.CGForestClassifier(3, warm_start=True, random_state=0).fit(X, Y)
+    grown = dics.CGForestClassifier(
+        n_estimators=3, warm_start=True, random_state=0
+    ).fit(X, Y)
     grown.set_params(n_estimators=6).fit(X, Y)
-    whole = dics.CGForestClassifier(6, random_state=0).fit(X, Y)
+    whole = dics.CGForestClassifier(n_estimators=6, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(grown.predict_proba(X), whole.predict_proba(X))
 
 

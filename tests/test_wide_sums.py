@@ -5,7 +5,7 @@ import pytest
 from checks import digest
 from dask_cases import Case, cluster_of
 
-from dics import FastCGBMClassifier, FastCGBMRegressor, _boosting_base
+from dics import BoostingOptions, FastCGBMClassifier, FastCGBMRegressor, _boosting_base
 
 pytestmark = pytest.mark.core
 
@@ -45,7 +45,9 @@ def test_many_classes_and_sketches_are_the_same(wide_sums):
     found = []
     for on in (False, True):
         wide_sums(on)
-        model = FastCGBMClassifier(12, sketch_outputs=4, random_state=0).fit(X, y)
+        model = FastCGBMClassifier(
+            n_estimators=12, advanced=BoostingOptions(sketch_outputs=4), random_state=0
+        ).fit(X, y)
         found.append(digest(model))
     assert found[0] == found[1]
 
@@ -73,7 +75,11 @@ def test_threads_and_workers_give_the_same_bytes(wide_sums):
     X = rng.normal(size=(150_000, 4)).astype(np.float32)
     y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
     found = {
-        digest(FastCGBMClassifier(4, sampling=None, random_state=0, n_jobs=n).fit(X, y))
+        digest(
+            FastCGBMClassifier(
+                n_estimators=4, sampling=None, random_state=0, n_jobs=n
+            ).fit(X, y)
+        )
         for n in (1, 2, 5)
     }
     assert len(found) == 1

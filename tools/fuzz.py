@@ -96,7 +96,7 @@ def make_model(rng: np.random.Generator) -> Any:
     if choice == 4:
         return dics.FastCGBMClassifier(**options)
     loss = str(rng.choice(["squared_error", "absolute_error", "huber", "quantile"]))
-    return dics.FastCGBMRegressor(loss, **options)
+    return dics.FastCGBMRegressor(loss=loss, **options)
 
 
 def make_target(model: Any, n: int, rng: np.random.Generator) -> Any:

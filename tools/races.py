@@ -22,14 +22,15 @@ def models() -> list[Any]:
         tree = getattr(dics, f"CGTree{kind}")
         made += [
             tree(max_depth=7),
-            tree(renew_thresholds=True, max_depth=12),
+            tree(advanced=dics.TreeOptions(renew_thresholds=True), max_depth=12),
             tree(max_leaf_nodes=40),
-            tree(max_candidates=30, max_depth=7),
-            getattr(dics, f"CGForest{kind}")(6, max_depth=7),
+            tree(advanced=dics.TreeOptions(max_candidates=30), max_depth=7),
+            getattr(dics, f"CGForest{kind}")(n_estimators=6, max_depth=7),
             getattr(dics, f"FastCGBM{kind}")(n_estimators=5),
             getattr(dics, f"FastCGBM{kind}")(n_estimators=5, sampling="mvs"),
         ]
-    made.append(dics.CGTreeClassifier(max_candidates=4, max_depth=7))  # straight from X
+    straight_from_x = dics.TreeOptions(max_candidates=4)
+    made.append(dics.CGTreeClassifier(advanced=straight_from_x, max_depth=7))
     return made
 
 

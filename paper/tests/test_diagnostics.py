@@ -16,6 +16,7 @@ from dics import (
     CGTreeClassifier,
     FastCGBMClassifier,
     QuantileCandidates,
+    TreeOptions,
 )
 from dics_paper.datasets import make_paper_synthetic
 from dics_paper.diagnostics import (
@@ -32,7 +33,7 @@ from dics_paper.diagnostics import (
 TREES = [
     CGTreeClassifier(max_depth=5, random_state=0),
     CGTreeClassifier(max_depth=5, criterion="entropy", random_state=0),
-    CGTreeClassifier(max_candidates=20, random_state=0),
+    CGTreeClassifier(advanced=TreeOptions(max_candidates=20), random_state=0),
     DecisionTreeClassifier(max_depth=5, random_state=0),
     DecisionTreeClassifier(max_depth=5, criterion="entropy", random_state=0),
 ]

@@ -54,14 +54,18 @@ def test_models_can_be_fitted(name, n_classes):
 
 def test_the_papers_setting():
     tree = BY_NAME["cgct-paper"].make(settings={"candidates__n_pairs": 7})
-    assert (tree.max_depth, tree.max_candidates, tree.min_samples_split) == (8, 100, 3)
+    assert (tree.max_depth, tree.min_samples_split) == (8, 3)
+    assert tree.advanced.max_candidates == 100
     assert tree.candidates.n_clusters == "classes"
     assert tree.candidates.n_pairs == 7
     assert not tree.candidates.fill_quantiles
     forest = BY_NAME["cgrf-paper"].make()
-    assert (forest.feature_sampling, forest.voting) == ("tree", "hard")
+    assert (forest.advanced.feature_sampling, forest.advanced.voting) == (
+        "tree",
+        "hard",
+    )
     boosting = BY_NAME["fastcgbm-paper"].make()
-    assert (boosting.sampling, boosting.max_depth) == ("goss", 3)
+    assert (boosting.sampling.top_rate, boosting.max_depth) == (0.2, 3)
     assert boosting.n_estimators == 100
 
 

@@ -7,20 +7,32 @@ from dics.boosting_regression import FastCGBMRegressor
 from dics.candidates import BaseCandidates, CentroidCandidates, QuantileCandidates
 from dics.export import export_graphviz, export_text, plot_tree
 from dics.forest import CGForestClassifier, CGForestRegressor
+from dics.options import (
+    GOSS,
+    BoostingOptions,
+    CategoricalOptions,
+    ForestOptions,
+    TreeOptions,
+)
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 
 __version__ = VERSION
 
 __all__ = [
+    "GOSS",
     "BaseCandidates",
+    "BoostingOptions",
     "CGForestClassifier",
     "CGForestRegressor",
     "CGTreeClassifier",
     "CGTreeRegressor",
+    "CategoricalOptions",
     "CentroidCandidates",
     "FastCGBMClassifier",
     "FastCGBMRegressor",
+    "ForestOptions",
     "QuantileCandidates",
+    "TreeOptions",
     "export_graphviz",
     "export_text",
     "load",

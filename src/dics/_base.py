@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -40,7 +40,9 @@ from dics._validation import (
 )
 from dics._version import VERSION
 from dics._wide_columns import Ranks, WideColumns
+from dics.candidates import CentroidCandidates
 from dics.dictionary import Dictionary
+from dics.options import GOSS, CategoricalOptions, Options
 from dics.trees import Trees
 
 NO_LIMIT = np.iinfo(np.int64).max
@@ -57,6 +59,12 @@ NO_LIMIT = np.iinfo(np.int64).max
 SET_CHARGE = 1.0
 # Other names of criteria, as scikit-learn has them.
 SAME_CRITERION = {"log_loss": "entropy"}
+# What `set_params` puts in place before it sets a parameter of it.
+DEFAULT_OBJECTS: dict[str, Callable[[], Any]] = {
+    "candidates": CentroidCandidates,
+    "categorical": CategoricalOptions,
+    "sampling": GOSS,
+}
 
 
 class TreesEstimator(BaseEstimator, ABC):
@@ -69,12 +77,9 @@ class TreesEstimator(BaseEstimator, ABC):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "max_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "candidates": [BaseCandidates, None],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "cat_smooth": [Interval(Real, 0.0, None, closed="left")],
-        "min_cat_samples": [Interval(Integral, 1, None, closed="left")],
-        "max_cat_levels": [Interval(Integral, 1, None, closed="left"), None],
+        "categorical": [CategoricalOptions, None],
         "monotonic_cst": MONOTONIC,
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -82,6 +87,11 @@ class TreesEstimator(BaseEstimator, ABC):
 
     n_features_in_: int
     feature_names_in_: Array
+    # Class of `advanced`, and options that the estimator does not support.
+    _options_class: ClassVar[type[Options]]
+    _unsupported: ClassVar[frozenset[str]] = frozenset()
+    # What `min_samples` of categories is by default.
+    _min_category_samples: ClassVar[int]
 
     trees_: Trees
     candidates_: BaseCandidates
@@ -95,17 +105,40 @@ class TreesEstimator(BaseEstimator, ABC):
         Parameters
         ----------
         **params : dict
-            Parameters by name; ``candidates__n_pairs`` is one of `candidates`.
+            Parameters by name. ``candidates__n_pairs`` is one of `candidates`: if that
+            is None, the default object takes its place first. The same holds for
+            `categorical` and `advanced`.
 
         Returns
         -------
         self : object
         """
         check_parameters(type(self), params)
-        if params.get("candidates", self.candidates) is None:
-            check_no_source(params)
+        makers = DEFAULT_OBJECTS | {"advanced": self._options_class}
+        for name in list(params):
+            outer, _, inner = name.partition("__")
+            present = params.get(outer, getattr(self, outer, None))
+            if inner and outer in makers and not hasattr(present, "set_params"):
+                params[outer] = makers[outer]()
         super().set_params(**params)
         return self
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Options):
+                value._check(self, name)
+
+    @property
+    def _options(self) -> Any:
+        """The advanced options, given or default."""
+        return self._options_class() if self.advanced is None else self.advanced
+
+    @property
+    def _categorical(self) -> CategoricalOptions:
+        """The options of categorical features, given or default."""
+        given: CategoricalOptions | None = self.categorical
+        return CategoricalOptions() if given is None else given
 
     # --- hooks for the mixin ------------------------------------------------
 
@@ -144,7 +177,7 @@ class TreesEstimator(BaseEstimator, ABC):
             check_more(targets)
         seed = self._seed if is_warm_start else draw_seed(self.random_state)
         if read.columns:
-            outcomes = Outcomes.of(targets, weights, self.cat_smooth, seed)
+            outcomes = Outcomes.of(targets, weights, self._categorical.smooth, seed)
             known = self._categories
             if not is_warm_start:
                 known = outcomes.learn_all(read, pairs=self._takes_pairs())
@@ -173,9 +206,12 @@ class TreesEstimator(BaseEstimator, ABC):
 
     def _set_limits(self) -> dict[str, int]:
         """Return which sets of levels a node may be split by."""
+        min_samples: Any = self._categorical.min_samples
+        if min_samples == "auto":
+            min_samples = self._min_category_samples
         return {
-            "min_rows": min(self.min_cat_samples, NO_LIMIT),
-            "max_codes": min(self.max_cat_levels or MAX_RANKS, MAX_RANKS),
+            "min_rows": min(min_samples, NO_LIMIT),
+            "max_codes": min(self._categorical.max_categories or MAX_RANKS, MAX_RANKS),
         }
 
     def _by_feature(self, by_column: FloatArray, axis: int = 0) -> FloatArray:
@@ -294,7 +330,7 @@ class TreesEstimator(BaseEstimator, ABC):
         boosting to `decision_function`, of other classifiers to `predict_proba`, of
         regressors to `predict` (with the losses "poisson" and "gamma" to its logarithm,
         and of several quantiles before they are put in order). What a pair of
-        categories adds (`cat_pairs`) goes to both of them, in halves.
+        categories adds goes to both of them, in halves.
 
         Parameters
         ----------
@@ -445,11 +481,12 @@ class ImpurityTreesEstimator(TreesEstimator):
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="neither"),
         ],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
     }
+    _unsupported = frozenset({"categorical.l2", "categorical.pairs"})
+    _min_category_samples = 20
 
     @explain_unknown_arguments
     @checks_parameters()
@@ -495,7 +532,7 @@ class ImpurityTreesEstimator(TreesEstimator):
         return make_settings(
             _core.CategorySettings,
             categorical=self._ranked_features(),
-            smooth=self.cat_smooth,
+            smooth=self._categorical.smooth,
             charge=SET_CHARGE,
             set_limits=self._set_limits(),
         )
@@ -521,22 +558,11 @@ class ImpurityTreesEstimator(TreesEstimator):
             criterion=self._core_criterion(),
             n_classes=data.n_classes,
             limits=limits,
-            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            min_weight_fraction_leaf=self._options.min_weight_fraction_leaf,
             min_impurity_decrease=self.min_impurity_decrease,
             seed=data.seed,
             **fields,
         )
-
-
-def check_no_source(parameters: Iterable[str]) -> None:
-    """Refuse parameters of `candidates` where it is None."""
-    for name in parameters:
-        outer, _, inner = name.partition("__")
-        if outer == "candidates" and inner:
-            raise ValueError(
-                f"{name} can't be set while candidates is None; pass a source that has "
-                f"it, such as candidates=CentroidCandidates({inner}=...)."
-            )
 
 
 def rows_for_core(

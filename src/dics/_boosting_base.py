@@ -50,6 +50,7 @@ from dics._warning import warn_user
 from dics._watched_score import scorer_of, watched_score
 from dics.candidates import CentroidCandidates, fit_candidates, has_rare_features
 from dics.dictionary import encode_or_list
+from dics.options import AT_LEAST_ONE, AUTO, GOSS, NOT_NEGATIVE, BoostingOptions
 from dics.trees import Trees
 
 # Names of what the core computes itself.
@@ -60,47 +61,32 @@ class Boosting(BoostedModel):
     """Gradient boosting with one small tree a round, whatever it predicts."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "n_estimators": [AUTO, Interval(Integral, 1, 2**31 - 1, closed="both")],
         "learning_rate": [
-            StrOptions({"auto"}),
+            AUTO,
             Interval(Real, 0.0, None, closed="neither"),
         ],
         **BoostedModel._parameter_constraints,
-        "max_leaf_nodes": [
-            StrOptions({"auto"}),
-            Interval(Integral, 2, None, closed="left"),
-            None,
-        ],
+        "max_leaf_nodes": [AUTO, Interval(Integral, 2, None, closed="left"), None],
         "max_features": [
-            StrOptions({"auto"}),
-            Interval(Integral, 1, None, closed="left"),
+            AUTO,
+            AT_LEAST_ONE,
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
             None,
         ],
-        "sketch_outputs": [
-            StrOptions({"auto"}),
-            Interval(Integral, 2, None, closed="left"),
-            None,
-        ],
-        "sampling": [StrOptions({"auto", "goss", "mvs"}), None],
-        "top_rate": [StrOptions({"auto"}), Interval(Real, 0.0, 1.0, closed="both")],
-        "other_rate": [StrOptions({"auto"}), Interval(Real, 0.0, 1.0, closed="both")],
-        "leaf_values": [StrOptions({"all", "sample"})],
-        "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
-        "min_split_gain": [Interval(Real, 0.0, None, closed="left")],
-        "min_sum_hessian": [Interval(Real, 0.0, None, closed="left")],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "cat_l2": [Interval(Real, 0.0, None, closed="left")],
-        "cat_pairs": ["boolean"],
-        "reuse_splits": ["boolean"],
-        "early_stopping": [StrOptions({"auto"}), "boolean"],
+        "subsample": [AUTO, Interval(Real, 0.0, 1.0, closed="right")],
+        "sampling": [StrOptions({"auto", "goss", "mvs"}), GOSS, None],
+        "l2_regularization": [AUTO, NOT_NEGATIVE],
+        "min_split_gain": [NOT_NEGATIVE],
+        "min_samples_leaf": [AUTO, AT_LEAST_ONE],
+        "min_child_weight": [NOT_NEGATIVE],
+        "early_stopping": [AUTO, "boolean"],
         "validation_fraction": [
             Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-            Interval(Integral, 1, None, closed="left"),
+            AT_LEAST_ONE,
             None,
         ],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "n_iter_no_change": [AT_LEAST_ONE],
         "scoring": [str, callable, None],
         "interaction_cst": [
             StrOptions({"pairwise", "no_interactions"}),
@@ -109,20 +95,20 @@ class Boosting(BoostedModel):
             tuple,
             None,
         ],
+        "advanced": [BoostingOptions, None],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
-
+    _options_class = BoostingOptions
+    _min_category_samples = 100
+    # Names of `set_params`.
     _paper_setting: ClassVar[dict[str, Any]] = {
-        "max_candidates": 100,
         "max_depth": 3,
         "max_leaf_nodes": None,
-        "sketch_outputs": None,
-        "sampling": "goss",
-        "top_rate": 0.2,
-        "other_rate": 0.1,
-        "leaf_values": "sample",
         "min_samples_leaf": 1,
+        "advanced__max_candidates": 100,
+        "advanced__leaf_values": "sample",
+        "advanced__sketch_outputs": None,
     }
 
     plan_: BoostingPlan
@@ -140,7 +126,7 @@ class Boosting(BoostedModel):
         Parameters
         ----------
         **parameters : dict
-            Parameters to set in addition, or instead.
+            Parameters to set in addition, or instead, as in `set_params`.
 
         Returns
         -------
@@ -150,11 +136,11 @@ class Boosting(BoostedModel):
         --------
         >>> from dics import FastCGBMClassifier
         >>> model = FastCGBMClassifier.paper(n_estimators=100, random_state=0)
-        >>> model.sampling, model.leaf_values, model.max_depth, model.max_candidates
-        ('goss', 'sample', 3, 100)
+        >>> model.sampling, model.max_depth, model.advanced.max_candidates
+        (GOSS(), 3, 100)
         """
-        given = {"candidates": CentroidCandidates.paper(), **parameters}
-        return cls(**{**cls._paper_setting, **given})
+        model = cls(candidates=CentroidCandidates.paper(), sampling=GOSS())
+        return model.set_params(**cls._paper_setting).set_params(**parameters)
 
     # --- hooks for what is predicted ----------------------------------------
 
@@ -347,16 +333,18 @@ class Boosting(BoostedModel):
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"n_iter_={n_done} when warm_start==True"
             )
-        rates = [rate for rate in (self.top_rate, self.other_rate) if rate != "auto"]
-        if self.sampling == "goss" and sum(rates) > 1:
+        if self.subsample == "auto":
+            return
+        if self.sampling == "goss" or isinstance(self.sampling, GOSS):
             raise ValueError(
-                f"top_rate={self.top_rate} and other_rate={self.other_rate} sum to "
-                "more than 1; they are shares of the rows."
+                f"subsample={self.subsample} can not be used with "
+                f"sampling={self.sampling!r}; set the fractions by "
+                "sampling=GOSS(top_rate=..., other_rate=...)."
             )
-        if self.sampling is not None and rates == [0, 0]:
+        if self.sampling is None and self.subsample < 1:
             raise ValueError(
-                f"sampling={self.sampling!r} with top_rate=0 and other_rate=0 draws "
-                "no rows."
+                f"subsample={self.subsample} needs sampling='mvs' or 'auto', got "
+                "sampling=None, which uses all rows."
             )
 
     def _n_rounds_in_all(self) -> int:
@@ -385,7 +373,7 @@ class Boosting(BoostedModel):
     ) -> BoostingPlan:
         """Resolve every "auto", by the training rows alone."""
         plan = make_plan(
-            self.get_params(deep=False),
+            {**self.get_params(deep=False), **self._options.get_params()},
             n_rows=len(data.X) if parts.training is None else len(parts.training),
             n_features=data.X.shape[1],
             n_classes=0 if data.values is not None else data.n_classes,
@@ -454,7 +442,7 @@ class Boosting(BoostedModel):
             score=score,
             n_sets=len(validation),
             patience=self.n_iter_no_change if stops_early else None,
-            tol=self.tol,
+            tol=self._options.tol,
             report_to=reporter(self, callbacks, first, tuple(validation)),
         )
         new, used = self._run_with_progress(
@@ -563,7 +551,8 @@ class Boosting(BoostedModel):
 
     def _takes_pairs(self) -> bool:
         # Constraints and thresholds that users give are of columns of X.
-        return self.cat_pairs and self.candidates is None and not self.interaction_cst
+        free = self.candidates is None and not self.interaction_cst
+        return free and self._categorical.pairs
 
     def _encode(self, data: TrainingData) -> CodedRows:
         """Encode rows and find where the trees that are there have brought them."""
@@ -597,7 +586,7 @@ class Boosting(BoostedModel):
             validation = joined_scores(self.validation_score_[:end], validation, end)
         self.train_score_, self.validation_score_ = train, validation
         self.trees_ = self.trees_.followed_by(new)
-        if not self.reuse_splits:  # nor the splits of rounds that were dropped
+        if not self._options.reuse_splits:  # nor the splits of rounds that were dropped
             self._used_splits = kept_splits(self._used_splits, used, new)
         self.n_iter_ = len(self.trees_)
         self.best_iteration_ = self.best_score_ = None

@@ -145,12 +145,12 @@ def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
 
     What is compared with weights has their unit too.
     """
-    n_done = len(model.trees_)
+    n_done, options, categorical = len(model.trees_), model._options, model._categorical
     limits = {
         "max_depth": min(model.max_depth or NO_LIMIT, NO_LIMIT),
         "min_samples_leaf": min(model.plan_.min_samples_leaf, len(data.X) + 1),
         "max_leaf_nodes": min(model.plan_.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
-        "reuse_splits": model.reuse_splits,
+        "reuse_splits": options.reuse_splits,
     }
     rows = {
         "sampling": model.plan_.sampling or "none",
@@ -164,19 +164,19 @@ def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
         "prefers_gains": model.plan_.prefers_gains,
         "feature_gains": model.trees_.feature_gains(data.X.shape[1]).tolist(),
         "gain_worth": model._loss_unit / unit,
-        "max_candidates": min(model.max_candidates or 0, NO_LIMIT),
+        "max_candidates": min(options.max_candidates or 0, NO_LIMIT),
         "sketch_outputs": model.plan_.sketch_outputs or 0,
         "rows": rows,
-        "leaves_of_sample": model.leaf_values == "sample",
+        "leaves_of_sample": options.leaf_values == "sample",
         "l2": model.plan_.l2_regularization * unit,
         "noise_shrinkage": model.plan_.noise_shrinkage,
         "weight_unit": unit,
         "min_gain": model.min_split_gain * unit,
-        "min_sum_hessian": model.min_sum_hessian * unit,
+        "min_sum_hessian": model.min_child_weight * unit,
         "monotonic": model._directions(data),
         "categorical": model._ranked_features(),
-        "cat_smooth": model.cat_smooth * unit,
-        "cat_l2": model.cat_l2 * unit,
+        "cat_smooth": categorical.smooth * unit,
+        "cat_l2": categorical.l2 * unit,
         "set_limits": model._set_limits(),
         "interactions": interaction_groups(model),
         "seed": data.seed,

@@ -8,6 +8,7 @@ from typing import Any
 
 from dics._base import as_feature_count
 from dics.candidates import CentroidCandidates, auto_budget
+from dics.options import GOSS
 
 # Learning rates, and for two classes. Accuracy and log-loss less LightGBM's (defaults):
 # five sets of two classes have +0.0034 and -0.010 after 200 rounds of 0.05, +0.0048 and
@@ -165,7 +166,7 @@ class BoostingPlan:
     sampling : {"goss", "mvs"} or None
         How the rows of a round are drawn; None takes all.
     top_rate, other_rate : float
-        Shares of the rows that it draws.
+        Fractions of the rows that "goss" uses; "mvs" samples the sum of both.
     early_stopping : bool
     max_bins : int or None
         Maximum number of bins per feature of the default `candidates`; None if another
@@ -240,10 +241,17 @@ class BoostingPlan:
             ),
         )
 
+    @property
+    def subsample(self) -> float:
+        """Fraction of the rows that a round samples; 1 if it uses all."""
+        if self.sampling is None:
+            return 1.0
+        return min(1.0, self.top_rate + self.other_rate)
+
     def _describe_sampling(self) -> str:
         if self.sampling is None:
             return "none"
-        return f"{self.sampling} of {min(1.0, self.top_rate + self.other_rate):.3g}"
+        return f"{self.sampling} of {self.subsample:.3g}"
 
     def _describe_sketch(self) -> str:
         if self.sketch_outputs is None:
@@ -280,7 +288,7 @@ def make_plan(
     Parameters
     ----------
     parameters : dict
-        What ``get_params`` returns.
+        What ``get_params`` of the estimator and of its advanced options return.
     n_rows : int
         Number of training rows.
     n_features, n_classes : int
@@ -296,7 +304,7 @@ def make_plan(
         Whether features are many, and most have one value in most rows.
     """
     is_rare = has_rare_features and n_classes > 0
-    rate, sampling = parameters["learning_rate"], parameters["sampling"]
+    rate = parameters["learning_rate"]
     n_rounds = parameters["n_estimators"]
     is_tried = rate == "auto" and not (early_stopping or has_validation)
     is_tried = is_tried and needs_trial(
@@ -304,9 +312,9 @@ def make_plan(
     )
     if n_rounds == "auto":
         n_rounds = auto_rounds(n_classes, is_rare=is_rare)
-    shrinkage = parameters.get("noise_shrinkage", 0.0)  # regressors have none
+    shrinkage = parameters["noise_shrinkage"]
     if shrinkage == "auto":
-        shrinkage = 0.0 if n_classes > 2 else NOISE_SHRINKAGE
+        shrinkage = NOISE_SHRINKAGE if n_classes in (1, 2) else 0.0
     if rate == "auto":
         rate = auto_rate(n_rows, n_classes, shrinkage)
         if is_rare and n_classes > 2:
@@ -315,14 +323,9 @@ def make_plan(
             rate *= RATE_SHARE_OF_CATEGORIES
     # Two classes are one output, and cost as much as one number.
     n_like = n_classes or n_outputs + 1
-    if sampling == "auto":
-        sampling = auto_sampling(n_rows, n_like)
-    shares = [
-        share if parameters[name] == "auto" else float(parameters[name])
-        for name, share in zip(
-            ("top_rate", "other_rate"), auto_shares(n_rows), strict=True
-        )
-    ]
+    sampling, shares = sampled_shares(
+        parameters["sampling"], parameters["subsample"], n_rows, n_like
+    )
     sketch = parameters["sketch_outputs"]
     if sketch == "auto":
         sketch = SKETCH_NUMBERS if n_outputs >= SKETCHED_OUTPUTS else None
@@ -417,6 +420,19 @@ def trial_rounds(n_rounds: int) -> int:
 def trial_share(n_rows: int) -> float:
     """Share of the rows that a trial holds out."""
     return TRIAL_SHARES[0] if n_rows < FEW_ROWS else TRIAL_SHARES[1]
+
+
+def sampled_shares(
+    sampling: Any, subsample: Any, n_rows: int, n_classes: int
+) -> tuple[str | None, tuple[float, float]]:
+    """Return the kind of row sampling, and its shares of the rows."""
+    if isinstance(sampling, GOSS):
+        return "goss", (float(sampling.top_rate), float(sampling.other_rate))
+    if subsample != "auto":
+        return None if subsample == 1 else "mvs", (float(subsample), 0.0)
+    if sampling == "auto":
+        sampling = auto_sampling(n_rows, n_classes)
+    return sampling, auto_shares(n_rows)
 
 
 def auto_sampling(n_rows: int, n_classes: int) -> str | None:

@@ -7,11 +7,11 @@ mean target of its rows.
 
 Of a column of many levels, most have a handful of rows. A tree that sees what these say
 next to the targets of the same rows would learn them by heart. There the number is the
-mean target itself, drawn towards the mean of all rows where the level is rare
-(`cat_smooth`). A training row has the mean of the *other* rows of its level, those of
-other folds, and NaN if they have no such level: it is where a level that is new to the
-model will be. Rows to predict have the mean of all training rows of their level.
-Pairs of such columns may have numbers too (`_category_pairs.py`).
+mean target itself, drawn towards the mean of all rows where the level is rare (`smooth`
+of `CategoricalOptions`). A training row has the mean of the *other* rows of its level,
+those of other folds, and NaN if they have no such level: it is where a level that is
+new to the model will be. Rows to predict have the mean of all training rows of their
+level. Pairs of such columns may have numbers too (`_category_pairs.py`).
 """
 
 from __future__ import annotations

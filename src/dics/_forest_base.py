@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar, overloa
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
@@ -29,6 +29,7 @@ from dics._tree_base import CGTree
 from dics._validation import MAX_COUNT, FloatArray
 from dics._warning import warn_user
 from dics.candidates import CentroidCandidates, fit_candidates
+from dics.options import ForestOptions, TreeOptions
 from dics.trees import Trees
 
 # Fitted attributes of a forest that its trees have as well.
@@ -54,7 +55,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         **ImpurityTreesEstimator._parameter_constraints,
         "max_features": MAX_FEATURES,
-        "feature_sampling": [StrOptions({"tree", "node"})],
+        "advanced": [ForestOptions, None],
         "bootstrap": ["boolean"],
         "max_samples": [
             None,
@@ -70,11 +71,10 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
     _n_rows: int  # of the last fit
     _n_drawn: int  # 0 without bootstrap
     _draw_weights: FloatArray | None  # chances of the rows
-    _paper_setting: ClassVar[dict[str, Any]] = {
+    _options_class = ForestOptions
+    _paper_options: ClassVar[dict[str, Any]] = {
         "feature_sampling": "tree",
         "max_candidates": 100,
-        "max_depth": 8,
-        "min_samples_split": 3,
     }
 
     @classmethod
@@ -87,7 +87,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         Parameters
         ----------
         **parameters : dict
-            Parameters to set in addition, or instead.
+            Parameters to set in addition, or instead, as in `set_params`.
 
         Returns
         -------
@@ -97,11 +97,16 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         --------
         >>> from dics import CGForestClassifier
         >>> forest = CGForestClassifier.paper(n_estimators=50, random_state=0)
-        >>> forest.feature_sampling, forest.voting, forest.max_candidates
-        ('tree', 'hard', 100)
+        >>> forest.advanced
+        ForestOptions(feature_sampling='tree', max_candidates=100, voting='hard')
         """
-        own = {**cls._paper_setting, "candidates": CentroidCandidates.paper()}
-        return cls(**{**own, **parameters})
+        forest = cls(
+            candidates=CentroidCandidates.paper(),
+            max_depth=8,
+            min_samples_split=3,
+            advanced=ForestOptions(**cls._paper_options),
+        )
+        return forest.set_params(**parameters)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         is_warm_start = self.warm_start and hasattr(self, "trees_")
@@ -238,7 +243,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         """Return how trees of some numbers are grown, beside how each of them is."""
         return {
             "max_features": as_feature_count(self.max_features, data.X.shape[1]),
-            "feature_sampling": self.feature_sampling,
+            "feature_sampling": self._options.feature_sampling,
             "first_tree": trees.start,
             "n_trees": len(trees),
             "n_draws": n_draws,
@@ -253,7 +258,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
     def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
         return self._grow_settings(
             data,
-            max_candidates=min(self.max_candidates or 0, NO_LIMIT),
+            max_candidates=min(self._options.max_candidates or 0, NO_LIMIT),
             monotonic=self._directions(data),
         )
 
@@ -338,24 +343,25 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         return [self._as_tree(t) for t in range(len(self.trees_))]
 
     def _as_tree(self, t: int) -> TreeT:
+        options = self._options
         tree = self._tree_class(
             criterion=self.criterion,
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
             max_features=self.max_features,
-            max_candidates=self.max_candidates,
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
-            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             min_impurity_decrease=self.min_impurity_decrease,
             ccp_alpha=self.ccp_alpha,
             candidates=self.candidates,
-            renew_thresholds=False,
             categorical_features=self.categorical_features,
-            cat_smooth=self.cat_smooth,
-            min_cat_samples=self.min_cat_samples,
-            max_cat_levels=self.max_cat_levels,
+            categorical=self.categorical,
             monotonic_cst=self.monotonic_cst,
+            advanced=TreeOptions(
+                max_candidates=options.max_candidates,
+                renew_thresholds=False,
+                min_weight_fraction_leaf=options.min_weight_fraction_leaf,
+            ),
             n_jobs=self.n_jobs,
         )
         tree.trees_ = self.trees_[t]

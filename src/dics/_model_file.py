@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from dics._base import TreesEstimator
 from dics._boosting_plan import BoostingPlan
 from dics._categories import Categories, CategoryColumn
 from dics._category_pairs import CategoryPair
@@ -36,6 +37,13 @@ from dics.boosting_regression import FastCGBMRegressor
 from dics.candidates import CentroidCandidates, QuantileCandidates
 from dics.dictionary import Dictionary
 from dics.forest import CGForestClassifier, CGForestRegressor
+from dics.options import (
+    GOSS,
+    BoostingOptions,
+    CategoricalOptions,
+    ForestOptions,
+    TreeOptions,
+)
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 from dics.trees import NODE, Trees
 
@@ -59,11 +67,16 @@ ESTIMATORS = {
         FastCGBMRegressor,
         CentroidCandidates,
         QuantileCandidates,
+        CategoricalOptions,
+        GOSS,
+        TreeOptions,
+        ForestOptions,
+        BoostingOptions,
     )
 }
 # What grows with the training rows and no prediction needs; see `estimators_samples_`.
 PER_ROW = {"_draw_weights"}
-MODELS = tuple(cls for cls in ESTIMATORS.values() if "Candidates" not in cls.__name__)
+MODELS = tuple(cls for cls in ESTIMATORS.values() if issubclass(cls, TreesEstimator))
 
 
 class Kind(NamedTuple):
@@ -87,7 +100,10 @@ def _loss_of(**fields: Any) -> NumberLoss:
 
 
 def _plan_of(**fields: Any) -> BoostingPlan:
-    return BoostingPlan(**_of_now(fields))
+    if "max_thresholds" in fields:  # of format 1
+        n = fields.pop("max_thresholds")
+        fields["max_bins"] = None if n is None else n + 1
+    return BoostingPlan(**fields)
 
 
 KINDS = {
@@ -116,20 +132,47 @@ KINDS = {
 LOSS_FIELDS = {"name", "levels", "alpha", "n_outputs", "centre", "unit", "start"}
 
 
-# Parameters of format 1 that have other names now.
+# Parameters of format 1 by the names that `set_params` has for them now.
 RENAMED = {
     "centroids": "centroid_source",
     "scale": "standardize",
     "fill": "fill_quantiles",
+    "max_thresholds": "max_bins",
+    "min_sum_hessian": "min_child_weight",
+    "alpha": "huber_quantile",
+    "cat_smooth": "categorical__smooth",
+    "cat_l2": "categorical__l2",
+    "min_cat_samples": "categorical__min_samples",
+    "max_cat_levels": "categorical__max_categories",
+    "cat_pairs": "categorical__pairs",
+    **{
+        name: f"advanced__{name}"
+        for group in (TreeOptions, ForestOptions, BoostingOptions)
+        for name in group().get_params()
+    },
 }
+GOSS_RATES = {"top_rate": 0.2, "other_rate": 0.1}
 
 
-def _of_now(values: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters, or fields of a plan, by the names that they have now."""
-    found = {RENAMED.get(name, name): value for name, value in values.items()}
-    if "max_thresholds" in found:
-        n = found.pop("max_thresholds")
-        found["max_bins"] = n + 1 if isinstance(n, int) else n
+def _of_now(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters of a file by their names of now, without default options."""
+    found = {RENAMED.get(k, k): v for k, v in stored.items() if k not in GOSS_RATES}
+    if stored.get("max_thresholds", "auto") != "auto":
+        found["max_bins"] += 1
+    if found.get("categorical__min_samples") == getattr(
+        cls, "_min_category_samples", None
+    ):
+        found.pop("categorical__min_samples", None)
+    for name in [name for name in found if "__" in name]:
+        outer, _, inner = name.partition("__")
+        options = CategoricalOptions if outer == "categorical" else cls._options_class
+        if found[name] == getattr(options(), inner):
+            del found[name]
+    rates = {k: stored[k] for k in GOSS_RATES if stored.get(k, "auto") != "auto"}
+    if rates and found["sampling"] == "goss":
+        found["sampling"] = GOSS(**rates)
+    elif rates and found["sampling"] is not None:
+        found["subsample"] = min(1.0, sum({**GOSS_RATES, **rates}.values()))
     return found
 
 
@@ -266,8 +309,9 @@ class Unpacker:
 
     def _unpack_estimator(self, cls: type, value: dict[str, Any]) -> Any:
         stored = {k: self.unpack(v) for k, v in value["parameters"].items()}
-        parameters = _of_now(stored)
-        estimator = cls(**parameters)
+        estimator: Any = cls()
+        estimator.set_params(**_of_now(cls, stored))
+        parameters = estimator.get_params(deep=False)
         for name, content in value["attributes"].items():
             hidden = getattr(cls, name, None)
             if (

@@ -84,7 +84,8 @@ class PlainModel:
         fields: dict[str, Any] = {
             "trees": trees,
             "scale": 1.0 / max(len(trees), 1),
-            "hard": isinstance(model, CGForestClassifier) and model.voting == "hard",
+            "hard": isinstance(model, CGForestClassifier)
+            and model._options.voting == "hard",
             "base": np.zeros(n_outputs),
             "link": "identity",
             "factor": np.ones(n_outputs),

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
@@ -25,6 +24,7 @@ from dics.candidates import (
     fit_candidates,
 )
 from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode, encode_or_list
+from dics.options import TreeOptions
 from dics.trees import Trees
 
 
@@ -34,8 +34,9 @@ class CGTree(ImpurityTreesEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ImpurityTreesEstimator._parameter_constraints,
         "max_features": MAX_FEATURES,
-        "renew_thresholds": [StrOptions({"auto"}), "boolean"],
+        "advanced": [TreeOptions, None],
     }
+    _options_class = TreeOptions
     _is_drawn = False  # one of a forest, from rows that were drawn
     max_features_: int
 
@@ -49,7 +50,7 @@ class CGTree(ImpurityTreesEstimator):
         Parameters
         ----------
         **parameters : dict
-            Parameters to set in addition, or instead.
+            Parameters to set in addition, or instead, as in `set_params`.
 
         Returns
         -------
@@ -59,16 +60,16 @@ class CGTree(ImpurityTreesEstimator):
         --------
         >>> from dics import CGTreeClassifier
         >>> tree = CGTreeClassifier.paper(random_state=0)
-        >>> tree.max_candidates, tree.max_depth, tree.min_samples_split
-        (100, 8, 3)
+        >>> tree.advanced, tree.max_depth, tree.min_samples_split
+        (TreeOptions(max_candidates=100), 8, 3)
         """
-        setting = {
-            "candidates": CentroidCandidates.paper(),
-            "max_candidates": 100,
-            "max_depth": 8,
-            "min_samples_split": 3,
-        }
-        return cls(**{**setting, **parameters})
+        tree = cls(
+            candidates=CentroidCandidates.paper(),
+            max_depth=8,
+            min_samples_split=3,
+            advanced=TreeOptions(max_candidates=100),
+        )
+        return tree.set_params(**parameters)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._check_training_data(X, y, sample_weight)
@@ -117,7 +118,7 @@ class CGTree(ImpurityTreesEstimator):
         self, dictionary: Dictionary, n_features: int, *, whole: bool
     ) -> dict[str, Any]:
         """Return the settings of thresholds made anew; not if candidates are drawn."""
-        wanted = self.renew_thresholds
+        wanted = self._options.renew_thresholds
         renews = dictionary.renewable if wanted == "auto" else bool(wanted)
         return {
             "renew_thresholds": whole and renews,
@@ -132,7 +133,7 @@ class CGTree(ImpurityTreesEstimator):
         self, data: TrainingData, dictionary: Dictionary
     ) -> _core.GrowSettings:
         """Return how a tree of numbers is to be grown."""
-        k = self.max_candidates
+        k = self._options.max_candidates
         whole = k is None or k >= len(dictionary.values)
         return self._grow_settings(
             data,

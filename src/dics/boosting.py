@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from dics._boosting_base import Boosting
 from dics._boosting_rows import CodedRows, GivenRows, Validation
@@ -29,156 +28,110 @@ from dics._validation import (
     in_range,
 )
 from dics.candidates import BaseCandidates
+from dics.options import GOSS, BoostingOptions, CategoricalOptions
 from dics.trees import Trees
 
 
 class FastCGBMClassifier(TreesClassifierMixin, Boosting):
-    """Gradient boosting with one small tree a round, whatever the number of classes.
+    """Cluster-guided (CG) gradient boosting classifier with one tree per round.
 
-    A drop-in for scikit-learn's HistGradientBoostingClassifier, LightGBM's and
-    XGBoost's classifiers. Splits come from a dictionary of a few thresholds per feature
-    (`CentroidCandidates`), the leaves of a tree hold a value for each class, and splits
-    are chosen from a part of the rows and of the features. The paper's own setting is
-    ``FastCGBMClassifier.paper()``.
+    An alternative to scikit-learn's HistGradientBoostingClassifier and the classifiers
+    of LightGBM and XGBoost. Splits come from a few thresholds per feature
+    (`CentroidCandidates`), the leaves of a tree hold a value for each class, and each
+    round can sample rows and features. ``FastCGBMClassifier.paper()`` gives the
+    settings of the paper, which calls the model FastC-GBM.
 
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of rounds, each of which adds one tree. "auto" is 100 for two classes
-        (300 of many rare features, see Notes), and 250 for more (500), or 100 if a
-        trial lowers the learning rate.
+        Number of rounds; each adds one tree. "auto" is 100 for two classes and 250 for
+        more, 300 and 500 with many rare features, and 100 if a trial lowers the
+        learning rate (see Notes).
     learning_rate : float or "auto", default="auto"
-        Factor eta of what each tree adds. For two classes "auto" is 0.1, 0.15 from
-        10,000 and 0.2 from 20,000 training rows on, half of it where X has categories;
-        without `noise_shrinkage` 0.02, and 0.04 from 10,000 on. Both scores of two
-        classes move, so the margin between them moves twice as fast. For more classes
-        "auto" is 0.15, and 0.1 of many rare features. If `n_estimators` is "auto" too
-        and there are 1,000 to 100,000 training rows, some of them are held out from a
-        trial of 100 rounds. If their loss rises before, the trial is thrown away and
-        the rate is lower, the more the earlier it was; otherwise the rounds of the
-        trial are kept, and the others see all rows. Where X has categories, 0.6 of the
-        rounds (100 at most) are such a trial for any number of classes and of rounds
-        and up to 200,000 rows, and the rate depends on the rounds.
+        Factor of each tree. "auto" is 0.1 to 0.2 for two classes and 0.15 for more;
+        trials can lower it (see Notes). Use a smaller value with more rounds for the
+        best accuracy. With two classes, the margin changes by twice the rate.
     max_depth : int or None, default=None
-        Largest depth of a leaf; None for no limit. The paper uses 3.
+        Maximum depth of a tree. None sets no limit. The paper uses 3.
     max_leaf_nodes : int, "auto" or None, default="auto"
-        Largest number of leaves: the leaf whose split gains most is split next. None
-        for no limit. "auto" is 31, and 8 where X has categories and a trial has ended
-        early (see `learning_rate`).
-    max_candidates : int or None, default=None
-        Number k of candidate splits drawn for each round from the thresholds of its
-        features. None looks at all of them; the paper uses 100.
+        Maximum number of leaves; the split with the largest gain comes first. None sets
+        no limit. "auto" is 31, and 8 if X has categorical features and a trial ended
+        early (see Notes).
     max_features : "auto", int, float or None, default="auto"
-        Number of features drawn for each round; a float is a share of them, None means
-        all. "auto" is 4 times their square root, at least 100, and as many as keep the
-        product of features, rows drawn and classes below 20 million; below 10,000
-        training rows half of them, if they are up to 64 and half is more than 8.
-    sketch_outputs : "auto", int or None, default="auto"
-        Splits are searched by so many random sums of a row's gradients instead of one
-        gradient for each class (SketchBoost); the values of the leaves still come from
-        all. "auto" is 6 from 32 classes on, None uses all.
-    sampling : {"auto", "goss", "mvs"} or None, default="auto"
-        Rows that the splits of a round are chosen by. "goss" takes those with the
-        longest gradients and some of the others, which then weigh more (the paper).
-        "mvs" draws rows with a probability proportional to the length of their
-        gradient, and weighs them by its inverse. None takes all. "auto" is "mvs" from
-        20,000 training rows and 100,000 rows times outputs on, and None below.
-    top_rate : float or "auto", default="auto"
-        Share a of the rows that "goss" takes by their gradients. "mvs" draws a share of
-        `top_rate` + `other_rate`. "auto" is 0.2, and less from 333,333 training rows
-        on, down to 0.067 of a million.
-    other_rate : float or "auto", default="auto"
-        Share b of the rows that "goss" draws from the others. "auto" is half of that.
-    leaf_values : {"all", "sample"}, default="all"
-        Whether the values of the leaves come from all rows, or only from those drawn by
-        `sampling`, as in the paper.
-    l2_regularization : float or "auto", default="auto"
-        The paper's lambda. "auto" is 0.1, and 0.01 of many rare features (see Notes).
-    noise_shrinkage : "auto" or float, default="auto"
-        How much less a leaf adds that may be noise. Sums G and H of a leaf's gradients
-        and hessians have G^2 / H = 1 in the mean if they are noise alone; a step of two
-        classes is G^2 / (G^2 + s H) as long as it would be. "auto" is 10 for two
-        classes, and 0 (never less) for more. Weights count rows here, unless they are
-        less than one on average.
+        Number of features sampled for each round, not for each node. A float is a
+        fraction of the features; None uses all. "auto" uses all unless there are many,
+        and half of up to 64 features for fewer than 10,000 rows.
+    subsample : "auto" or float, default="auto"
+        Fraction of the rows that each round samples by "mvs", above 0 and at most 1;
+        1.0 uses all rows. "auto" is 0.3, falling from 333,333 rows on to 0.1 for a
+        million rows.
+    sampling : {"auto", "mvs", "goss"}, GOSS or None, default="auto"
+        How a round samples the rows that choose its splits. "mvs" samples by the size
+        of the gradient. "goss" is the method of the paper; `GOSS` sets its rates. None
+        uses all rows. "auto" is "mvs" with `subsample`, or from 20,000 rows and 100,000
+        rows times outputs on.
+    l2_regularization : "auto" or float, default="auto"
+        L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1, and 0.01
+        with many rare features (see Notes). Increase it to reduce overfitting.
     min_split_gain : float, default=0.0
-        The paper's gamma: what a split must gain.
-    min_samples_leaf : int or "auto", default="auto"
-        Rows, of those drawn, that each side of a split must have. "auto" is 20, and 5
-        of many rare features.
-    min_sum_hessian : float, default=0.0
-        Sum of hessians that each side of a split must have, over all outputs
-        (XGBoost's `min_child_weight`).
-    reuse_splits : bool, default=True
-        False takes line 15 of the paper's Algorithm 4 literally: the first split of a
-        round leaves the dictionary for all rounds that follow.
+        Minimum gain of a split (gamma in the paper).
+    min_samples_leaf : "auto" or int, default="auto"
+        Minimum number of sampled rows on each side of a split. "auto" is 20, and 5 with
+        many rare features (see Notes).
+    min_child_weight : float, default=0.0
+        Minimum sum of hessians, over all outputs, on each side of a split.
     early_stopping : "auto" or bool, default="auto"
-        Whether to stop when the score on validation rows no longer gets better, and
-        keep the rounds up to the best. "auto" does so if validation rows are given to
-        `fit`; True holds some rows out otherwise.
+        Whether to stop if the validation score no longer improves, and keep the rounds
+        up to the best. "auto" does so if `fit` gets validation rows. True holds out
+        some rows otherwise.
     validation_fraction : int, float or None, default=0.1
-        Number or share of the rows held out for early stopping, unless `fit` is given
-        some. None holds none out and looks at the training rows.
+        Number or fraction of the rows held out for early stopping if `fit` gets no
+        validation rows. None holds out none and uses the training score.
     n_iter_no_change : int, default=10
-        Rounds without a better score after which to stop.
-    tol : float, default=1e-7
-        By how much a score must be better to count.
+        Number of rounds without a better score before early stopping.
     scoring : str, callable or None, default="loss"
-        What early stopping looks at: the loss ("neg_log_loss" is the same), a scorer's
-        name, a scorer, or None for the accuracy. Scorers that take `sample_weight` get
-        the weights of the rows, if there are any.
+        Score for early stopping: "loss" (or "neg_log_loss"), the name of a scorer, a
+        scorer, or None for the accuracy. Scorers that accept `sample_weight` get the
+        weights of the rows.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes.
+        Weights of the classes. "balanced" gives all classes the same total weight.
     candidates : BaseCandidates or None, default=None
-        Source of the thresholds, such as a `CentroidCandidates`, a `QuantileCandidates`
-        or one of your own, cloned before use; None means
-        ``CentroidCandidates()``, with fewer thresholds for more than 32 classes. Its
-        `n_jobs` gives way to this one's, and so does a `random_state` of None.
+        Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
+        your own class; it is cloned before use. None uses ``CentroidCandidates()``,
+        with fewer thresholds for many classes. The estimator overrides its `n_jobs`,
+        and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns of X that hold categories: "from_dtype" for those of a data frame whose
-        type says so (pandas category, string and objects that are text; polars
-        Categorical, Enum and String; dictionaries and strings of Arrow), or names or
-        numbers of columns, or a mask. None for none. Levels are matched by what they
-        are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=10.0
-        Rows of the mean target that are added to the rows of each level of a category
-        when levels are put in order by their mean targets; in a node, what is added to
-        the hessians of each level when they are put in order by their gradients.
-    cat_l2 : float, default=30.0
-        Added to `l2_regularization` for each level of a node where a split by a set of
-        levels that the node has put in order itself is rated: the more levels there
-        are, the more such an order says of the node's own rows alone. Splits by the
-        order of all rows are tried as well, without it.
-    min_cat_samples : int, default=100
-        Rows that neighbours in the order of a node need to have together to be told
-        apart, and each of the two sets: rarer levels are pooled.
-    max_cat_levels : int or None, default=None
-        Most levels of the smaller of the two sets; None for any number.
-    cat_pairs : bool, default=True
-        Whether mean targets of pairs of levels of two columns may be columns of their
-        own, where one of the two has many levels. Pairs are taken that tell more of the
-        target than their columns; none with `candidates` or `interaction_cst`.
+        Categorical features: names or indices of columns, or a boolean mask.
+        "from_dtype" selects columns of a data frame with a categorical or text dtype
+        (pandas, polars, Arrow). None treats all columns as numeric. Categories are
+        matched by value; missing and unseen ones are handled like NaN.
+    categorical : CategoricalOptions or None, default=None
+        How splits of categorical features are found. None uses
+        ``CategoricalOptions()``. Change it if features have many rare categories.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        With which features predictions must rise (1) or fall (-1), all else being
-        equal; 0 for no constraint. A dict has names of features as its keys. Of two
-        classes: the probability of the second.
+        Monotonicity constraint of each feature: 1 if the prediction must increase with
+        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names.
+        Binary targets only: it constrains the probability of the second class.
     interaction_cst : "pairwise", "no_interactions" or sequence, default=None
-        Which features may stand on one path of a tree: those of a group, such as
-        ``[{0, 1}, ["age", "income"]]``. Features in no group form one of their own.
-        "pairwise" lets any two meet, "no_interactions" none. None: all may meet.
+        Groups of features that may occur together on one path of a tree, such as ``[{0,
+        1}, ["age", "income"]]``. Features in no group form another group. "pairwise"
+        allows all pairs, "no_interactions" none. None sets no constraint.
+    advanced : BoostingOptions or None, default=None
+        Rarely needed options, such as those of the paper. None uses
+        ``BoostingOptions()``.
     warm_start : bool, default=False
-        Keep the rounds of the last fit and only add those that `n_estimators` asks for
-        in addition. On the same data, the result is that of one fit. The plan of the
-        new rounds is made from the data and the parameters of the call that adds them;
-        the dictionary is that of the first fit.
+        Whether to keep the rounds of the last fit and add only those up to
+        `n_estimators`. On the same data, the result equals that of one fit. The
+        thresholds of the first fit are kept; "auto" is resolved anew.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering, of the rows, features and candidates drawn, and of the
-        validation rows.
+        Seed of the clustering and of all random draws. With an int, repeated fits give
+        the same model.
     n_jobs : int or None, default=None
-        Number of threads; None means all cores the process may use. The model is the
-        same for any number.
+        Number of threads. None uses all available cores. The model is the same for any
+        number.
     verbose : int, default=0
-        1 writes the plan (see `plan_`), the progress, the loss and the time left to
-        stderr.
+        1 writes the plan (see `plan_`), the progress, the loss and the remaining time
+        to stderr.
 
     Attributes
     ----------
@@ -189,13 +142,15 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Mask of the categorical features; None if there are none.
+    categories_ : list of n_features_in_ arrays or None
+        Categories of each feature, None if it is numeric; None if all are.
     n_iter_ : int
         Number of rounds kept.
     plan_ : BoostingPlan
-        What every "auto" has become in this fit: `learning_rate`, `max_features`,
-        `sampling`, `early_stopping` and `max_thresholds`. All rules look at the
-        training rows (``plan_.n_rows``), that is at neither rows that were held out
-        nor rows of weight zero.
+        The value of every "auto" in this fit. The rules use the number of training
+        rows, without rows that were held out and rows of weight zero.
     train_score_ : ndarray of shape (n_rounds + 1,)
         Negative mean loss of the training rows before the first round and after each
         (or the score, if it is what early stopping looks at).
@@ -225,10 +180,20 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     leaf. What a leaf adds is limited to where an upper bound of the loss is least, so
     that without row sampling no round raises the training loss.
 
-    Many rare features, such as words, are more than 2048, most of which have one value
-    in the first few hundred rows that are looked at, in a dense X or a sparse one. A
-    split by one of them has few rows on one side: leaves may be smaller there and are
-    less drawn to zero, and more rounds see more of the features.
+    A learning rate of "auto" can have a trial if `n_estimators` is "auto", there are
+    more than two classes and 1,000 to 100,000 training rows. Some rows are held out
+    from the first 100 rounds. If their loss rises, the trial is discarded and the rate
+    is lower, the more the earlier it rose. Otherwise its rounds are kept, and later
+    rounds use all rows. With categorical features, up to 200,000 rows, the trial is
+    0.6 of the rounds, at most 100, for any number of classes and rounds.
+
+    For two classes, "auto" is 0.1, 0.15 from 10,000 and 0.2 from 20,000 training rows
+    on, half of it with categorical features, and without `noise_shrinkage` 0.02, or
+    0.04 from 10,000 rows on. With many rare features and more classes it is 0.1.
+
+    Features are many and rare, such as words, if there are more than 2048 and most have
+    one value in the first few hundred rows. A split of such a feature has few rows on
+    one side, so that leaves may be smaller and get a smaller penalty.
 
     Examples
     --------
@@ -246,22 +211,6 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Boosting._parameter_constraints,
-        "n_estimators": [
-            StrOptions({"auto"}),
-            *Boosting._parameter_constraints["n_estimators"],
-        ],
-        "l2_regularization": [
-            StrOptions({"auto"}),
-            *Boosting._parameter_constraints["l2_regularization"],
-        ],
-        "min_samples_leaf": [
-            StrOptions({"auto"}),
-            *Boosting._parameter_constraints["min_samples_leaf"],
-        ],
-        "noise_shrinkage": [
-            StrOptions({"auto"}),
-            Interval(Real, 0.0, None, closed="left"),
-        ],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
     # Rounds and learning rates of the paper's setting don't change with the defaults.
@@ -269,45 +218,35 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         **Boosting._paper_setting,
         "n_estimators": 300,
         "l2_regularization": 0.1,
-        "noise_shrinkage": 0.0,
+        "advanced__noise_shrinkage": 0.0,
     }
 
     @explain_unknown_arguments
     def __init__(
         self,
-        n_estimators: int | str = "auto",
         *,
+        n_estimators: int | str = "auto",
         learning_rate: float | str = "auto",
         max_depth: int | None = None,
         max_leaf_nodes: int | str | None = "auto",
-        max_candidates: int | None = None,
         max_features: str | int | float | None = "auto",
-        sketch_outputs: str | int | None = "auto",
-        sampling: str | None = "auto",
-        top_rate: float | str = "auto",
-        other_rate: float | str = "auto",
-        leaf_values: str = "all",
+        subsample: float | str = "auto",
+        sampling: str | GOSS | None = "auto",
         l2_regularization: float | str = "auto",
-        noise_shrinkage: float | str = "auto",
         min_split_gain: float = 0.0,
         min_samples_leaf: int | str = "auto",
-        min_sum_hessian: float = 0.0,
-        reuse_splits: bool = True,
+        min_child_weight: float = 0.0,
         early_stopping: bool | str = "auto",
         validation_fraction: int | float | None = 0.1,
         n_iter_no_change: int = 10,
-        tol: float = 1e-7,
         scoring: str | Callable[..., float] | None = "loss",
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 10.0,
-        cat_l2: float = 30.0,
-        min_cat_samples: int = 100,
-        max_cat_levels: int | None = None,
-        cat_pairs: bool = True,
+        categorical: CategoricalOptions | None = None,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
+        advanced: BoostingOptions | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -317,34 +256,24 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
-        self.max_candidates = max_candidates
         self.max_features = max_features
-        self.sketch_outputs = sketch_outputs
+        self.subsample = subsample
         self.sampling = sampling
-        self.top_rate = top_rate
-        self.other_rate = other_rate
-        self.leaf_values = leaf_values
         self.l2_regularization = l2_regularization
-        self.noise_shrinkage = noise_shrinkage
         self.min_split_gain = min_split_gain
         self.min_samples_leaf = min_samples_leaf
-        self.min_sum_hessian = min_sum_hessian
-        self.reuse_splits = reuse_splits
+        self.min_child_weight = min_child_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.scoring = scoring
         self.class_weight = class_weight
         self.candidates = candidates
         self.categorical_features = categorical_features
-        self.cat_smooth = cat_smooth
-        self.cat_l2 = cat_l2
-        self.min_cat_samples = min_cat_samples
-        self.max_cat_levels = max_cat_levels
-        self.cat_pairs = cat_pairs
+        self.categorical = categorical
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
+        self.advanced = advanced
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

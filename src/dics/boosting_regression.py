@@ -30,149 +30,113 @@ from dics._validation import (
     check_weights,
 )
 from dics.candidates import BaseCandidates
+from dics.options import GOSS, BoostingOptions, CategoricalOptions
 from dics.trees import Trees
 
 
 class FastCGBMRegressor(TreesRegressorMixin, Boosting):
-    """Gradient boosting of numbers with one small tree a round.
+    """Cluster-guided (CG) gradient boosting regressor with one tree per round.
 
-    A drop-in for scikit-learn's HistGradientBoostingRegressor, LightGBM's and XGBoost's
-    regressors. Several targets, and several quantiles of one, are predicted by one tree
-    a round whose leaves hold a value for each. See `FastCGBMClassifier` for what the
-    rounds do.
+    An alternative to scikit-learn's HistGradientBoostingRegressor and the regressors of
+    LightGBM and XGBoost. One tree per round predicts several targets, or several
+    quantiles of one target: its leaves hold a value for each. Splits come from a few
+    thresholds per feature (`CentroidCandidates`).
 
     Parameters
     ----------
     loss : str or object, default="squared_error"
         "squared_error", "absolute_error", "huber", "quantile", "poisson" (y of 0 or
-        more) or "gamma" (y above 0); the last two predict the exponential of the score.
-        Or an object of your own, see Notes.
+        more) or "gamma" (y above 0), or an object of your own, see Notes. "poisson" and
+        "gamma" predict the exponential of the score.
     quantile : float or sequence of float, default=0.5
-        Of ``loss="quantile"``: the quantile to predict, or several at once. One tree a
-        round serves all of them, and their predictions don't cross.
-    alpha : float, default=0.9
-        Of ``loss="huber"``: the share of the rows, those with the smallest residuals,
+        With ``loss="quantile"``: the quantile to predict, or several at once. One tree
+        per round predicts all of them, and the predictions do not cross.
+    huber_quantile : float, default=0.9
+        With ``loss="huber"``: fraction of the rows, those with the smallest residuals,
         whose loss is squared.
-    n_estimators : int, default=100
-        Number of rounds, each of which adds one tree.
+    n_estimators : int or "auto", default="auto"
+        Number of rounds; each adds one tree. "auto" is 100.
     learning_rate : float or "auto", default="auto"
-        Factor of what each tree adds. "auto" is 0.12, below 10,000 training rows 0.1.
-        Where X has categories and there are 1,000 to 200,000 training rows, some of
-        them are held out from a trial of 0.6 of the rounds (100 at most). If their loss
-        rises before, the trial is thrown away and the rate is lower, the more the
-        earlier it was and the more rounds there are; otherwise its rounds are kept, and
-        the others see all rows.
+        Factor of each tree. "auto" is 0.12, and 0.1 for fewer than 10,000 rows; with
+        categorical features, a trial can lower it (see Notes). Use a smaller value with
+        more rounds for the best accuracy.
     max_depth : int or None, default=None
-        Largest depth of a leaf; None for no limit.
+        Maximum depth of a tree. None sets no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
-        Largest number of leaves: the leaf whose split gains most is split next. None
-        for no limit. "auto" is 31, and 8 where X has categories and a trial has ended
-        early (see `learning_rate`).
-    max_candidates : int or None, default=None
-        Number k of candidate splits drawn for each round from the thresholds of its
-        features. None looks at all of them.
+        Maximum number of leaves; the split with the largest gain comes first. None sets
+        no limit. "auto" is 31, and 8 if X has categorical features and a trial ended
+        early (see Notes).
     max_features : "auto", int, float or None, default="auto"
-        Number of features drawn for each round; a float is a share of them, None means
-        all. "auto" is all that keep the product of features, rows drawn and outputs
-        below 20 million, or 4 times their square root, at least 100; below 10,000
-        training rows half of them, if they are up to 64 and half is more than 8. Where
-        that isn't all of them, from 10,000 rows on, the first round looks at all, and
-        half of those of later rounds are the ones that gained most so far.
-    sketch_outputs : "auto", int or None, default="auto"
-        Splits are searched by so many random sums of a row's gradients instead of one
-        gradient for each output (SketchBoost); the values of the leaves still come from
-        all. "auto" is 6 from 32 outputs on, None uses all.
-    sampling : {"auto", "goss", "mvs"} or None, default="auto"
-        Rows that the splits of a round are chosen by. "goss" takes those with the
-        longest gradients and some of the others, which then weigh more.
-        "mvs" draws rows with a probability proportional to the length of their
-        gradient, and weighs them by its inverse. None takes all. "auto" is "mvs" from
-        20,000 training rows and 100,000 rows times outputs on, and None below.
-    top_rate : float or "auto", default="auto"
-        Share a of the rows that "goss" takes by their gradients. "mvs" draws a share of
-        `top_rate` + `other_rate`. "auto" is 0.2, and less from 333,333 training rows
-        on, down to 0.067 of a million.
-    other_rate : float or "auto", default="auto"
-        Share b of the rows that "goss" draws from the others. "auto" is half of that.
-    leaf_values : {"all", "sample"}, default="all"
-        Whether the values of the leaves come from all rows, or only from those drawn by
-        `sampling`. Leaves of "absolute_error", "huber" and "quantile" are always those
-        of all rows.
-    l2_regularization : float, default=0.1
-        What is added to the sum of the second derivatives of a leaf.
+        Number of features sampled for each round, not for each node. A float is a
+        fraction of the features; None uses all. "auto" uses all unless there are many,
+        and half of up to 64 features for fewer than 10,000 rows.
+    subsample : "auto" or float, default="auto"
+        Fraction of the rows that each round samples by "mvs", above 0 and at most 1;
+        1.0 uses all rows. "auto" is 0.3, falling from 333,333 rows on to 0.1 for a
+        million rows.
+    sampling : {"auto", "mvs", "goss"}, GOSS or None, default="auto"
+        How a round samples the rows that choose its splits. "mvs" samples by the size
+        of the gradient. "goss" is the method of the paper; `GOSS` sets its rates. None
+        uses all rows. "auto" is "mvs" with `subsample`, or from 20,000 rows and 100,000
+        rows times outputs on.
+    l2_regularization : "auto" or float, default="auto"
+        L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1. Increase it
+        to reduce overfitting.
     min_split_gain : float, default=0.0
-        What a split must gain.
-    min_samples_leaf : int, default=20
-        Rows, of those drawn, that each side of a split must have.
-    min_sum_hessian : float, default=0.0
-        Sum of hessians that each side of a split must have, over all outputs
-        (XGBoost's `min_child_weight`).
+        Minimum gain of a split.
+    min_samples_leaf : "auto" or int, default="auto"
+        Minimum number of sampled rows on each side of a split. "auto" is 20.
+    min_child_weight : float, default=0.0
+        Minimum sum of hessians, over all outputs, on each side of a split.
     early_stopping : "auto" or bool, default="auto"
-        Whether to stop when the score on validation rows no longer gets better, and
-        keep the rounds up to the best. "auto" does so if validation rows are given to
-        `fit`; True holds some rows out otherwise.
+        Whether to stop if the validation score no longer improves, and keep the rounds
+        up to the best. "auto" does so if `fit` gets validation rows. True holds out
+        some rows otherwise.
     validation_fraction : int, float or None, default=0.1
-        Number or share of the rows held out for early stopping, unless `fit` is given
-        some. None holds none out and looks at the training rows.
+        Number or fraction of the rows held out for early stopping if `fit` gets no
+        validation rows. None holds out none and uses the training score.
     n_iter_no_change : int, default=10
-        Rounds without a better score after which to stop.
-    tol : float, default=1e-7
-        By how much a score must be better to count.
+        Number of rounds without a better score before early stopping.
     scoring : str, callable or None, default="loss"
-        What early stopping looks at: the loss, a scorer's name, a scorer, or None for
-        R2. Scorers that take `sample_weight` get
-        the weights of the rows, if there are any.
+        Score for early stopping: "loss", the name of a scorer, a scorer, or None for
+        R2. Scorers that accept `sample_weight` get the weights of the rows.
     candidates : BaseCandidates or None, default=None
-        Source of the thresholds, such as a `CentroidCandidates`, a `QuantileCandidates`
-        or one of your own, cloned before use; None means
-        ``CentroidCandidates()``, with fewer thresholds for more than 31 outputs. Its
-        `n_jobs` gives way to this one's, and so does a `random_state` of None.
+        Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
+        your own class; it is cloned before use. None uses ``CentroidCandidates()``,
+        with fewer thresholds for many outputs. The estimator overrides its `n_jobs`,
+        and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns of X that hold categories: "from_dtype" for those of a data frame whose
-        type says so (pandas category, string and objects that are text; polars
-        Categorical, Enum and String; dictionaries and strings of Arrow), or names or
-        numbers of columns, or a mask. None for none. Levels are matched by what they
-        are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=10.0
-        Rows of the mean target that are added to the rows of each level of a category
-        when levels are put in order by their mean targets; in a node, what is added to
-        the hessians of each level when they are put in order by their gradients.
-    cat_l2 : float, default=30.0
-        Added to `l2_regularization` for each level of a node where a split by a set of
-        levels that the node has put in order itself is rated: the more levels there
-        are, the more such an order says of the node's own rows alone. Splits by the
-        order of all rows are tried as well, without it.
-    min_cat_samples : int, default=100
-        Rows that neighbours in the order of a node need to have together to be told
-        apart, and each of the two sets: rarer levels are pooled.
-    max_cat_levels : int or None, default=None
-        Most levels of the smaller of the two sets; None for any number.
-    cat_pairs : bool, default=True
-        Whether mean targets of pairs of levels of two columns may be columns of their
-        own, where one of the two has many levels. Pairs are taken that tell more of the
-        target than their columns; none with `candidates` or `interaction_cst`.
+        Categorical features: names or indices of columns, or a boolean mask.
+        "from_dtype" selects columns of a data frame with a categorical or text dtype
+        (pandas, polars, Arrow). None treats all columns as numeric. Categories are
+        matched by value; missing and unseen ones are handled like NaN.
+    categorical : CategoricalOptions or None, default=None
+        How splits of categorical features are found. None uses
+        ``CategoricalOptions()``. Change it if features have many rare categories.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        With which features predictions must rise (1) or fall (-1), all else being
-        equal; 0 for no constraint. A dict has names of features as its keys. For a
-        single target, and a single quantile.
+        Monotonicity constraint of each feature: 1 if the prediction must increase with
+        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names. A
+        single target or quantile only.
     interaction_cst : "pairwise", "no_interactions" or sequence, default=None
-        Which features may stand on one path of a tree: those of a group, such as
-        ``[{0, 1}, ["age", "income"]]``. Features in no group form one of their own.
-        "pairwise" lets any two meet, "no_interactions" none. None: all may meet.
+        Groups of features that may occur together on one path of a tree, such as ``[{0,
+        1}, ["age", "income"]]``. Features in no group form another group. "pairwise"
+        allows all pairs, "no_interactions" none. None sets no constraint.
+    advanced : BoostingOptions or None, default=None
+        Rarely needed options, such as those of the paper. None uses
+        ``BoostingOptions()``.
     warm_start : bool, default=False
-        Keep the rounds of the last fit and only add those that `n_estimators` asks for
-        in addition. On the same data, the result is that of one fit. The plan of the
-        new rounds is made from the data and the parameters of the call that adds them;
-        the dictionary is that of the first fit.
+        Whether to keep the rounds of the last fit and add only those up to
+        `n_estimators`. On the same data, the result equals that of one fit. The
+        thresholds of the first fit are kept; "auto" is resolved anew.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering, of the rows, features and candidates drawn, and of the
-        validation rows.
+        Seed of the clustering and of all random draws. With an int, repeated fits give
+        the same model.
     n_jobs : int or None, default=None
-        Number of threads; None means all cores the process may use. The model is the
-        same for any number.
+        Number of threads. None uses all available cores. The model is the same for any
+        number.
     verbose : int, default=0
-        1 writes the plan (see `plan_`), the progress, the loss and the time left to
-        stderr.
+        1 writes the plan (see `plan_`), the progress, the loss and the remaining time
+        to stderr.
 
     Attributes
     ----------
@@ -181,10 +145,14 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Mask of the categorical features; None if there are none.
+    categories_ : list of n_features_in_ arrays or None
+        Categories of each feature, None if it is numeric; None if all are.
     n_iter_ : int
         Number of rounds kept.
     plan_ : BoostingPlan
-        What every "auto" has become in this fit.
+        The value of every "auto" in this fit.
     train_score_ : ndarray of shape (n_rounds + 1,)
         Negative mean loss of the training rows before the first round and after each
         (or the score, if it is what early stopping looks at). Of several targets, each
@@ -210,6 +178,15 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
 
     Notes
     -----
+    With categorical features and 1,000 to 200,000 training rows, a learning rate of
+    "auto" has a trial: some rows are held out from 0.6 of the rounds, at most 100. If
+    their loss rises, the trial is discarded and the rate is lower, the more the earlier
+    it rose. Otherwise its rounds are kept, and later rounds use all rows.
+
+    With many features and at least 10,000 rows, `max_features` of "auto" uses all
+    features in the first round. Later rounds sample half of theirs by their gains so
+    far.
+
     A loss of your own is an object with three methods, which get y, the scores `raw`
     and the weights of the rows (or None):
 
@@ -230,8 +207,8 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     >>> model = FastCGBMRegressor(n_estimators=50, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.6)
     True
-    >>> levels = FastCGBMRegressor("quantile", quantile=[0.1, 0.5, 0.9])
-    >>> levels.set_params(n_estimators=50, random_state=0).fit(X, y).predict(X).shape
+    >>> quantiles = FastCGBMRegressor(loss="quantile", quantile=[0.1, 0.5, 0.9])
+    >>> quantiles.set_params(n_estimators=50, random_state=0).fit(X, y).predict(X).shape
     (442, 3)
 
     The Tweedie loss with a power of 1.5, as a loss of your own:
@@ -248,64 +225,53 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     ...         a, b = y * np.exp(-0.5 * raw), np.exp(0.5 * raw)
     ...         w = 1.0 if weight is None else weight
     ...         return w * (b - a), w * (0.5 * b + 0.5 * a)
-    >>> own = FastCGBMRegressor(Tweedie(), n_estimators=20, random_state=0).fit(X, y)
-    >>> bool(own.score(X, y) > 0.4)
+    >>> own = FastCGBMRegressor(loss=Tweedie(), n_estimators=20, random_state=0)
+    >>> bool(own.fit(X, y).score(X, y) > 0.4)
     True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: constraint
-        for name, constraint in Boosting._parameter_constraints.items()
-        if name != "reuse_splits"
-    } | {
+        **Boosting._parameter_constraints,
         "loss": [
             StrOptions(set(LOSSES)),
             HasMethods(["gradients", "start", "link"]),
         ],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
-        "alpha": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "huber_quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
     }
     _default_scoring = "r2"
-    reuse_splits = True
+    _unsupported = frozenset({"advanced.reuse_splits", "advanced.noise_shrinkage"})
 
     _loss: NumberLoss | CustomLoss
 
     @explain_unknown_arguments
     def __init__(
         self,
-        loss: Any = "squared_error",
         *,
+        loss: Any = "squared_error",
         quantile: float | Sequence[float] = 0.5,
-        alpha: float = 0.9,
-        n_estimators: int = 100,
+        huber_quantile: float = 0.9,
+        n_estimators: int | str = "auto",
         learning_rate: float | str = "auto",
         max_depth: int | None = None,
         max_leaf_nodes: int | str | None = "auto",
-        max_candidates: int | None = None,
         max_features: str | int | float | None = "auto",
-        sketch_outputs: str | int | None = "auto",
-        sampling: str | None = "auto",
-        top_rate: float | str = "auto",
-        other_rate: float | str = "auto",
-        leaf_values: str = "all",
-        l2_regularization: float = 0.1,
+        subsample: float | str = "auto",
+        sampling: str | GOSS | None = "auto",
+        l2_regularization: float | str = "auto",
         min_split_gain: float = 0.0,
-        min_samples_leaf: int = 20,
-        min_sum_hessian: float = 0.0,
+        min_samples_leaf: int | str = "auto",
+        min_child_weight: float = 0.0,
         early_stopping: bool | str = "auto",
         validation_fraction: int | float | None = 0.1,
         n_iter_no_change: int = 10,
-        tol: float = 1e-7,
         scoring: str | Callable[..., float] | None = "loss",
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 10.0,
-        cat_l2: float = 30.0,
-        min_cat_samples: int = 100,
-        max_cat_levels: int | None = None,
-        cat_pairs: bool = True,
+        categorical: CategoricalOptions | None = None,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
+        advanced: BoostingOptions | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -313,36 +279,28 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     ) -> None:
         self.loss = loss
         self.quantile = quantile
-        self.alpha = alpha
+        self.huber_quantile = huber_quantile
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
-        self.max_candidates = max_candidates
         self.max_features = max_features
-        self.sketch_outputs = sketch_outputs
+        self.subsample = subsample
         self.sampling = sampling
-        self.top_rate = top_rate
-        self.other_rate = other_rate
-        self.leaf_values = leaf_values
         self.l2_regularization = l2_regularization
         self.min_split_gain = min_split_gain
         self.min_samples_leaf = min_samples_leaf
-        self.min_sum_hessian = min_sum_hessian
+        self.min_child_weight = min_child_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
         self.scoring = scoring
         self.candidates = candidates
         self.categorical_features = categorical_features
-        self.cat_smooth = cat_smooth
-        self.cat_l2 = cat_l2
-        self.min_cat_samples = min_cat_samples
-        self.max_cat_levels = max_cat_levels
-        self.cat_pairs = cat_pairs
+        self.categorical = categorical
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
+        self.advanced = advanced
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -361,7 +319,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
                     f"loss='quantile' predicts quantiles of one target, y has "
                     f"{n_targets}; fit a model for each."
                 )
-        return NumberLoss(self.loss, levels, float(self.alpha), n_targets)
+        return NumberLoss(self.loss, levels, float(self.huber_quantile), n_targets)
 
     def _needs_positive_targets(self) -> bool:
         return isinstance(self.loss, str) and self.loss in OF_LOGARITHMS

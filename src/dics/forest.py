@@ -24,102 +24,88 @@ from dics._pruning import prune
 from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
 from dics.candidates import BaseCandidates
+from dics.options import CategoricalOptions, ForestOptions
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 from dics.trees import Trees
 
 
 class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
-    """Forest of classification trees that share one dictionary of candidate splits.
+    """Cluster-guided (CG) forest of classification trees.
 
-    A drop-in for scikit-learn's RandomForestClassifier. The thresholds are placed once,
-    between the centroids of clusters of the data (`CentroidCandidates`), X is turned
-    into one byte a value, and all trees are grown from those bytes. The paper's own
-    setting is ``CGForestClassifier.paper()``.
+    An alternative to scikit-learn's RandomForestClassifier. The thresholds are placed
+    once, between the centroids of clusters of the data (`CentroidCandidates`). X is
+    encoded with one byte per value, and all trees are grown from these bytes.
+    ``CGForestClassifier.paper()`` gives the settings of the paper, which calls the
+    model CGRF.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        Impurity that a split is to reduce; "log_loss" is another name of "entropy".
+        Impurity criterion. "log_loss" is another name of "entropy".
     max_depth : int or None, default=None
-        Largest depth of a leaf; None for no limit. The paper uses 8.
+        Maximum depth of a tree. None sets no limit. The paper uses 8.
     max_leaf_nodes : int or None, default=None
-        Largest number of leaves of a tree: of the splits that are open, the one that
-        reduces the weighted impurity most is made next. None for no limit.
+        Maximum number of leaves of a tree. With a limit, the split with the largest
+        decrease of the weighted impurity comes first. None sets no limit.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Number of features drawn; a float is a share of them, None means all.
-    feature_sampling : {"node", "tree"}, default="node"
-        When features are drawn: anew at each node, as RandomForestClassifier does
-        (features that are constant within the node don't count), or once for each tree,
-        as the paper does, which is faster and on most data less accurate, most of all
-        where many features are constant. Of more than 128 features, each node draws
-        from a random group of up to 128.
-    max_candidates : int or None, default=None
-        Number k of candidate splits drawn at each node from the thresholds of the drawn
-        features. None looks at all of them; the paper uses 100.
-    voting : {"soft", "hard"}, default="soft"
-        Whether `predict_proba` is the mean of the class shares in the leaves, or the
-        share of trees that vote for a class, as in the paper.
+        Number of features sampled at each node. A float is a fraction of the features;
+        None uses all.
     bootstrap : bool, default=True
-        Grow each tree from rows drawn with replacement. False gives each tree all rows.
+        Whether each tree is grown from rows sampled with replacement. False gives each
+        tree all rows.
     max_samples : int, float or None, default=None
-        Number of rows drawn for each tree; a float is a share of all rows (of their
-        total weight, but unless it is above 1 no more than there are rows), None means
-        as many as there are rows.
+        Number of rows sampled for each tree. A float is a fraction of all rows, or of
+        their total weight; up to 1.0 it samples at most as many as there are. None
+        samples as many as there are.
     oob_score : bool or callable, default=False
-        Estimate the accuracy from the rows that a tree didn't draw; a callable
-        ``metric(y_true, y_pred)`` is used instead of accuracy.
+        Whether to estimate the accuracy from the rows that a tree did not sample. A
+        callable ``metric(y_true, y_pred)`` replaces the accuracy.
     min_samples_split : int or float, default=2
-        Rows a node must have to be split; a float is a share of all rows. The paper
-        stops at two rows, which is 3 here.
+        Minimum number of rows of a node that can be split. A float is a fraction of all
+        rows.
     min_samples_leaf : int or float, default=1
-        Rows each side of a split must have; a float is a share of all rows.
-    min_weight_fraction_leaf : float, default=0.0
-        Share of the total weight each side of a split must have.
+        Minimum number of rows on each side of a split. A float is a fraction of all
+        rows.
     min_impurity_decrease : float, default=0.0
-        A split must reduce the weighted impurity by at least this.
+        Minimum decrease of the weighted impurity by a split.
     ccp_alpha : float, default=0.0
-        What a leaf must be worth: each tree is pruned to the one whose impurity, with
-        this for each leaf, is least.
+        Complexity parameter of minimal cost-complexity pruning: the subtree with the
+        smallest impurity + ccp_alpha * n_leaves is kept.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-        Weights of the classes. "balanced_subsample" weighs the classes of each
-        bootstrap sample; "balanced" those of y.
+        Weights of the classes. "balanced" gives all classes the same total weight,
+        "balanced_subsample" does so in the sample of each tree.
     candidates : BaseCandidates or None, default=None
-        Source of the thresholds, such as a `CentroidCandidates`, a `QuantileCandidates`
-        or one of your own, cloned before use; None means
-        ``CentroidCandidates()``. Its `n_jobs` gives way to the forest's, and so does a
-        `random_state` of None.
+        Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
+        your own class; it is cloned before use. None uses ``CentroidCandidates()``. The
+        estimator overrides its `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns of X that hold categories: "from_dtype" for those of a data frame whose
-        type says so (pandas category, string and objects that are text; polars
-        Categorical, Enum and String; dictionaries and strings of Arrow), or names or
-        numbers of columns, or a mask. None for none. Levels are matched by what they
-        are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=10.0
-        Rows of the mean target that are added to the rows of each level of a category
-        when levels are put in order by their mean targets, of all rows and in a node.
-    min_cat_samples : int, default=20
-        Rows that neighbours in the order of a node need to have together to be told
-        apart, and each of the two sets: rarer levels are pooled. In a node of fewer
-        than twice as many rows, a threshold parts levels in the order of all rows.
-    max_cat_levels : int or None, default=None
-        Most levels of the smaller of the two sets that a node chooses; None for any
-        number.
+        Categorical features: names or indices of columns, or a boolean mask.
+        "from_dtype" selects columns of a data frame with a categorical or text dtype
+        (pandas, polars, Arrow). None treats all columns as numeric. Categories are
+        matched by value; missing and unseen ones are handled like NaN.
+    categorical : CategoricalOptions or None, default=None
+        How splits of categorical features are found. None uses
+        ``CategoricalOptions()``. Change it if features have many rare categories.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        Of two classes: with which features the probability of the second must rise (1)
-        or fall (-1); see `CGTreeClassifier`.
+        Monotonicity constraint of each feature: 1 if the prediction must increase with
+        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names.
+        Binary targets only: it constrains the probability of the second class.
+    advanced : ForestOptions or None, default=None
+        Rarely needed options, such as those of the paper. None uses
+        ``ForestOptions()``.
     warm_start : bool, default=False
-        Keep the trees of the last fit and only grow those that `n_estimators` asks for
-        in addition. The result is that of one fit.
+        Whether to keep the trees of the last fit and grow only the additional ones up
+        to `n_estimators`. The result equals that of one fit.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering, the bootstrap, the draws and the ties. Tree b is the
-        same however many trees follow.
+        Seed of the clustering and of all random draws. With an int, repeated fits give
+        the same model.
     n_jobs : int or None, default=None
-        Number of threads; None means all cores the process may use. The forest is the
-        same for any number.
+        Number of threads. None uses all available cores. The model is the same for any
+        number.
     verbose : int, default=0
-        1 writes the progress and the time left to stderr.
+        1 writes the progress and the remaining time to stderr.
 
     Attributes
     ----------
@@ -130,6 +116,10 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Mask of the categorical features; None if there are none.
+    categories_ : list of n_features_in_ arrays or None
+        Categories of each feature, None if it is numeric; None if all are.
     estimators_ : list of CGTreeClassifier
         The trees, as views of `trees_`.
     max_features_ : int
@@ -168,42 +158,36 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CGForest._parameter_constraints,
         "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
-        "voting": [StrOptions({"soft", "hard"})],
         "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
     }
     _tree_class = CGTreeClassifier
-    _paper_setting: ClassVar[dict[str, Any]] = {
-        **CGForest._paper_setting,
+    _paper_options: ClassVar[dict[str, Any]] = {
+        **CGForest._paper_options,
         "voting": "hard",
     }
 
     @explain_unknown_arguments
     def __init__(
         self,
-        n_estimators: int = 100,
         *,
+        n_estimators: int = 100,
         criterion: str = "gini",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         max_features: str | int | float | None = "sqrt",
-        feature_sampling: str = "node",
-        max_candidates: int | None = None,
-        voting: str = "soft",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 10.0,
-        min_cat_samples: int = 20,
-        max_cat_levels: int | None = None,
+        categorical: CategoricalOptions | None = None,
         monotonic_cst: Any = None,
+        advanced: ForestOptions | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -214,24 +198,19 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
-        self.feature_sampling = feature_sampling
-        self.max_candidates = max_candidates
-        self.voting = voting
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
         self.candidates = candidates
         self.categorical_features = categorical_features
-        self.cat_smooth = cat_smooth
-        self.min_cat_samples = min_cat_samples
-        self.max_cat_levels = max_cat_levels
+        self.categorical = categorical
         self.monotonic_cst = monotonic_cst
+        self.advanced = advanced
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -267,7 +246,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
 
     def _contributions(self, X: Array | SparseRows) -> FloatArray:
         added = self.trees_.contributions(
-            X, n_threads=self._n_threads(), hard=self.voting == "hard"
+            X, n_threads=self._n_threads(), hard=self._options.voting == "hard"
         )
         return added / len(self.trees_)
 
@@ -277,7 +256,7 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree vote on the rows that it didn't draw."""
         votes, n_trees = self._out_of_bag_sums(
-            data, n_draws, data.n_classes, self.voting == "hard"
+            data, n_draws, data.n_classes, self._options.voting == "hard"
         )
         seen = n_trees > 0
         votes[seen] /= votes[seen].sum(axis=1, keepdims=True)
@@ -291,15 +270,16 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
     def _class_probabilities(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
         return self.trees_.shares(
-            X, hard=self.voting == "hard", n_threads=self._n_threads()
+            X, hard=self._options.voting == "hard", n_threads=self._n_threads()
         )
 
 
 class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
-    r"""Forest of regression trees that share one dictionary of candidate splits.
+    r"""Cluster-guided (CG) forest of regression trees, which also predicts quantiles.
 
-    A drop-in for scikit-learn's RandomForestRegressor that also predicts quantiles. X
-    is turned into codes of one byte once, and every tree grows on those.
+    An alternative to scikit-learn's RandomForestRegressor. The thresholds are placed
+    once (`CentroidCandidates`). X is encoded with one byte per value, and all trees are
+    grown from these bytes.
 
     Parameters
     ----------
@@ -307,68 +287,69 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         Number of trees.
     criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
             default="squared_error"
-        What a split is to reduce; see `CGTreeRegressor`.
+        Impurity criterion: variance, mean absolute deviation from the median (slower;
+        leaves predict medians) or half the Poisson deviance (y of 0 or more).
+        "friedman_mse" chooses the same splits as "squared_error".
     max_depth : int or None, default=None
-        Largest depth of a leaf; None for no limit.
+        Maximum depth of a tree. None sets no limit.
     max_leaf_nodes : int or None, default=None
-        Largest number of leaves of a tree: of the splits that are open, the one that
-        reduces the weighted impurity most is made next. None for no limit.
-    max_candidates : int or None, default=None
-        Number of candidates drawn at each node, from those of the features it looks at.
-        None looks at all of them.
-    max_features : int, float, "sqrt", "log2" or None, default=0.5
-        Features a tree or node looks at; a float is a share, None means all.
-        RandomForestRegressor looks at all; with half of them the mean R2 of 13 sets is
-        0.766 instead of 0.759, in less time.
-    feature_sampling : {"node", "tree"}, default="node"
-        Draw features anew at each node, or once for each tree.
+        Maximum number of leaves of a tree. With a limit, the split with the largest
+        decrease of the weighted impurity comes first. None sets no limit.
+    max_features : {"sqrt", "log2"}, int, float or None, default=0.5
+        Number of features sampled at each node. A float is a fraction of the features;
+        None uses all, as RandomForestRegressor does. With half of them, the mean R2 of
+        13 data sets is 0.766 instead of 0.759, in less time.
     bootstrap : bool, default=True
-        Grow each tree from rows drawn with replacement, by their weights.
+        Whether each tree is grown from rows sampled with replacement. False gives each
+        tree all rows.
     max_samples : int, float or None, default=None
-        Rows drawn for each tree; a float is a share, None draws as many as there are.
+        Number of rows sampled for each tree. A float is a fraction of all rows, or of
+        their total weight; up to 1.0 it samples at most as many as there are. None
+        samples as many as there are.
     oob_score : bool or callable, default=False
-        Let each tree predict the rows that it didn't draw: R2, or a
-        ``callable(y_true, y_pred)``.
-    min_samples_split, min_samples_leaf : int or float, default=2 and 1
-        Rows a node must have to be split, and each side of a split; a float is a share.
-    min_weight_fraction_leaf : float, default=0.0
-        Share of the total weight each side of a split must have.
+        Whether to estimate R2 from the rows that a tree did not sample. A callable
+        ``metric(y_true, y_pred)`` replaces R2.
+    min_samples_split : int or float, default=2
+        Minimum number of rows of a node that can be split. A float is a fraction of all
+        rows.
+    min_samples_leaf : int or float, default=1
+        Minimum number of rows on each side of a split. A float is a fraction of all
+        rows.
     min_impurity_decrease : float, default=0.0
-        A split must reduce the weighted impurity by at least this.
+        Minimum decrease of the weighted impurity by a split.
     ccp_alpha : float, default=0.0
-        What a leaf must be worth: each tree is pruned to the one whose impurity, with
-        this for each leaf, is least.
+        Complexity parameter of minimal cost-complexity pruning: the subtree with the
+        smallest impurity + ccp_alpha * n_leaves is kept.
     candidates : BaseCandidates or None, default=None
-        Source of the thresholds, cloned before use; None means
-        ``CentroidCandidates()``.
+        Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
+        your own class; it is cloned before use. None uses ``CentroidCandidates()``. The
+        estimator overrides its `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns of X that hold categories: "from_dtype" for those of a data frame whose
-        type says so (pandas category, string and objects that are text; polars
-        Categorical, Enum and String; dictionaries and strings of Arrow), or names or
-        numbers of columns, or a mask. None for none. Levels are matched by what they
-        are, not by the codes of a frame; missing and new ones go where NaN goes.
-    cat_smooth : float, default=10.0
-        Rows of the mean target that are added to the rows of each level of a category
-        when levels are put in order by their mean targets, of all rows and in a node.
-    min_cat_samples : int, default=20
-        Rows that neighbours in the order of a node need to have together to be told
-        apart, and each of the two sets: rarer levels are pooled. In a node of fewer
-        than twice as many rows, a threshold parts levels in the order of all rows.
-    max_cat_levels : int or None, default=None
-        Most levels of the smaller of the two sets that a node chooses; None for any
-        number.
+        Categorical features: names or indices of columns, or a boolean mask.
+        "from_dtype" selects columns of a data frame with a categorical or text dtype
+        (pandas, polars, Arrow). None treats all columns as numeric. Categories are
+        matched by value; missing and unseen ones are handled like NaN.
+    categorical : CategoricalOptions or None, default=None
+        How splits of categorical features are found. None uses
+        ``CategoricalOptions()``. Change it if features have many rare categories.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        With which features predictions must rise (1) or fall (-1); see
-        `CGTreeRegressor`.
+        Monotonicity constraint of each feature: 1 if the prediction must increase with
+        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names. A
+        single target only.
+    advanced : ForestOptions or None, default=None
+        Rarely needed options, such as those of the paper. None uses
+        ``ForestOptions()``.
     warm_start : bool, default=False
-        Keep the trees of the last fit and add to them.
+        Whether to keep the trees of the last fit and grow only the additional ones up
+        to `n_estimators`. The result equals that of one fit.
     random_state : int, RandomState instance or None, default=None
-        Seed of all draws.
+        Seed of the clustering and of all random draws. With an int, repeated fits give
+        the same model.
     n_jobs : int or None, default=None
-        Number of threads; None means all cores the process may use. The forest is the
-        same for any number.
+        Number of threads. None uses all available cores. The model is the same for any
+        number.
     verbose : int, default=0
-        Show progress.
+        1 writes the progress and the remaining time to stderr.
 
     Attributes
     ----------
@@ -377,6 +358,10 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Defined only when X had string column names.
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Mask of the categorical features; None if there are none.
+    categories_ : list of n_features_in_ arrays or None
+        Categories of each feature, None if it is numeric; None if all are.
     estimators_ : list of CGTreeRegressor
     max_features_ : int
         Number of features drawn.
@@ -410,6 +395,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         **CGForest._parameter_constraints,
         "criterion": [StrOptions(REGRESSION_CRITERIA)],
     }
+    _unsupported = CGForest._unsupported | {"advanced.voting"}
     _tree_class = CGTreeRegressor
     # For quantiles.
     _leaf_rows: LeafRows
@@ -419,28 +405,24 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
     @explain_unknown_arguments
     def __init__(
         self,
-        n_estimators: int = 100,
         *,
+        n_estimators: int = 100,
         criterion: str = "squared_error",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
-        max_candidates: int | None = None,
-        max_features: Any = 0.5,
-        feature_sampling: str = "node",
+        max_features: str | int | float | None = 0.5,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
-        oob_score: Any = False,
+        oob_score: bool | Callable[[Any, Any], float] = False,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 10.0,
-        min_cat_samples: int = 20,
-        max_cat_levels: int | None = None,
+        categorical: CategoricalOptions | None = None,
         monotonic_cst: Any = None,
+        advanced: ForestOptions | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -450,23 +432,19 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         self.criterion = criterion
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
-        self.max_candidates = max_candidates
         self.max_features = max_features
-        self.feature_sampling = feature_sampling
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.candidates = candidates
         self.categorical_features = categorical_features
-        self.cat_smooth = cat_smooth
-        self.min_cat_samples = min_cat_samples
-        self.max_cat_levels = max_cat_levels
+        self.categorical = categorical
         self.monotonic_cst = monotonic_cst
+        self.advanced = advanced
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -70,7 +70,8 @@ class Model:
     ) -> Any:
         """Make a new estimator; `settings` replace parameters of the model."""
         parameters = self.parameters | (self.several if n_classes > 2 else {})
-        estimator = pkgutil.resolve_name(self.build)(random_state=seed, **parameters)
+        estimator = pkgutil.resolve_name(self.build)(random_state=seed)
+        estimator.set_params(**parameters)
         if "n_jobs" in estimator.get_params(deep=False):
             estimator.set_params(n_jobs=n_jobs)
         return estimator.set_params(**(settings or {}))
@@ -216,14 +217,14 @@ WHOLE_PAPER_DICTIONARY = Model(
     "CGCT, paper's dictionary, all of it",
     "split-quality",
     "dics:CGTreeClassifier.paper",
-    {"max_candidates": None},
+    {"advanced__max_candidates": None},
 )
 RENEWED_DICTIONARY = Model(
     "cgct-renewed",
     "CGCT, default, thresholds renewed in small nodes",
     "split-quality",
     "dics:CGTreeClassifier",
-    {**TREE, "renew_thresholds": True},
+    {**TREE, "advanced__renew_thresholds": True},
 )
 BY_NAME = {
     model.name: model for model in (*ALL, WHOLE_PAPER_DICTIONARY, RENEWED_DICTIONARY)

@@ -37,7 +37,7 @@ PARAMETERS = (
         False,
     ),
     Parameter(
-        "max_candidates",
+        "advanced__max_candidates",
         "candidates k",
         (10, 25, 50, 100, 200, 400, 800),
         100,
