@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import RegressorMixin
 from sklearn.datasets import make_classification, make_regression
 
 import dics
@@ -74,9 +75,14 @@ ONCE_REFUSED = {
         monotonic_cst=[0, 1, 0, 0, 0, 0], random_state=0
     ).fit(X, Y == 1, sample_weight=WEIGHTS),
     "large targets": lambda: dics.CGTreeRegressor(random_state=0).fit(X, 1e20 * T),
-    "tiny targets": lambda: dics.CGForestRegressor(3, random_state=0).fit(X, 1e-30 * T),
+    "tiny targets": lambda: dics.CGForestRegressor(n_estimators=3, random_state=0).fit(
+        X, 1e-30 * T
+    ),
     "one class": lambda: dics.CGForestClassifier(
-        30, monotonic_cst=[1, 0, 0, 0, 0, 0], oob_score=True, random_state=0
+        n_estimators=30,
+        monotonic_cst=[1, 0, 0, 0, 0, 0],
+        oob_score=True,
+        random_state=0,
     ).fit(X, np.zeros(200)),
 }
 
@@ -178,6 +184,63 @@ def test_old_files_can_be_read(path):
         expected["predicted"],
         rtol=1e-12,
     )
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.dics")), ids=lambda p: p.stem)
+def test_old_parameters_have_new_names(path):
+    """Options that were the defaults are no options, and the model can grow on."""
+    model = dics.load(path)
+    assert (model.categorical, model.advanced) == (None, None)
+    if hasattr(model, "warm_start"):
+        n_trees = len(model) + 2
+        model.set_params(n_estimators=n_trees, warm_start=True)
+        y = T[:, : model.n_outputs_] if isinstance(model, RegressorMixin) else Y
+        y = Y == 1 if getattr(model, "n_classes_", 0) == 2 else y
+        assert len(model.fit(X, np.squeeze(y))) == n_trees
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("tree", {"cat_smooth": 3.0}, {"categorical__smooth": 3.0}),
+        ("tree", {"min_cat_samples": 20}, {"categorical": None}),
+        ("tree", {"min_cat_samples": 100}, {"categorical__min_samples": 100}),
+        ("boosting", {"min_cat_samples": 100, "cat_l2": 30.0}, {"categorical": None}),
+        ("boosting", {"cat_pairs": False}, {"categorical__pairs": False}),
+        ("tree", {"max_cat_levels": 5}, {"categorical__max_categories": 5}),
+        ("tree", {"reuse_splits": False}, {"advanced__reuse_splits": False}),
+        ("forest", {"voting": "hard"}, {"advanced__voting": "hard"}),
+        ("boosting", {"tol": 0.1, "leaf_values": "all"}, {"advanced__tol": 0.1}),
+        ("boosting", {"min_sum_hessian": 2.0}, {"min_child_weight": 2.0}),
+        ("quantiles", {"alpha": 0.8}, {"huber_quantile": 0.8}),
+        (
+            "boosting",
+            {"sampling": "goss", "top_rate": 0.3, "other_rate": "auto"},
+            {"sampling__top_rate": 0.3, "sampling__other_rate": 0.1},
+        ),
+        (
+            "boosting",
+            {"sampling": "mvs", "top_rate": 0.5, "other_rate": 0.25},
+            {"sampling": "mvs", "subsample": 0.75},
+        ),
+        (
+            "boosting",
+            {"sampling": "goss", "top_rate": "auto", "other_rate": "auto"},
+            {"sampling": "goss", "subsample": "auto"},
+        ),
+    ],
+)
+def test_parameters_of_format_1(name, old, new):
+    def change(header):
+        parameters = header["model"]["parameters"]
+        for moved in ("categorical", "advanced", "subsample"):
+            parameters.pop(moved, None)
+        parameters |= old
+
+    model = dics.load(io.BytesIO(rewritten(file_of(MODELS[name]()), change)))
+    found = model.get_params()
+    assert {key: found[key] for key in new} == new
+    model.fit(X, Y)
 
 
 def write_files():
