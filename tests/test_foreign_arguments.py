@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -10,12 +11,14 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from dics import (
+    CentroidCandidates,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
     FastCGBMClassifier,
     FastCGBMRegressor,
+    QuantileCandidates,
 )
 from dics._foreign_arguments import ANSWERS, answer, argument_names
 
@@ -32,6 +35,7 @@ MODELS = (
 def test_answers_name_what_is_there():
     here = {name for model in MODELS for name in argument_names(model)}
     here |= {name for model in MODELS for name in argument_names(model.fit)}
+    here |= set(argument_names(CentroidCandidates))
     for known in ANSWERS.values():
         for text in (known,) if isinstance(known, str) else known:
             assert text.endswith(".") or text.partition("=")[0] in here
@@ -56,6 +60,7 @@ def test_every_name_has_an_answer(model):
         (FastCGBMRegressor, "objective", "Use loss instead."),
         (FastCGBMRegressor, "is_unbalance", "Pass sample_weight to fit."),
         (CGForestClassifier, "subsample", "Use max_samples instead."),
+        (FastCGBMRegressor, "max_samples", "Use subsample instead."),
         (CGForestRegressor, "max_dept", "Did you mean max_depth?"),
         (CGTreeClassifier, "eta", "Boosting has it: FastCGBMClassifier"),
         (CGTreeClassifier, "verbosity", "It is verbose in dics; CGTreeClassifier does"),
@@ -68,10 +73,52 @@ def test_constructor(model, name, text):
     assert str(error.value).startswith(start)
 
 
+CATEGORICAL = {
+    "cat_smooth": "smooth",
+    "cat_l2": "l2",
+    "min_cat_samples": "min_samples",
+    "max_cat_levels": "max_categories",
+    "cat_pairs": "pairs",
+}
+SUCCESSORS = [
+    *[
+        (model, old, f"categorical=CategoricalOptions({new}=...)")
+        for model in MODELS
+        for old, new in CATEGORICAL.items()
+    ],
+    *[
+        (model, name, f"advanced={model._options_class.__name__}({name}=...)")
+        for model in MODELS
+        for name in model._options_class().get_params()
+    ],
+    *[
+        (model, name, f"sampling=GOSS({name}=...)")
+        for model in MODELS[4:]
+        for name in ("top_rate", "other_rate")
+    ],
+    *[(model, "min_sum_hessian", "min_child_weight") for model in MODELS[4:]],
+    (FastCGBMRegressor, "alpha", "huber_quantile"),
+    (CentroidCandidates, "centroids", "centroid_source"),
+    (CentroidCandidates, "scale", "standardize"),
+    (CentroidCandidates, "fill", "fill_quantiles"),
+    (CentroidCandidates, "max_thresholds", "max_bins"),
+    (QuantileCandidates, "max_thresholds", "max_bins"),
+]
+
+
+@pytest.mark.parametrize(("model", "name", "successor"), SUCCESSORS)
+def test_parameters_of_early_versions(model, name, successor):
+    match = re.escape(f"Use {successor} instead.")
+    with pytest.raises(TypeError, match=match):
+        model(**{name: 3})
+    with pytest.raises(ValueError, match=match):
+        model().set_params(**{name: 3})
+
+
 def test_unknown_names_and_paper():
     with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword arg"):
         CGForestRegressor(qwertz=3)
-    with pytest.raises(TypeError, match="Use n_estimators instead"):
+    with pytest.raises(ValueError, match="Use n_estimators instead"):
         FastCGBMClassifier.paper(num_boost_round=3)
 
 
@@ -116,7 +163,9 @@ def test_signatures_stay(model):
 
 
 def test_warnings_point_to_the_user():
-    model = CGForestClassifier(2, warm_start=True).fit([[0.0], [1.0]], [0, 1])
+    model = CGForestClassifier(n_estimators=2, warm_start=True).fit(
+        [[0.0], [1.0]], [0, 1]
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit([[0.0], [1.0]], [0, 1])

@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from dics._fit_context import checks_parameters
+from dics._foreign_arguments import check_parameters
 from dics._model_check import check_dictionary, require
 from dics._rows_elsewhere import RowsElsewhere
 from dics._sparse_rows import SparseRows
@@ -133,6 +134,22 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # For sources that have no such parameters.
     random_state: Any = None
     n_jobs: int | None = None
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the source.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name.
+
+        Returns
+        -------
+        self : object
+        """
+        check_parameters(type(self), params)
+        super().set_params(**params)
+        return self
 
     def find_thresholds(
         self,

@@ -1,8 +1,9 @@
 """Errors for arguments that have another name in dics, or none.
 
-`ANSWERS` has one line for each name of scikit-learn, LightGBM, XGBoost or CatBoost. An
-answer is a parameter of dics, with or without a value, or a sentence that ends with a
-period. If a name has several answers, the first one that fits the estimator counts.
+`ANSWERS` has one line for each name of scikit-learn, LightGBM, XGBoost, CatBoost or an
+early version of dics. An answer is a parameter of dics, with or without a value, or a
+sentence that ends with a period. If a name has several answers, the first one that fits
+the estimator counts. Options in a group, such as `TreeOptions`, need no line.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from dics.options import GOSS, CategoricalOptions, Options
+
 Method = TypeVar("Method", bound=Callable[..., Any])
+GROUPS: dict[str, type[Options]] = {
+    "categorical": CategoricalOptions,
+    "sampling": GOSS,
+}
 
 FORESTS = "Forests have it: CGForestClassifier and CGForestRegressor."
 BOOSTING = "Boosting has it: FastCGBMClassifier and FastCGBMRegressor."
@@ -23,23 +30,27 @@ LOG_LOSS = "Boosting for classification always minimizes the log-loss."
 NO_L1 = "There is no L1 penalty; use l2_regularization or min_samples_leaf."
 LIMITS = "Use max_leaf_nodes, max_depth or min_samples_leaf to limit the trees."
 BALANCED = ('class_weight="balanced"', "sample_weight")
-BINS = "candidates=CentroidCandidates(max_thresholds=64)"
-FEATURES = ('feature_sampling="tree", max_features=...', "max_features")
-ROWS = ("max_samples", 'sampling="mvs", top_rate=..., other_rate=...', FORESTS)
+BINS = ("max_bins", "candidates=CentroidCandidates(max_bins=64)")
+ROWS = ("max_samples", "subsample", FORESTS)
 
 ANSWERS: dict[str, str | tuple[str, ...]] = {
+    "alpha": ("huber_quantile", NO_L1),
     "bagging_fraction": ROWS,
     "booster": NO_BOOSTER,
     "boosting_type": NO_BOOSTER,
     "bootstrap": ("sampling", FORESTS),
     "bootstrap_type": ("sampling", "bootstrap", FORESTS),
     "cat_features": "categorical_features",
+    "cat_l2": "categorical=CategoricalOptions(l2=...)",
+    "cat_pairs": "categorical=CategoricalOptions(pairs=...)",
+    "cat_smooth": "categorical=CategoricalOptions(smooth=...)",
     "categorical_feature": "categorical_features",
     "ccp_alpha": LIMITS,
+    "centroids": ("centroid_source", "candidates=CentroidCandidates(...)"),
     "class_weight": "sample_weight",
     "class_weights": ("class_weight", "sample_weight"),
     "colsample_bynode": "max_features",
-    "colsample_bytree": FEATURES,
+    "colsample_bytree": "max_features",
     "criterion": ("loss", LOG_LOSS),
     "depth": "max_depth",
     "device": CPU,
@@ -49,7 +60,8 @@ ANSWERS: dict[str, str | tuple[str, ...]] = {
     "eta": ("learning_rate", BOOSTING),
     "eval_metric": ("scoring", BOOSTING),
     "eval_set": BOOSTING,
-    "feature_fraction": FEATURES,
+    "feature_fraction": "max_features",
+    "fill": ("fill_quantiles", "candidates=CentroidCandidates(...)"),
     "gamma": ("min_split_gain", "min_impurity_decrease"),
     "group": "dics has no ranking.",
     "init_model": "warm_start",
@@ -64,15 +76,19 @@ ANSWERS: dict[str, str | tuple[str, ...]] = {
     "loss_function": ("loss", "criterion", LOG_LOSS),
     "max_bin": BINS,
     "max_bins": BINS,
+    "max_cat_levels": "categorical=CategoricalOptions(max_categories=...)",
     "max_iter": "n_estimators",
     "max_leaves": "max_leaf_nodes",
     "max_samples": ROWS,
+    "max_thresholds": BINS,
+    "min_cat_samples": "categorical=CategoricalOptions(min_samples=...)",
     "min_child_samples": "min_samples_leaf",
-    "min_child_weight": ("min_sum_hessian", BOOSTING),
+    "min_child_weight": BOOSTING,
     "min_data_in_leaf": "min_samples_leaf",
     "min_impurity_decrease": "min_split_gain",
     "min_samples_split": LIMITS,
     "min_split_gain": "min_impurity_decrease",
+    "min_sum_hessian": ("min_child_weight", BOOSTING),
     "missing": "NaN is always a missing value; each split learns its side.",
     "monotone_constraints": "monotonic_cst",
     "n_estimators": FORESTS,
@@ -88,6 +104,7 @@ ANSWERS: dict[str, str | tuple[str, ...]] = {
     "reg_alpha": NO_L1,
     "reg_lambda": ("l2_regularization", BOOSTING),
     "sample_weight_eval_set": ("eval_sample_weight", BOOSTING),
+    "scale": ("standardize", "candidates=CentroidCandidates(...)"),
     "scale_pos_weight": ("class_weight", "sample_weight"),
     "seed": "random_state",
     "subsample": ROWS,
@@ -134,6 +151,10 @@ def answer(cls: Any, method: str, unknown: str) -> str:
     known = ANSWERS.get(unknown, ())
     answers = (known,) if isinstance(known, str) else known
     own, other = argument_names(cls), argument_names(cls.fit)
+    groups = GROUPS | {"advanced": getattr(cls, "_options_class", Options)}
+    for parameter, group in groups.items():
+        if parameter in own and unknown in argument_names(group):
+            answers = (f"{parameter}={group.__name__}({unknown}=...)",)
     if method == "fit":
         own, other = other, own
     for text in (unknown, *answers):

@@ -21,6 +21,7 @@ from dics._boundaries import (
     thin,
 )
 from dics._candidates_base import BaseCandidates, TrainingData
+from dics._foreign_arguments import explain_unknown_arguments
 from dics._rows_elsewhere import SampledRows, sampled_rows
 from dics._settings import make_settings
 from dics._validation import draw_seed
@@ -151,6 +152,7 @@ class CentroidCandidates(BaseCandidates):
         "n_jobs": [Integral, None],
     }
 
+    @explain_unknown_arguments
     def __init__(
         self,
         *,
@@ -338,6 +340,7 @@ class QuantileCandidates(BaseCandidates):
         "n_jobs": [Integral, None],
     }
 
+    @explain_unknown_arguments
     def __init__(
         self,
         *,
