@@ -93,7 +93,7 @@ TREES = {
     "limits": {
         "min_samples_leaf": 7,
         "min_samples_split": 0.05,
-        "advanced__min_weight_fraction_leaf": 0.01,
+        "min_weight_fraction_leaf": 0.01,
         "min_impurity_decrease": 0.001,
     },
     "balanced": {"class_weight": "balanced"},
@@ -127,7 +127,7 @@ TREES_OF_NUMBERS = {
     "default": {},
     "poisson": {"criterion": "poisson", "max_depth": 6},
     "k = 30": {"advanced__max_candidates": 30},
-    "limits": {"min_samples_leaf": 7, "advanced__min_weight_fraction_leaf": 0.01},
+    "limits": {"min_samples_leaf": 7, "min_weight_fraction_leaf": 0.01},
 }
 FORESTS_OF_NUMBERS = {
     "default": {},

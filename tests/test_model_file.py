@@ -57,6 +57,13 @@ MODELS = {
     "quantiles": lambda: dics.FastCGBMRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=8, random_state=0
     ).fit(X, T[:, 0]),
+    "options": lambda: dics.FastCGBMClassifier(
+        n_estimators=4,
+        sampling=dics.GOSS(top_rate=0.3),
+        categorical=dics.CategoricalOptions(smooth=2.0),
+        advanced=dics.BoostingOptions(leaf_values="sample"),
+        random_state=0,
+    ).fit(X, Y),
     "candidates": lambda: dics.CGTreeClassifier(
         candidates=dics.CentroidCandidates(n_pairs=3), random_state=0
     ).fit(X, Y),
@@ -209,6 +216,16 @@ def test_old_parameters_have_new_names(path):
         ("boosting", {"cat_pairs": False}, {"categorical__pairs": False}),
         ("tree", {"max_cat_levels": 5}, {"categorical__max_categories": 5}),
         ("tree", {"reuse_splits": False}, {"advanced__reuse_splits": False}),
+        (
+            "tree",
+            {"min_weight_fraction_leaf": 0.1, "renew_thresholds": "auto"},
+            {"min_weight_fraction_leaf": 0.1, "advanced": None},
+        ),
+        (
+            "forest",
+            {"min_weight_fraction_leaf": 0.1},
+            {"advanced__min_weight_fraction_leaf": 0.1},
+        ),
         ("forest", {"voting": "hard"}, {"advanced__voting": "hard"}),
         ("boosting", {"tol": 0.1, "leaf_values": "all"}, {"advanced__tol": 0.1}),
         ("boosting", {"min_sum_hessian": 2.0}, {"min_child_weight": 2.0}),

@@ -434,6 +434,11 @@ class TreesEstimator(BaseEstimator, ABC):
         )
         if self._categories is not None:
             self._categories.check(int(n_features))
+        require(
+            isinstance(self._options, self._options_class)
+            and isinstance(self._categorical, CategoricalOptions),
+            "options are of another class",
+        )
         source: Any = vars(self).get("candidates_")
         require(isinstance(source, BaseCandidates), "candidates_ are no candidates")
         source._check_dictionary(self.trees_.n_features)
@@ -519,6 +524,10 @@ class ImpurityTreesEstimator(TreesEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit after the parameters were checked."""
 
+    @abstractmethod
+    def _min_weight_fraction(self) -> float:
+        """Return the fraction of the weight that each side of a split must have."""
+
     def _criterion(self) -> str:
         """Return the criterion by the name that it has in a model."""
         return SAME_CRITERION.get(self.criterion) or str(self.criterion)
@@ -558,7 +567,7 @@ class ImpurityTreesEstimator(TreesEstimator):
             criterion=self._core_criterion(),
             n_classes=data.n_classes,
             limits=limits,
-            min_weight_fraction_leaf=self._options.min_weight_fraction_leaf,
+            min_weight_fraction_leaf=self._min_weight_fraction(),
             min_impurity_decrease=self.min_impurity_decrease,
             seed=data.seed,
             **fields,

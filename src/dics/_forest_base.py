@@ -262,6 +262,9 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             monotonic=self._directions(data),
         )
 
+    def _min_weight_fraction(self) -> float:
+        return float(self._options.min_weight_fraction_leaf)
+
     def _balances_each_tree(self) -> bool:
         return False
 
@@ -343,7 +346,6 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         return [self._as_tree(t) for t in range(len(self.trees_))]
 
     def _as_tree(self, t: int) -> TreeT:
-        options = self._options
         tree = self._tree_class(
             criterion=self.criterion,
             max_depth=self.max_depth,
@@ -351,6 +353,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             max_features=self.max_features,
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self._min_weight_fraction(),
             min_impurity_decrease=self.min_impurity_decrease,
             ccp_alpha=self.ccp_alpha,
             candidates=self.candidates,
@@ -358,9 +361,8 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             categorical=self.categorical,
             monotonic_cst=self.monotonic_cst,
             advanced=TreeOptions(
-                max_candidates=options.max_candidates,
+                max_candidates=self._options.max_candidates,
                 renew_thresholds=False,
-                min_weight_fraction_leaf=options.min_weight_fraction_leaf,
             ),
             n_jobs=self.n_jobs,
         )

@@ -156,23 +156,26 @@ GOSS_RATES = {"top_rate": 0.2, "other_rate": 0.1}
 
 def _of_now(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
     """Return parameters of a file by their names of now, without default options."""
-    found = {RENAMED.get(k, k): v for k, v in stored.items() if k not in GOSS_RATES}
-    if stored.get("max_thresholds", "auto") != "auto":
-        found["max_bins"] += 1
-    if found.get("categorical__min_samples") == getattr(
-        cls, "_min_category_samples", None
-    ):
-        found.pop("categorical__min_samples", None)
-    for name in [name for name in found if "__" in name]:
-        outer, _, inner = name.partition("__")
-        options = CategoricalOptions if outer == "categorical" else cls._options_class
-        if found[name] == getattr(options(), inner):
-            del found[name]
-    rates = {k: stored[k] for k in GOSS_RATES if stored.get(k, "auto") != "auto"}
+    own = cls().get_params(deep=False)
+    if own.keys() >= stored.keys():
+        return stored
+    found = {k if k in own else RENAMED.get(k, k): v for k, v in stored.items()}
+    if found.get("max_bins", "auto") != "auto":
+        found["max_bins"] += 1  # it was the number of thresholds
+    rates = {k: found.pop(k, "auto") for k in GOSS_RATES}
+    rates = {k: rate for k, rate in rates.items() if rate != "auto"}
     if rates and found["sampling"] == "goss":
         found["sampling"] = GOSS(**rates)
     elif rates and found["sampling"] is not None:
         found["subsample"] = min(1.0, sum({**GOSS_RATES, **rates}.values()))
+    for name in [name for name in found if "__" in name]:
+        outer, _, inner = name.partition("__")
+        options = CategoricalOptions if outer == "categorical" else cls._options_class
+        default = getattr(options(), inner)
+        if name == "categorical__min_samples":
+            default = cls._min_category_samples
+        if found[name] == default:
+            del found[name]
     return found
 
 

@@ -24,7 +24,7 @@ from dics.candidates import (
     fit_candidates,
 )
 from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode, encode_or_list
-from dics.options import TreeOptions
+from dics.options import UP_TO_HALF, TreeOptions
 from dics.trees import Trees
 
 
@@ -34,6 +34,7 @@ class CGTree(ImpurityTreesEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ImpurityTreesEstimator._parameter_constraints,
         "max_features": MAX_FEATURES,
+        "min_weight_fraction_leaf": [UP_TO_HALF],
         "advanced": [TreeOptions, None],
     }
     _options_class = TreeOptions
@@ -124,6 +125,9 @@ class CGTree(ImpurityTreesEstimator):
             "renew_thresholds": whole and renews,
             "renew_rows": fill_rows(n_features, MAX_THRESHOLDS),
         }
+
+    def _min_weight_fraction(self) -> float:
+        return float(self.min_weight_fraction_leaf)
 
     @abstractmethod
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:

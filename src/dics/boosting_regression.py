@@ -76,9 +76,9 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
         million rows.
     sampling : {"auto", "mvs", "goss"}, GOSS or None, default="auto"
         How a round samples the rows that choose its splits. "mvs" samples by the size
-        of the gradient. "goss" is the method of the paper; `GOSS` sets its rates. None
-        uses all rows. "auto" is "mvs" with `subsample`, or from 20,000 rows and 100,000
-        rows times outputs on.
+        of the gradient, "goss" as in the paper (`GOSS` sets its rates). None uses all
+        rows. "auto" is "mvs" if `subsample` is below 1, or from 20,000 rows and 100,000
+        rows times outputs on, otherwise None.
     l2_regularization : "auto" or float, default="auto"
         L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1. Increase it
         to reduce overfitting.

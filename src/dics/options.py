@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import (
 
 NOT_NEGATIVE = Interval(Real, 0.0, None, closed="left")
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+UP_TO_HALF = Interval(Real, 0.0, 0.5, closed="both")
 AUTO = StrOptions({"auto"})
 
 
@@ -157,8 +158,6 @@ class TreeOptions(Options):
         Classifier only: False removes each split from the dictionary once it is used,
         as line 8 of Algorithm 2 of the paper says. That is slower, and it excludes a
         sparse X, `monotonic_cst`, `max_leaf_nodes` and `max_features`.
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum fraction of the total weight on each side of a split.
 
     Examples
     --------
@@ -170,7 +169,6 @@ class TreeOptions(Options):
         "max_candidates": [AT_LEAST_ONE, None],
         "renew_thresholds": [AUTO, "boolean"],
         "reuse_splits": ["boolean"],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
     }
 
     def __init__(
@@ -179,12 +177,10 @@ class TreeOptions(Options):
         max_candidates: int | None = None,
         renew_thresholds: bool | str = "auto",
         reuse_splits: bool = True,
-        min_weight_fraction_leaf: float = 0.0,
     ) -> None:
         self.max_candidates = max_candidates
         self.renew_thresholds = renew_thresholds
         self.reuse_splits = reuse_splits
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
 
 
 class ForestOptions(Options):
@@ -216,7 +212,7 @@ class ForestOptions(Options):
         "max_candidates": [AT_LEAST_ONE, None],
         "feature_sampling": [StrOptions({"node", "tree"})],
         "voting": [StrOptions({"soft", "hard"})],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "min_weight_fraction_leaf": [UP_TO_HALF],
     }
 
     def __init__(

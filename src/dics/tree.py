@@ -59,6 +59,8 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
     min_samples_leaf : int or float, default=1
         Minimum number of rows on each side of a split. A float is a fraction of all
         rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum fraction of the total weight on each side of a split.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of the weighted impurity by a split.
     ccp_alpha : float, default=0.0
@@ -142,6 +144,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         max_features: str | int | float | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         class_weight: Any = None,
@@ -159,6 +162,7 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         self.max_features = max_features
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
@@ -275,6 +279,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
     min_samples_leaf : int or float, default=1
         Minimum number of rows on each side of a split. A float is a fraction of all
         rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum fraction of the total weight on each side of a split.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of the weighted impurity by a split.
     ccp_alpha : float, default=0.0
@@ -352,6 +358,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         max_features: str | int | float | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         candidates: BaseCandidates | None = None,
@@ -368,6 +375,7 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         self.max_features = max_features
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.candidates = candidates
