@@ -162,7 +162,8 @@ def test_more_draws_than_can_be_counted(data, max_samples):
     [
         "_core.bootstrap(0, 0, 10**12, None, np.empty(9, np.uint32))",
         "_core.bootstrap(0, 0, 10**12, np.arange(1.0, 10), np.empty(9, np.uint32))",
-        "CGForestClassifier(1, max_samples=2**30).fit([[0.0]] * 999, [0, 1, 2] * 333)",
+        "CGForestClassifier(n_estimators=1, max_samples=2**30)"
+        ".fit([[0.0]] * 999, [0, 1, 2] * 333)",
     ],
 )
 def test_interrupted_draws(draw):

@@ -397,7 +397,8 @@ def test_interrupted_boosting(n_jobs):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 5))
     y = rng.integers(0, 3, 500)
-    fitted = FastCGBMClassifier(5, random_state=0, n_jobs={n_jobs}).fit(X, y)
+    fitted = FastCGBMClassifier(n_estimators=5, random_state=0)
+    fitted.set_params(n_jobs={n_jobs}).fit(X, y)
     never = FastCGBMClassifier(n_jobs={n_jobs})
 
     def state():

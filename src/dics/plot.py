@@ -65,7 +65,7 @@ def plot_importance(
     >>> from dics import FastCGBMClassifier
     >>> from dics.plot import plot_importance
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = FastCGBMClassifier(20, random_state=0).fit(X, y)
+    >>> model = FastCGBMClassifier(n_estimators=20, random_state=0).fit(X, y)
     >>> ax = plot_importance(model, max_features=2)
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['petal width (cm)', 'petal length (cm)']
@@ -118,7 +118,7 @@ def plot_metric(
     >>> from dics import FastCGBMClassifier
     >>> from dics.plot import plot_metric
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = FastCGBMClassifier(50, early_stopping=True, random_state=0).fit(X, y)
+    >>> model = FastCGBMClassifier(early_stopping=True, random_state=0).fit(X, y)
     >>> ax = plot_metric(model)
     >>> ax.get_ylabel()
     'log_loss'
