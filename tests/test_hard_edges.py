@@ -162,8 +162,7 @@ def test_more_draws_than_can_be_counted(data, max_samples):
     [
         "_core.bootstrap(0, 0, 10**12, None, np.empty(9, np.uint32))",
         "_core.bootstrap(0, 0, 10**12, np.arange(1.0, 10), np.empty(9, np.uint32))",
-        "CGForestClassifier(n_estimators=1, max_samples=2**30)"
-        ".fit([[0.0]] * 999, [0, 1, 2] * 333)",
+        "CGForestClassifier(n_estimators=1, max_samples=2**30).fit(X, y)",
     ],
 )
 def test_interrupted_draws(draw):
@@ -172,6 +171,7 @@ def test_interrupted_draws(draw):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     import numpy as np
     from dics import CGForestClassifier, _core
+    X, y = [[0.0]] * 999, [0, 1, 2] * 333
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         {draw}
