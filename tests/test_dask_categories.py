@@ -62,9 +62,7 @@ def models(name, **more):
 
 
 @pytest.mark.parametrize("n_workers", [2, 4])
-def test_model_files_are_those_of_one_machine(n_workers, monkeypatch):
-    monkeypatch.setattr("dics.dask._tops.LEAST_APART", 5)
-    monkeypatch.setattr("dics.dask._tops.GROUP_SHARE", 1e-6)
+def test_model_files_are_those_of_one_machine(n_workers):
     with cluster_of(n_workers):
         assert differing(1000 * n_workers, 25, CategoryCase) == []
 
@@ -100,7 +98,7 @@ def test_trees_and_forests_have_the_sets_of_one_machine():
             if "CGBM" in name:
                 continue
             target = y if "Regressor" in name else np.digitize(y, [-1, 1])
-            for own in ({}, {"max_samples": 0.1})[: 1 + ("Forest" in name)]:
+            for own in ({}, {"max_samples": 0.5})[: 1 + ("Forest" in name)]:
                 local, model = models(name, categorical_features=[0, 1], **own)
                 expected = file_bytes(local.fit(X, target))
                 assert len(local.trees_.sets.words) > 5

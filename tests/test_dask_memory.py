@@ -56,7 +56,7 @@ def small_limits():
 )
 def test_forest_of_more_codes_than_a_worker_has_room_for(name, parameters, weighted):
     """Its trees draw a twentieth of the rows, and only these are gathered."""
-    limit, shape = 2**20, (30_000, 40)
+    limit, shape = 2**20, (8_000, 150)
     assert np.prod(shape) > limit
     rng = np.random.default_rng(0)
     X = rng.normal(size=shape).astype(np.float32)
@@ -67,7 +67,7 @@ def test_forest_of_more_codes_than_a_worker_has_room_for(name, parameters, weigh
     local = getattr(dics, name)(**own).fit(X, y, weights)
     with small_limits(), cluster_of(3, memory_limit=limit) as client:
         model = getattr(dics.dask, f"Dask{name}")(client=client, **own)
-        model.fit(da.from_array(X, chunks=(3700, -1)), y, weights)
+        model.fit(da.from_array(X, chunks=(900, -1)), y, weights)
     same_bytes(model.to_local(), local)
     if "Regressor" in name:
         np.testing.assert_array_equal(model._leaf_rows.rows, local._leaf_rows.rows)
@@ -77,7 +77,7 @@ def test_forest_of_more_codes_than_a_worker_has_room_for(name, parameters, weigh
 
 @pytest.mark.slow
 def test_forest_of_a_table_that_no_worker_can_hold():
-    n_workers, limit, n_parts = 4, 400 * 10**6, 210
+    n_workers, limit, n_parts = 6, 600 * 10**6, 310
     assert n_parts * PART_ROWS * N_COLUMNS > limit
     X = da.map_blocks(
         numbers_of_part,

@@ -116,18 +116,21 @@ def n_gathered(n_rows: int, n_draws: int, n_trees: int) -> int:
 
 
 def gathered_bytes(
-    n_rows: int, n_features: int, n_draws: int, n_trees: int, row_bytes: int
+    shape: tuple[int, int], n_draws: int, n_trees: int, row_bytes: int, n_workers: int
 ) -> int:
     """Return the bytes that a worker needs to grow some trees of a forest, at least.
 
     `row_bytes` is the size of the target and the weight of a row.
     """
+    n_rows, n_features = shape
     n_own = n_gathered(n_rows, n_draws, n_trees)
-    all_rows, own_row = row_bytes, 2 * n_features + 16
+    # Codes as they come, and as they are laid out for the core.
+    n_bytes = n_rows * row_bytes + n_own * (2 * n_features + 16)
     if n_own < n_rows:
-        all_rows += 5  # while the rows are drawn
-        own_row += 4 * n_trees  # `DrawnRows.counts`
-    return n_rows * all_rows + n_own * own_row
+        # Codes of its own rows, and what it sends of them; draws and their counts.
+        n_bytes += (n_rows // n_workers + n_own) * n_features
+        n_bytes += n_rows * 5 + n_own * 4 * n_trees
+    return n_bytes
 
 
 def draw_rows(job: ForestJob, trees: range) -> DrawnRows:

@@ -300,10 +300,10 @@ class ClusterRows(RowsElsewhere):
         row_bytes = values.nbytes // len(values) + (0 if data.weights is None else 8)
 
         def needed(n_trees: int) -> int:
-            return gathered_bytes(*self.shape, n_draws, n_trees, row_bytes)
+            return gathered_bytes(self.shape, n_draws, n_trees, row_bytes, n_workers)
 
         self.check_forest_room(n_draws, row_bytes)
-        limit = self._smallest_limit()
+        limit, _ = self._smallest_limit()
         most = -(-n_trees // n_workers)
         if limit is None or needed(most) <= limit // 2:
             return most
@@ -416,7 +416,7 @@ class ClusterRows(RowsElsewhere):
         n_bytes = self.whole.n_bytes
         if self.whole.n_stored is None:
             n_bytes += self.shape[0] * (self.shape[1] + 16)
-        limit = self._smallest_limit()
+        limit, _ = self._smallest_limit()
         if limit is not None and limit < n_bytes:
             raise MemoryError(
                 f"a tree needs all rows on one worker: {self.shape[0]} rows and "
@@ -436,8 +436,8 @@ class ClusterRows(RowsElsewhere):
         row_bytes : int, default=4
             See `gathered_bytes`.
         """
-        n_bytes = gathered_bytes(*self.shape, n_draws, 1, row_bytes)
-        limit = self._smallest_limit()
+        limit, n_workers = self._smallest_limit()
+        n_bytes = gathered_bytes(self.shape, n_draws, 1, row_bytes, n_workers)
         if limit is not None and limit < n_bytes:
             n_rows = n_gathered(len(self), n_draws, 1)
             raise MemoryError(
@@ -448,10 +448,13 @@ class ClusterRows(RowsElsewhere):
                 "whose rows stay where they are."
             )
 
-    def _smallest_limit(self) -> int | None:
-        """Return how many bytes each worker may use; None if one has no limit."""
-        limits = list(self.watch.memory().values())
-        return min(limits) if limits and min(limits) > 0 else None
+    def _smallest_limit(self) -> tuple[int | None, int]:
+        """Return how many bytes each worker may use, and how many workers there are.
+
+        None stands for no limit.
+        """
+        limits = list(self.watch.memory().values()) or [0]
+        return min(limits) or None, len(limits)
 
     def _check_room(self, n_bytes: int) -> None:
         """Refuse what all workers together have no memory for, before any work."""
