@@ -38,6 +38,9 @@ def numbers_of_part(block_info=None):
     return bytes_of_part(number).astype(np.float64)
 
 
+BY_TREE = dics.ForestOptions(feature_sampling="tree")
+
+
 def small_limits():
     """Let workers have less memory than Python itself takes."""
     names = ("target", "spill", "pause", "terminate")
@@ -49,7 +52,7 @@ def small_limits():
     ("name", "parameters"),
     [
         ("CGForestClassifier", {"class_weight": "balanced_subsample"}),
-        ("CGForestClassifier", {"feature_sampling": "tree", "oob_score": True}),
+        ("CGForestClassifier", {"advanced": BY_TREE, "oob_score": True}),
         ("CGForestRegressor", {"min_samples_leaf": 0.01}),
         ("CGForestRegressor", {"criterion": "poisson", "max_features": None}),
     ],
