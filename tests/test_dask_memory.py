@@ -24,6 +24,7 @@ PARAMETERS = {
     "max_features": 0.1,
     "random_state": 0,
 }
+BY_TREE = dics.ForestOptions(feature_sampling="tree")
 NOTHING_ON_DISK = {f"distributed.worker.memory.{n}": False for n in ("target", "spill")}
 
 

@@ -71,6 +71,7 @@ ANSWERS: dict[str, str | tuple[str, ...]] = {
     "l2_leaf_reg": ("l2_regularization", BOOSTING),
     "lambda_l1": NO_L1,
     "lambda_l2": ("l2_regularization", BOOSTING),
+    "layout": "A tree is grown where its rows are gathered; max_samples limits them.",
     "learning_rate": BOOSTING,
     "loss": ("criterion", LOG_LOSS),
     "loss_function": ("loss", "criterion", LOG_LOSS),
