@@ -34,7 +34,7 @@ class GivenCandidates(BaseCandidates):
         self.n_jobs = n_jobs
 
     def _make_dictionary(self, data):
-        taus = [np.asarray(tau, dtype=np.float32) for tau in self.thresholds]
+        taus = [np.asarray(tau, dtype=np.float64) for tau in self.thresholds]
         offsets = np.cumsum([0] + [len(tau) for tau in taus]).astype(np.int64)
         return Dictionary(np.concatenate(taus), offsets)
 
@@ -54,7 +54,7 @@ def check_sound(candidates, n_features):
     """What holds for the thresholds of any data."""
     assert len(candidates.thresholds_) == n_features
     for f, tau in enumerate(candidates.thresholds_):
-        assert tau.dtype == (np.float64 if candidates._wide else np.float32)
+        assert tau.dtype == np.float64
         assert len(tau) == candidates.n_thresholds_[f] <= 254
         assert not np.isnan(tau).any()
         assert (tau[1:] > tau[:-1]).all()

@@ -77,6 +77,4 @@ def fitted(name):
 def fitted_wide(name):
     """Return a model of rows of `HOUR`."""
     model, target = WIDE[name]
-    model = clone(model).fit(HOUR, target)
-    assert model.trees_.wide is not None
-    return model
+    return clone(model).fit(HOUR, target)

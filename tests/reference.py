@@ -82,17 +82,20 @@ def boundary(mu1, sigma1, mu2, sigma2, kind="variance"):
 
 
 def thresholds(zetas, low, high, gap):
-    """Sorted, distinct; none outside (low, high] or within `gap` of the one before."""
+    """Sorted, distinct; none outside (low, high] or within `gap` of the one before.
+
+    In single precision, of features that it resolves.
+    """
     kept = []
     for zeta in sorted(np.float32(z) for z in zetas):
         parts_rows = low < zeta <= high
         if parts_rows and (not kept or float(zeta) > float(kept[-1]) + gap):
             kept.append(zeta)
-    return np.array(kept, dtype=np.float32)
+    return np.array(kept, dtype=np.float64)
 
 
 def midpoints(column):
-    """A threshold between any two neighbouring values, where float32 has one."""
+    """A threshold between any two neighbouring values, of float32 where it has one."""
     values = np.unique(column[~np.isnan(column)]).astype(np.float64)
     cuts = []
     for low, high in itertools.pairwise(values):
@@ -100,9 +103,10 @@ def midpoints(column):
         cut = np.float32(middle)
         if cut <= low:
             cut = np.nextafter(cut, np.float32(np.inf))
-        if low < cut <= high:
-            cuts.append(cut)
-    return np.array(cuts, dtype=np.float32)
+        if not low < cut <= high:
+            cut = middle if middle > low else np.nextafter(middle, np.inf)
+        cuts.append(cut)
+    return np.array(cuts, dtype=np.float64)
 
 
 def encode(column, tau):
@@ -228,7 +232,7 @@ class Node:
     def __init__(self, rows):
         self.rows = rows
         self.split = None
-        self.threshold = np.float32(np.nan)
+        self.threshold = np.nan
         self.missing_left = False
         self.left = self.right = None
 
@@ -293,7 +297,7 @@ class Grower:
             return node
         tau = dictionary.thresholds[split.feature]
         node.split = split
-        node.threshold = np.float32(-np.inf) if split.index < 0 else tau[split.index]
+        node.threshold = -np.inf if split.index < 0 else tau[split.index]
         node.missing_left = split.missing_left
         x = rows.X[:, split.feature]
         goes_left = np.where(np.isnan(x), split.missing_left, x < node.threshold)

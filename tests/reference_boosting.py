@@ -277,7 +277,7 @@ class Grower:
 
     def threshold(self, split):
         if split.index < 0:
-            return np.float32(-np.inf)
+            return -np.inf
         return self.dictionary[split.feature][split.index]
 
 
@@ -380,7 +380,7 @@ class Boosting:
         self.X = np.asarray(X, dtype=np.float64)[kept]
         self.y = np.asarray(y)[kept]
         self.weights = weights[kept].astype(np.float32).astype(float)
-        self.dictionary = [np.asarray(tau, dtype=np.float32) for tau in dictionary]
+        self.dictionary = [np.asarray(tau, dtype=np.float64) for tau in dictionary]
         self.seed = seed
         self.learning_rate = learning_rate
         self.max_candidates = max_candidates

@@ -236,8 +236,7 @@ def test_boundaries(kind):
          for i, j in pairs]
         for f in range(3)
     ]  # fmt: skip
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["variance", "midpoint"])

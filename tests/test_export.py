@@ -34,7 +34,7 @@ class FakeTrees:
 
     def __init__(self, feature, threshold, left, n_samples, values):
         self.feature = np.array(feature, dtype=np.int32)
-        self.threshold = np.array(threshold, dtype=np.float32)
+        self.threshold = np.array(threshold, dtype=np.float64)
         self.left = np.array(left, dtype=np.int32)
         self.n_samples = np.array(n_samples, dtype=np.int32)
         self.weight = self.n_samples.astype(np.float32)

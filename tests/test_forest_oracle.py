@@ -87,7 +87,7 @@ def check(X, y, dictionary, *, weights=None, seed=0, n_trees=3, n_votes=20, **mo
         random_state=seed,
         **{"n_jobs": 1, **more},
     ).fit(X, y, sample_weight=weights)
-    dictionary = [np.asarray(tau, dtype=np.float32) for tau in dictionary]
+    dictionary = [np.asarray(tau, dtype=np.float64) for tau in dictionary]
     labels = np.unique(y, return_inverse=True)[1]
     trees = expected_trees(forest, X, labels, dictionary, weights, seed)
     same_forest(forest, trees, n_drawn_rows(forest, len(X)))

@@ -191,6 +191,24 @@ def test_old_files_can_be_read(path):
         expected["predicted"],
         rtol=1e-12,
     )
+    again = dics.load(io.BytesIO(file_of(model)))
+    np.testing.assert_array_equal(
+        again.predict(expected["X"]), model.predict(expected["X"])
+    )
+    assert again.trees_.nodes.tobytes() == model.trees_.nodes.tobytes()
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("format_1_wide*.dics")))
+def test_columns_that_were_ranks(path):
+    model = dics.load(path)
+    expected = np.load(path.with_suffix(".npz"))
+    np.testing.assert_array_equal(model.apply(expected["X"]), expected["leaves"])
+    np.testing.assert_array_equal(model.trees_.threshold, expected["threshold"])
+    codes = model.candidates_.transform(expected["X"])
+    for f, thresholds in enumerate(model.candidates_.thresholds_):
+        assert len(thresholds) == model.candidates_.n_thresholds_[f]
+        for t, tau in enumerate(thresholds):
+            np.testing.assert_array_equal(codes[:, f] <= t, expected["X"][:, f] < tau)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.dics")), ids=lambda p: p.stem)
@@ -203,7 +221,8 @@ def test_old_parameters_have_new_names(path):
         model.set_params(n_estimators=n_trees, warm_start=True)
         y = T[:, : model.n_outputs_] if isinstance(model, RegressorMixin) else Y
         y = Y == 1 if getattr(model, "n_classes_", 0) == 2 else y
-        assert len(model.fit(X, np.squeeze(y))) == n_trees
+        rows = np.load(path.with_suffix(".npz"))["X"]
+        assert len(model.fit(rows, np.squeeze(y))) == n_trees
 
 
 @pytest.mark.parametrize(
@@ -266,7 +285,7 @@ def write_files():
     for name, make in MODELS.items():
         if name != "tree of names":  # its predictions are no numbers
             model = make()
-            path = FOLDER / f"format_1_{name.replace(' ', '_')}.dics"
+            path = FOLDER / f"format_2_{name.replace(' ', '_')}.dics"
             model.save(path)
             np.savez(path.with_suffix(".npz"), X=X, predicted=model.predict(X) * 1.0)
 
@@ -372,8 +391,8 @@ def test_headers_that_are_no_json(text):
 
 def test_newer_formats_are_refused():
     content = bytearray(file_of(MODELS["tree"]()))
-    content[8:12] = struct.pack("<I", 2)
-    with pytest.raises(ValueError, match=r"it has format 2; dics .* reads up to 1"):
+    content[8:12] = struct.pack("<I", 3)
+    with pytest.raises(ValueError, match=r"it has format 3; dics .* reads up to 2"):
         dics.load(io.BytesIO(content))
 
 
@@ -415,7 +434,7 @@ CHANGES = [
     ("nodes", set_field("left", -1, 10**6)),
     ("nodes", set_field("left", -1, -40)),
     ("nodes", set_field("threshold", 0, np.nan)),
-    ("nodes", set_field("n_samples", 0, -1)),
+    ("n_samples", put(0, -1)),
     ("missing_left", put(0, 2)),
     ("weight", put(0, np.inf)),
     ("leaf_values", put(0, np.nan)),

@@ -68,9 +68,7 @@ def test_models_take_it(name):
     model = clone(MODELS[name]).set_params(candidates=RandomRows(40)).fit(X, Y)
     assert model.score(X, Y) > 0.9
     check_sound(model.candidates_, 4)
-    for column, tau in zip(
-        X.T.astype("f4"), model.candidates_.thresholds_, strict=True
-    ):
+    for column, tau in zip(X.T, model.candidates_.thresholds_, strict=True):
         assert np.isin(tau, column).all()
     used = model.trees_.threshold[model.trees_.inner]
     assert np.isin(used, np.concatenate(model.candidates_.thresholds_)).all()
@@ -143,7 +141,6 @@ GOOD = [[1.0]] * 3
             "thresholds, feature 3: thresholds contain nan",
         ),
         ([[np.inf], *GOOD], ValueError, "feature 0: thresholds contain inf"),
-        ([*GOOD, [1e300]], ValueError, "feature 3: thresholds are beyond float32"),
         ([*GOOD, ["a"]], ValueError, "feature 3: thresholds must be numbers"),
         ([*GOOD, [1j]], ValueError, "must be numbers, got complex128"),
         ([*GOOD, [None]], ValueError, "must be numbers, got object"),

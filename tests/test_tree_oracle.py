@@ -21,7 +21,7 @@ def check(X, y, dictionary, *, weights=None, seed=0, n_jobs=1, **parameters):
         n_jobs=n_jobs,
         **parameters,
     ).fit(X, y, sample_weight=weights)
-    dictionary = [np.asarray(tau, dtype=np.float32) for tau in dictionary]
+    dictionary = [np.asarray(tau, dtype=np.float64) for tau in dictionary]
     labels = np.unique(y, return_inverse=True)[1]
     expected = reference.grow(
         X, labels, dictionary, weights=weights, seed=seed, **parameters

@@ -39,7 +39,6 @@ from dics._validation import (
     split_counts,
 )
 from dics._version import VERSION
-from dics._wide_columns import Ranks, WideColumns
 from dics.candidates import CentroidCandidates
 from dics.dictionary import Dictionary
 from dics.options import GOSS, CategoricalOptions, Options
@@ -184,7 +183,6 @@ class TreesEstimator(BaseEstimator, ABC):
             assert known is not None
             X = known.training_numbers(read, X, outcomes)
             self._categories = known
-        X = self._narrowed(X, is_warm_start=is_warm_start)
         data = TrainingData.of(X, targets, weights, seed, self._n_threads())
         self._directions(data)
         return data
@@ -265,43 +263,6 @@ class TreesEstimator(BaseEstimator, ABC):
             return None
         known = [self._categories.of(f) for f in range(self.n_features_in_)]
         return [None if column is None else column.levels for column in known]
-
-    def _narrowed(
-        self, X: Array | SparseRows, *, is_warm_start: bool
-    ) -> Array | SparseRows:
-        """Return X for the fit: ranks where single precision would merge values."""
-        self._ranks: Ranks | WideColumns | None = None
-        if is_warm_start:
-            # Until the end of the fit, all trees know is what the core knows.
-            self._ranks = self.trees_.wide
-            self.trees_ = self.trees_.with_wide(None)
-        elif self.candidates is None or self.candidates._takes_ranks():
-            self._ranks = Ranks.of(X)
-        return X if self._ranks is None else self._ranks.narrowed(X)
-
-    def _keep_wide_columns(self) -> None:
-        """Tell trees and thresholds, at the end of a fit, what the ranks were."""
-        ranks = self._ranks
-        del self._ranks
-        if isinstance(ranks, Ranks):
-            trees, dictionary = self.trees_, self.candidates_._dictionary
-            ranks = ranks.steps(
-                {
-                    f: np.concatenate(
-                        [
-                            dictionary.values[
-                                dictionary.offsets[f] : dictionary.offsets[f + 1]
-                            ],
-                            trees.threshold[
-                                (trees.feature == f) & np.isfinite(trees.threshold)
-                            ],
-                        ]
-                    )
-                    for f in ranks.values
-                }
-            )
-        self.trees_ = self.trees_.with_wide(ranks)
-        self.candidates_._wide = ranks
 
     def _check_constraints(self) -> None:
         """Check parameters that name columns, once these are known."""
@@ -517,7 +478,6 @@ class ImpurityTreesEstimator(TreesEstimator):
         """
         with built_aside(self) as model:
             model._fit(X, y, sample_weight)
-            model._keep_wide_columns()
         return self
 
     @abstractmethod

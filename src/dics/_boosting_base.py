@@ -254,7 +254,6 @@ class Boosting(BoostedModel):
                 eval_sample_weight,
             )
             model._fit(X, y, sample_weight, sets, told)
-            model._keep_wide_columns()
         return self
 
     def _fit(
@@ -320,8 +319,6 @@ class Boosting(BoostedModel):
         with naming_set(given):
             X = self._check_matrix(given.X)
             check_same_rows(checked.n_rows, len(X))
-        if self._ranks is not None:
-            X = self._ranks.narrowed(X)
         return checked._replace(X=X)
 
     def _check_options(self, n_done: int) -> None:

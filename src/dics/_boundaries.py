@@ -12,6 +12,8 @@ from dics.dictionary import Dictionary
 
 BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory compared with X
 MAX_CLASS_MEANS = 64
+# Between numbers of single precision that resolve a feature, in its deviations.
+LARGEST_STEP = 2.0**-10
 
 
 def commonest(labels: npt.NDArray[np.uint32], n_classes: int) -> npt.NDArray[np.uint32]:
@@ -51,10 +53,10 @@ def boundaries(
     scales: FloatArray,
     pairs: npt.NDArray[np.intp],
     boundary: str,
-) -> npt.NDArray[np.float32]:
+) -> FloatArray:
     """Line 5 of Algorithm 1: zeta of each feature (rows) and pair (columns)."""
     n_features = centroids.shape[1]
-    zeta = np.empty((n_features, len(pairs)), dtype=np.float32)
+    zeta = np.empty((n_features, len(pairs)))
     at_once = max(1, BLOCK_VALUES // n_features)
     for first in range(0, len(pairs), at_once):
         some = pairs[first : first + at_once].T
@@ -65,14 +67,31 @@ def boundaries(
             spread = sigma1 + sigma2
             np.divide(sigma1, spread, out=share, where=spread > 0)
         # Equal to (sigma1 mu2 + sigma2 mu1) / (sigma1 + sigma2), without its overflow.
-        with np.errstate(over="ignore"):  # beyond float32: infinite, and dropped later
-            zeta[:, first : first + at_once] = ((1 - share) * mu1 + share * mu2).T
+        zeta[:, first : first + at_once] = ((1 - share) * mu1 + share * mu2).T
     return zeta
 
 
+def round_to_single(
+    zeta: FloatArray, clusters: dict[str, Any], dtype: np.dtype[Any]
+) -> FloatArray:
+    """Round the thresholds of features that single precision resolves.
+
+    `dtype` is that of the rows that gave the clusters: if it is float64, a feature may
+    have values that single precision would merge, such as seconds since 1970.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = zeta.astype(np.float32).astype(np.float64)
+        if dtype != np.float64:
+            return rounded
+        largest = np.maximum(np.abs(clusters["low"]), np.abs(clusters["high"]))
+        step = np.spacing(largest.astype(np.float32))
+        is_resolved = step <= LARGEST_STEP * clusters["deviation"]
+    return np.where(is_resolved[:, None], rounded, zeta)
+
+
 def drop_useless(
-    zeta: npt.NDArray[np.float32], clusters: dict[str, Any], min_gap: float
-) -> npt.NDArray[np.float32]:
+    zeta: FloatArray, clusters: dict[str, Any], min_gap: float
+) -> FloatArray:
     """Sort the thresholds of each feature; repeats and such as part nothing become NaN.
 
     A threshold closer than `min_gap` deviations to the last one kept counts as a
@@ -85,10 +104,10 @@ def drop_useless(
     for pair in range(zeta.shape[1]):
         keep[:, pair] &= zeta[:, pair] > last + gap
         last = np.where(keep[:, pair], zeta[:, pair], last)
-    return np.where(keep, zeta, np.float32(np.nan))
+    return np.where(keep, zeta, np.nan)
 
 
-def thin(zeta: npt.NDArray[np.float32], most: int) -> npt.NDArray[np.float32]:
+def thin(zeta: FloatArray, most: int) -> FloatArray:
     """Leave no feature more than `most` thresholds, spread over those it had."""
     present = ~np.isnan(zeta)
     for f in np.flatnonzero(present.sum(axis=1) > most):
@@ -98,7 +117,7 @@ def thin(zeta: npt.NDArray[np.float32], most: int) -> npt.NDArray[np.float32]:
     return zeta
 
 
-def flatten(zeta: npt.NDArray[np.float32]) -> Dictionary:
+def flatten(zeta: FloatArray) -> Dictionary:
     """Make a dictionary of what isn't NaN."""
     present = ~np.isnan(zeta)
     offsets = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64)

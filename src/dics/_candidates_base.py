@@ -40,7 +40,6 @@ from dics._validation import (
     draw_seed,
     holds_numbers,
 )
-from dics._wide_columns import Ranks, WideColumns
 from dics.dictionary import MAX_THRESHOLDS, Dictionary, encode, make_dictionary
 
 
@@ -101,7 +100,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    thresholds_ : list of n_features arrays, float32
+    thresholds_ : list of n_features arrays, float64
         Sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
 
@@ -180,7 +179,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         thresholds : iterable of n_features arrays
             At most 254 distinct finite numbers for each feature, in any order; they are
-            kept as float32, sorted. A split sends ``x < threshold`` to the left. No
+            kept as float64, sorted. A split sends ``x < threshold`` to the left. No
             thresholds at all make a feature that is not split.
         """
         raise NotImplementedError(
@@ -246,9 +245,6 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             X = check_rows(source, X, reset=True)
             weights = check_weights(sample_weight, len(X))
             targets = self._check_labels(y, len(X))
-            ranks = Ranks.of(X) if source._takes_ranks() else None
-            if ranks is not None:
-                X = ranks.narrowed(X)
             source._learn(
                 TrainingData.of(
                     X,
@@ -258,9 +254,6 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                     effective_n_threads(self.n_jobs),
                 )
             )
-            if ranks is not None:
-                parts = dict(enumerate(source.thresholds_))
-                source._wide = ranks.steps(parts)
         return self
 
     def _check_labels(self, y: Any, n_rows: int) -> Targets | NumberTargets | None:
@@ -279,16 +272,8 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _uses_labels(self) -> bool:
         return True
 
-    # What thresholds of wide columns are; set by a fit.
-    _wide: WideColumns | None = None
-    # Whether ranks are as good as values; see _wide_columns.py.
-    _is_content_with_ranks: ClassVar[bool] = False
-
     def _takes_sparse(self) -> bool:
         return self.accepts_sparse or not self._is_users_own()
-
-    def _takes_ranks(self) -> bool:
-        return self._is_content_with_ranks and not self._is_users_own()
 
     def _is_users_own(self) -> bool:
         """Return True if a user wrote `find_thresholds`, also in a subclass."""
@@ -296,7 +281,6 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _learn(self, data: TrainingData) -> None:
         """Fit from checked arrays, as the tree estimators do."""
-        self._wide = None
         own = self._is_users_own()
         find = self._call_find_thresholds if own else self._make_dictionary
         self._dictionary = find(data)
@@ -307,7 +291,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Place a threshold between any two ranks of the levels of some features."""
         parts = np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
         for f, n in n_ranks.items():
-            parts[f] = np.arange(1, n, dtype=np.float32) - np.float32(0.5)
+            parts[f] = np.arange(1, n, dtype=np.float64) - 0.5
         offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
         self._dictionary = self._dictionary._replace(
             values=np.concatenate(parts), offsets=offsets
@@ -331,18 +315,10 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         )
 
     @property
-    def thresholds_(self) -> list[npt.NDArray[np.floating[Any]]]:
-        """Thresholds of each feature, sorted and distinct.
-
-        In single precision, unless that would merge values of a column.
-        """
+    def thresholds_(self) -> list[FloatArray]:
+        """Thresholds of each feature, sorted and distinct."""
         check_is_fitted(self, "n_thresholds_")
-        dictionary = self._dictionary
-        values: npt.NDArray[np.floating[Any]] = dictionary.values
-        if self._wide is not None:
-            columns = np.repeat(np.arange(self.n_features_in_), self.n_thresholds_)
-            values = self._wide.thresholds(columns.astype(np.int32), dictionary.values)
-        return np.split(values, dictionary.offsets[1:-1])
+        return np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
         """Replace each value by the number of thresholds that aren't above it.
@@ -359,8 +335,6 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "n_thresholds_")
         X = check_rows(self, X, reset=False)
-        if self._wide is not None:
-            X = self._wide.narrowed(X)
         codes = encode(X, self._dictionary, 1, effective_n_threads(self.n_jobs))
         return codes.reshape(X.shape[1], X.shape[0]).T
 

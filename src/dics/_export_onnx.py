@@ -30,6 +30,7 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
     whose two best classes differ no more than that. Rows of float64 can fall to the
     other side of a threshold when they are rounded to float32. `X` is float64 if the
     model was fitted with columns that float32 can't hold, such as seconds since 1970.
+    Other thresholds are rounded up to float32, which keeps the side of float32 rows.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
         add_regressor(graph, plain, "X", "variable")
     else:
         add_classifier(graph, plain, "X", "label", "probabilities")
-    kind = onnx.TensorProto.DOUBLE if plain.is_wide else onnx.TensorProto.FLOAT
+    kind = onnx.TensorProto.DOUBLE if plain.in_double else onnx.TensorProto.FLOAT
     rows = onnx.helper.make_tensor_value_info("X", kind, [None, plain.n_features])
     made = onnx.helper.make_graph(
         graph.nodes,

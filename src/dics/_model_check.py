@@ -56,6 +56,7 @@ def check_trees(trees: Any, node_type: np.dtype[Any]) -> None:
     """Check the arrays of `Trees`, each by itself and with the others."""
     check_array("nodes", trees.nodes, node_type, (None,))
     n = len(trees.nodes)
+    check_array("n_samples", trees.n_samples, np.int32, (n,))
     check_array("missing_left", trees.missing_left, np.uint8, (n,))
     check_array("weight", trees.weight, np.float32, (n,))
     is_double = getattr(trees.impurity, "dtype", None) == np.float64
@@ -130,7 +131,7 @@ def _check_leaves(trees: Any) -> None:
 
 def check_dictionary(values: Any, offsets: Any, most: int) -> None:
     """Check thresholds: rising, and not too many. Infinities can be among them."""
-    check_array("thresholds", values, np.float32, (None,))
+    check_array("thresholds", values, np.float64, (None,))
     check_starts("offsets of thresholds", offsets, len(values), strictly=False)
     require(np.diff(offsets) <= most, f"a feature has more than {most} thresholds")
     require(~np.isnan(values), "a threshold is NaN")

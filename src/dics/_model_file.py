@@ -31,10 +31,13 @@ from dics._node_sets import NodeSets
 from dics._number_losses import NumberLoss
 from dics._validation import Array
 from dics._version import VERSION
-from dics._wide_columns import WideColumns
 from dics.boosting import FastCGBMClassifier
 from dics.boosting_regression import FastCGBMRegressor
-from dics.candidates import CentroidCandidates, QuantileCandidates
+from dics.candidates import (
+    BaseCandidates,
+    CentroidCandidates,
+    QuantileCandidates,
+)
 from dics.dictionary import Dictionary
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.options import (
@@ -48,7 +51,7 @@ from dics.tree import CGTreeClassifier, CGTreeRegressor
 from dics.trees import NODE, Trees
 
 MAGIC = b"\x89DICS\r\n\x1a"
-FORMAT = 1
+FORMAT = 2
 # Magic, format, CRC-32 of the header, its length.
 PREFIX = struct.Struct("<8sIIQ")
 ALIGNMENT = 64  # of arrays, so that they can be used where they lie
@@ -88,9 +91,15 @@ class Kind(NamedTuple):
 
 
 def _trees_of(nodes: Array, **fields: Any) -> Trees:
-    if nodes.dtype != np.int32 or nodes.ndim != 2 or nodes.shape[1] != 4:
+    return Trees(nodes=_as_nodes(nodes, NODE), **fields)
+
+
+def _as_nodes(words: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the nodes that arrays of four 32-bit words stand for."""
+    if words.dtype != np.int32 or words.ndim != 2 or words.shape[1] != 4:
         raise BadModel("nodes have the wrong shape.")
-    return Trees(nodes=nodes.view(NODE)[:, 0], **fields)
+    nodes: Array = words.view(dtype)[:, 0]
+    return nodes
 
 
 def _loss_of(**fields: Any) -> NumberLoss:
@@ -119,7 +128,6 @@ KINDS = {
     "BoostingPlan": Kind(BoostingPlan, lambda plan: dict(vars(plan)), _plan_of),
     "Dictionary": Kind(Dictionary, lambda d: d._asdict(), Dictionary),
     "NumberLoss": Kind(NumberLoss, lambda loss: dict(vars(loss)), _loss_of),
-    "WideColumns": Kind(WideColumns, lambda wide: dict(vars(wide)), WideColumns),
     "Categories": Kind(Categories, lambda found: dict(vars(found)), Categories),
     "CategoryColumn": Kind(CategoryColumn, lambda c: dict(vars(c)), CategoryColumn),
     "CategoryPair": Kind(CategoryPair, lambda pair: dict(vars(pair)), CategoryPair),
@@ -131,6 +139,8 @@ KINDS = {
 # What a loss consists of.
 LOSS_FIELDS = {"name", "levels", "alpha", "n_outputs", "centre", "unit", "start"}
 
+
+# --- files of format 1 ---------------------------------------------------------------
 
 # Parameters of format 1 by the names that `set_params` has for them now.
 RENAMED = {
@@ -177,6 +187,67 @@ def _of_now(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
         if found[name] == default:
             del found[name]
     return found
+
+
+# Thresholds were in single precision there. Columns that this would have merged were
+# ranks: a table had their thresholds among the ranks and among the values.
+NODE_1 = np.dtype(
+    [("feature", "<i4"), ("threshold", "<f4"), ("left", "<i4"), ("n_samples", "<i4")]
+)
+# New names of classes that had others.
+RENAMED_CLASSES: dict[str, str] = {}
+
+
+class WideColumns(NamedTuple):
+    """Thresholds of columns that were ranks, by column and rank."""
+
+    columns: Array
+    ranks: Array
+    values: Array
+
+
+def _thresholds_1(feature: Array, threshold: Array, wide: WideColumns | None) -> Array:
+    """Return thresholds of single precision, or among ranks, as they are among X."""
+    values: Array = threshold.astype(np.float64)
+    if wide is None:
+        return values
+    for f in np.unique(wide.columns):
+        own = wide.columns == f
+        here = (feature == f) & np.isfinite(threshold)
+        place = np.searchsorted(wide.ranks[own], threshold[here])
+        values[here] = wide.values[own][np.minimum(place, own.sum() - 1)]
+    return values
+
+
+def _trees_of_1(nodes: Array, wide: WideColumns | None = None, **fields: Any) -> Trees:
+    old = _as_nodes(nodes, NODE_1)
+    new = np.empty(len(old), dtype=NODE)
+    new["feature"], new["left"] = old["feature"], old["left"]
+    new["threshold"] = _thresholds_1(old["feature"], old["threshold"], wide)
+    return Trees(nodes=new, n_samples=old["n_samples"].copy(), **fields)
+
+
+def _update_candidates(attributes: dict[str, Any]) -> None:
+    """Replace the thresholds of a source of thresholds."""
+    wide = attributes.pop("_wide", None)
+    old = attributes.get("_dictionary")
+    if not isinstance(old, Dictionary):
+        return
+    columns = np.repeat(np.arange(len(old.offsets) - 1), np.diff(old.offsets))
+    values = _thresholds_1(columns, old.values, wide)
+    parts = [np.unique(part) for part in np.split(values, old.offsets[1:-1])]
+    offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+    attributes["_dictionary"] = old._replace(
+        values=np.concatenate(parts), offsets=offsets
+    )
+    attributes["n_thresholds_"] = np.diff(offsets)
+
+
+KINDS_1 = {
+    **KINDS,
+    "Trees": KINDS["Trees"]._replace(make=_trees_of_1),
+    "WideColumns": Kind(WideColumns, lambda wide: wide._asdict(), WideColumns),
+}
 
 
 # --- to plain data ------------------------------------------------------------------
@@ -261,8 +332,9 @@ class Packer:
 class Unpacker:
     """Makes a model of the header and the arrays of a file."""
 
-    def __init__(self, arrays: list[Array]) -> None:
+    def __init__(self, arrays: list[Array], version: int) -> None:
         self.arrays = arrays
+        self.version = version
 
     def unpack(self, value: Any) -> Any:
         """Return what a part of the header stands for."""
@@ -300,12 +372,15 @@ class Unpacker:
         return array.reshape(value["shape"])
 
     def _unpack_object(self, value: dict[str, Any]) -> Any:
+        kinds = KINDS_1 if self.version == 1 else KINDS
         name = value["object"]
-        if set(value) == {"object", "fields"} and name in KINDS:
+        if self.version == 1:
+            name = RENAMED_CLASSES.get(name, name)
+        if set(value) == {"object", "fields"} and name in kinds:
             fields = {k: self.unpack(v) for k, v in value["fields"].items()}
             if name == "NumberLoss" and set(fields) != LOSS_FIELDS:
                 raise BadModel("the loss has other fields.")
-            return KINDS[name].make(**fields)
+            return kinds[name].make(**fields)
         if set(value) == {"object", "parameters", "attributes"} and name in ESTIMATORS:
             return self._unpack_estimator(ESTIMATORS[name], value)
         raise BadModel(f"no {name!r} can be in a model file.")
@@ -315,7 +390,10 @@ class Unpacker:
         estimator: Any = cls()
         estimator.set_params(**_of_now(cls, stored))
         parameters = estimator.get_params(deep=False)
-        for name, content in value["attributes"].items():
+        attributes = {k: self.unpack(v) for k, v in value["attributes"].items()}
+        if self.version == 1 and issubclass(cls, BaseCandidates):
+            _update_candidates(attributes)
+        for name, content in attributes.items():
             hidden = getattr(cls, name, None)
             if (
                 not ATTRIBUTE.fullmatch(name)
@@ -324,7 +402,7 @@ class Unpacker:
                 or isinstance(hidden, property)
             ):
                 raise BadModel(f"{cls.__name__} has no attribute {name!r}.")
-            vars(estimator)[name] = self.unpack(content)
+            vars(estimator)[name] = content
         return estimator
 
 
@@ -444,7 +522,7 @@ def _load(content: memoryview) -> Any:
     header = json.loads(bytes(text))
     body = content[min(_aligned(end), len(content)) :]
     arrays = [_array(entry, body) for entry in header["arrays"]]
-    model = Unpacker(arrays).unpack(header["model"])
+    model = Unpacker(arrays, version).unpack(header["model"])
     if type(model) not in MODELS:
         raise BadModel(f"it holds no model, but {type(model).__name__}.")
     model._check_model()

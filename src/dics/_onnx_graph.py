@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dics._plain_model import PlainModel, PlainTree
+from dics._plain_model import PlainModel, PlainTree, rounded_up
 from dics._validation import Array
 
 ML = "ai.onnx.ml"
@@ -35,7 +35,7 @@ class Graph(Protocol):
 def add_regressor(graph: Graph, plain: PlainModel, x: str, variable: str) -> None:
     """Add a regressor: predictions of shape (n_samples, n_outputs).
 
-    X is in double precision if thresholds are.
+    X is in double precision if `plain.in_double`.
     """
     if plain.link == "identity":
         _add_sum(graph, plain, x, variable)
@@ -50,7 +50,7 @@ def add_classifier(
 ) -> None:
     """Add a classifier: a label for each row, and a probability for each class.
 
-    X is in double precision if thresholds are.
+    X is in double precision if `plain.in_double`.
     """
     labels = carried_labels(plain)
     if plain.link == "logistic":
@@ -115,9 +115,11 @@ def _attributes(plain: PlainModel) -> dict[str, Any]:
                 ids = parts.setdefault(name.replace("_nodeids", "_treeids"), [])
                 ids.extend([t] * len(column))
     parts["base_values"] = plain.base.tolist()
-    if plain.is_wide:
+    if plain.in_double:
         for name in ("nodes_values", "target_weights", "base_values"):
             parts[f"{name}_as_tensor"] = _tensor(np.array(parts.pop(name)))
+    else:
+        parts["nodes_values"] = rounded_up(np.array(parts["nodes_values"])).tolist()
     return {
         **parts,
         "n_targets": plain.n_outputs,

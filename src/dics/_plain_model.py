@@ -59,6 +59,8 @@ class PlainModel:
     classes : ndarray or None
         Labels of the classes; None for a regressor.
     n_features : int
+    in_double : bool
+        Whether the model needs X in double precision.
     """
 
     trees: Trees
@@ -69,6 +71,7 @@ class PlainModel:
     factor: FloatArray
     classes: Array | None
     n_features: int
+    in_double: bool
 
     @classmethod
     def of(cls, model: Any, purpose: str) -> PlainModel:
@@ -91,6 +94,7 @@ class PlainModel:
             "factor": np.ones(n_outputs),
             "classes": getattr(model, "classes_", None),
             "n_features": model.n_features_in_,
+            "in_double": _is_merged(trees),
         }
         if isinstance(model, FastCGBMClassifier | FastCGBMRegressor):
             fields["scale"] = 1.0
@@ -134,9 +138,9 @@ class PlainModel:
         return replace(self, scale=1.0)
 
     @property
-    def is_wide(self) -> bool:
-        """Whether some thresholds don't fit into single precision."""
-        return self.trees.wide is not None
+    def is_single(self) -> bool:
+        """Return True if single precision holds all thresholds."""
+        return bool(_are_single(self.trees.threshold).all())
 
     @property
     def n_outputs(self) -> int:
@@ -154,6 +158,35 @@ def _refuse_categories(model: TreesEstimator, purpose: str) -> None:
         "save it for dics itself by `save`, or fit it with categorical_features=None "
         "on columns encoded by OrdinalEncoder or OneHotEncoder."
     )
+
+
+def _is_merged(trees: Trees) -> bool:
+    """Return True if single precision merges the values of a feature.
+
+    That is a feature most of whose thresholds single precision does not hold. A few
+    such thresholds, between two values close together, are found in any feature.
+    """
+    inner = trees.inner
+    feature = trees.feature[inner]
+    n_splits = np.bincount(feature)
+    double = ~_are_single(trees.threshold[inner])
+    n_double = np.bincount(feature[double], minlength=len(n_splits))
+    return bool((2 * n_double > n_splits).any())
+
+
+def _are_single(threshold: FloatArray) -> npt.NDArray[np.bool_]:
+    with np.errstate(over="ignore"):
+        single = threshold.astype(np.float32)
+    are_single: npt.NDArray[np.bool_] = (single == threshold) | np.isnan(threshold)
+    return are_single
+
+
+def rounded_up(threshold: FloatArray) -> npt.NDArray[np.float32]:
+    """Round thresholds to single precision; no value of float32 changes its side."""
+    with np.errstate(over="ignore"):
+        single = threshold.astype(np.float32)
+        above = np.nextafter(single, np.float32(np.inf))
+    return np.where(single < threshold, above, single)
 
 
 def _leaf(n_outputs: int) -> PlainTree:

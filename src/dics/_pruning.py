@@ -155,6 +155,7 @@ def _cut_off(trees: Trees, stubs: npt.NDArray[np.bool_]) -> Pruned:
     has_values[old[rows]] = True
     cut = Trees(
         nodes=nodes,
+        n_samples=trees.n_samples[old],
         missing_left=trees.missing_left[old],
         weight=trees.weight[old],
         impurity=trees.impurity[old],
@@ -164,7 +165,6 @@ def _cut_off(trees: Trees, stubs: npt.NDArray[np.bool_]) -> Pruned:
         leaf_starts=np.concatenate([[0], np.cumsum(rows)])[starts],
         criterion=trees.criterion,
         n_features=trees.n_features,
-        wide=trees.wide,
         sets=None if trees.sets is None else trees.sets.of_nodes(old, inner),
     )
     return Pruned(cut, (np.cumsum(kept) - 1)[owner])

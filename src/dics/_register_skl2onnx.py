@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,9 +93,11 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     plain = PlainModel.of(operator.raw_operator, "skl2onnx")
     graph = _ContainerGraph(scope, container)
     x = operator.inputs[0].full_name
-    taken = DoubleTensorType if plain.is_wide else DoubleTensorType | FloatTensorType
-    if not isinstance(operator.inputs[0].type, taken):
-        x = graph.add("Cast", [x], to=DOUBLE)
+    kind = operator.inputs[0].type
+    if plain.in_double or not isinstance(kind, FloatTensorType):
+        if not isinstance(kind, DoubleTensorType):
+            x = graph.add("Cast", [x], to=DOUBLE)
+        plain = replace(plain, in_double=not plain.is_single)
     outputs = [output.full_name for output in operator.outputs]
     if plain.classes is None:
         add_regressor(graph, plain, x, outputs[0])

@@ -1,8 +1,8 @@
 """Training rows that are not in this process, such as those of a cluster.
 
-A fit looks at few rows of X itself: those that the thresholds are placed by, and a
-sample that tells which columns are wide. All others take part as codes, wherever they
-are. So a fit of rows elsewhere is the same fit, with another kind of X.
+A fit looks at few rows of X itself: those that the thresholds are placed by. All others
+take part as codes, wherever they are. So a fit of rows elsewhere is the same fit, with
+another kind of X.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dics._fold_means import LevelMeans
     from dics._out_of_bag import OutOfBag, OutOfBagSums
     from dics._rounds import Rounds
-    from dics._wide_columns import Ranks, WideColumns
     from dics.dictionary import Dictionary
     from dics.trees import Trees
 
@@ -53,14 +52,6 @@ class RowsElsewhere(ABC):
     @abstractmethod
     def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array | SparseRows:
         """Bring some rows here, by their numbers; sparse ones stay so."""
-
-    @abstractmethod
-    def distinct(self, column: int) -> FloatArray:
-        """Return the distinct values of a column, sorted, without NaN."""
-
-    @abstractmethod
-    def narrowed(self, ranks: Ranks | WideColumns) -> RowsElsewhere:
-        """Return the same rows with ranks in place of the values of wide columns."""
 
     @abstractmethod
     def with_levels(
@@ -143,39 +134,38 @@ def sampled_rows(
     numbers = np.unique(np.concatenate(needed()))
     if isinstance(X, RowsElsewhere):
         some = X.take(numbers)
-        narrow = _narrow(some, np.arange(len(some)))
-        return SampledRows(some if narrow is None else narrow, numbers, len(X))
-    narrow = _narrow(X, numbers)
-    if narrow is None:
+        single = _in_single(some, np.arange(len(some)))
+        return SampledRows(some if single is None else single, numbers, len(X))
+    single = _in_single(X, numbers)
+    if single is None:
         return SampledRows(X, None, len(X))
-    return SampledRows(narrow, numbers, len(X))
+    return SampledRows(single, numbers, len(X))
 
 
-# Rows that are narrowed at a time: few of a wide X.
-NARROWED_ROWS = 256
+# Rows that are rounded at a time, few for an X of many columns.
+ROUNDED_ROWS = 256
 
 
-def _narrow(
+def _in_single(
     X: Array | SparseRows, numbers: npt.NDArray[Any]
 ) -> Array | SparseRows | None:
     """Return some rows in single precision; None if that doesn't hold their values."""
     if X.dtype != np.float64:
         return None
-    if isinstance(X, SparseRows):
-        some = X[numbers]
-        parts = [some.values] if X.elsewhere is None else [some.values, X.elsewhere]
-        if not all(_fits(part, part.astype(np.float32)) for part in parts):
-            return None
-        return some.astype(np.float32)
-    narrow = np.empty((len(numbers), X.shape[1]), dtype=np.float32)
-    for first in range(0, len(numbers), NARROWED_ROWS):
-        rows = X[numbers[first : first + NARROWED_ROWS]]
-        with np.errstate(over="ignore"):
-            narrow[first : first + NARROWED_ROWS] = rows
-        if not _fits(rows, narrow[first : first + NARROWED_ROWS]):
-            return None
-    return narrow
+    with np.errstate(over="ignore"):
+        if isinstance(X, SparseRows):
+            some = X[numbers]
+            rounded = some.astype(np.float32)
+            return rounded if _are_equal(some.values, rounded.values) else None
+        single = np.empty((len(numbers), X.shape[1]), dtype=np.float32)
+        for first in range(0, len(numbers), ROUNDED_ROWS):
+            part = slice(first, first + ROUNDED_ROWS)
+            rows = X[numbers[part]]
+            single[part] = rows
+            if not _are_equal(rows, single[part]):
+                return None
+    return single
 
 
-def _fits(wide: Array, narrow: Array) -> bool:
-    return bool(((wide == narrow) | np.isnan(wide)).all())
+def _are_equal(double: Array, single: Array) -> bool:
+    return bool(((double == single) | np.isnan(double)).all())

@@ -7,7 +7,6 @@ SKOPS_TRUSTED = [
     "dics._boosting_plan.BoostingPlan",
     "dics._leaf_rows.LeafRows",
     "dics._number_losses.NumberLoss",
-    "dics._wide_columns.WideColumns",
     "dics.boosting.FastCGBMClassifier",
     "dics.boosting_regression.FastCGBMRegressor",
     "dics.candidates.CentroidCandidates",

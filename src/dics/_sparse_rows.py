@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -18,7 +18,7 @@ MAX_COLUMNS = 2**31 - 1
 
 @final
 class SparseRows(_core.SparseArrays):
-    """A checked sparse X; what it has no entry for is zero, or of `elsewhere`.
+    """A checked sparse X; what it has no entry for is zero.
 
     Stages take it in the place of an array: it has a `shape`, a length and rows.
 
@@ -31,8 +31,6 @@ class SparseRows(_core.SparseArrays):
     starts : ndarray of int64 of shape (n_rows + 1,)
         Where the entries of each row begin.
     n_columns : int
-    elsewhere : ndarray of shape (n_columns,), default=None
-        What rows without an entry have, in each column; None for zeros.
     """
 
     def __init__(
@@ -41,13 +39,11 @@ class SparseRows(_core.SparseArrays):
         columns: npt.NDArray[np.int32],
         starts: npt.NDArray[np.int64],
         n_columns: int,
-        elsewhere: Array | None = None,
     ) -> None:
-        super().__init__(values, columns, starts, n_columns, elsewhere)
+        super().__init__(values, columns, starts, n_columns)
         self.values = values
         self.columns = columns
         self.starts = starts
-        self.elsewhere = elsewhere
         self.shape = (len(starts) - 1, n_columns)
 
     @classmethod
@@ -84,30 +80,22 @@ class SparseRows(_core.SparseArrays):
             taken.indices.astype(np.int32, copy=False),
             taken.indptr.astype(np.int64, copy=False),
             self.shape[1],
-            self.elsewhere,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Between the processes of a cluster; what they send one another is trusted.
-        own = self.values, self.columns, self.starts, self.shape[1], self.elsewhere
-        return SparseRows, own
+        return SparseRows, (self.values, self.columns, self.starts, self.shape[1])
 
     def __sizeof__(self) -> int:
         # Dask decides by it what a worker has room for.
-        arrays = self.values, self.columns, self.starts, self.elsewhere
-        return sum(array.nbytes for array in arrays if array is not None)
+        return self.values.nbytes + self.columns.nbytes + self.starts.nbytes
 
     def astype(self, dtype: npt.DTypeLike) -> SparseRows:
         """Return the same rows with values of another type; themselves if they are."""
         if self.dtype == dtype:
             return self
-        elsewhere = self.elsewhere
         return SparseRows(
-            self.values.astype(dtype),
-            self.columns,
-            self.starts,
-            self.shape[1],
-            None if elsewhere is None else elsewhere.astype(dtype),
+            self.values.astype(dtype), self.columns, self.starts, self.shape[1]
         )
 
     def to_scipy(self) -> scipy.sparse.csr_array:
@@ -118,44 +106,8 @@ class SparseRows(_core.SparseArrays):
 
     def to_dense(self) -> Array:
         """Return all values as a dense array."""
-        return self.dense_columns(np.arange(self.shape[1]))
-
-    def dense_columns(self, columns: npt.NDArray[np.intp]) -> Array:
-        """Return some columns as a dense array."""
-        place = np.full(self.shape[1], -1, dtype=np.intp)
-        place[columns] = np.arange(len(columns))
-        dense = np.zeros((len(self), len(columns)), dtype=self.dtype)
-        if self.elsewhere is not None:
-            dense[:] = self.elsewhere[columns]
-        rows = np.repeat(np.arange(len(self)), np.diff(self.starts))
-        there = place[self.columns] >= 0
-        dense[rows[there], place[self.columns[there]]] = self.values[there]
+        dense: Array = self.to_scipy().toarray()
         return dense
-
-    def column(self, f: int) -> Array:
-        """Return the entries of a column, and (once) what the other rows have."""
-        entries: Array = self.values[self.columns == f]
-        if len(entries) == len(self):
-            return entries
-        others = 0 if self.elsewhere is None else self.elsewhere[f]
-        return np.append(entries, self.dtype.type(others))
-
-    def with_columns(
-        self,
-        changes: dict[
-            int, Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
-        ],
-    ) -> SparseRows:
-        """Return a float64 copy in which functions have changed some columns."""
-        values: Array = self.values.astype(np.float64)
-        elsewhere = np.zeros(self.shape[1])
-        if self.elsewhere is not None:
-            elsewhere[:] = self.elsewhere
-        for f, change in changes.items():
-            here = self.columns == f
-            values[here] = change(values[here])
-            elsewhere[[f]] = change(elsewhere[[f]])
-        return SparseRows(values, self.columns, self.starts, self.shape[1], elsewhere)
 
 
 def joined_matrices(parts: Sequence[Array | SparseRows]) -> Array | SparseRows:
@@ -181,5 +133,4 @@ def joined_matrices(parts: Sequence[Array | SparseRows]) -> Array | SparseRows:
         np.concatenate([part.columns for part in sparse]),
         np.concatenate([*starts, ends[-1:]], dtype=np.int64),
         sparse[0].shape[1],
-        sparse[0].elsewhere,
     )

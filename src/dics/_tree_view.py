@@ -33,7 +33,7 @@ class Tree:
     """Arrays and names of a fitted tree, one row per node."""
 
     feature: NDArray[np.int32]
-    threshold: NDArray[np.float32]
+    threshold: NDArray[np.float64]
     left: NDArray[np.int32]
     missing_left: NDArray[np.bool_]
     n_samples: NDArray[np.int32]

@@ -18,13 +18,14 @@ from dics._boundaries import (
     commonest,
     drop_useless,
     flatten,
+    round_to_single,
     thin,
 )
 from dics._candidates_base import BaseCandidates, TrainingData
 from dics._foreign_arguments import explain_unknown_arguments
 from dics._rows_elsewhere import SampledRows, sampled_rows
 from dics._settings import make_settings
-from dics._validation import draw_seed
+from dics._validation import FloatArray, draw_seed
 from dics.dictionary import MAX_THRESHOLDS, Dictionary
 
 __all__ = ["BaseCandidates", "CentroidCandidates", "QuantileCandidates"]
@@ -118,7 +119,7 @@ class CentroidCandidates(BaseCandidates):
         Standard deviation of each feature within each cluster.
     pairs_ : ndarray of shape (n_pairs, 2)
         The pairs used, farthest first: first of clusters, then of classes.
-    thresholds_ : list of n_features arrays, float32
+    thresholds_ : list of n_features arrays, float64
     n_thresholds_ : ndarray of shape (n_features,)
 
     Examples
@@ -134,7 +135,6 @@ class CentroidCandidates(BaseCandidates):
     array([0, 0, 1, 1], dtype=uint8)
     """
 
-    _is_content_with_ranks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [
             StrOptions({"auto", "classes"}),
@@ -237,11 +237,9 @@ class CentroidCandidates(BaseCandidates):
         self.scales_ = np.concatenate(scales)
         del means, scales  # of wide data, as large as X may be
         self.pairs_ = all_pairs(list(distances), self.n_pairs)
-        useful = drop_useless(
-            boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary),
-            found,
-            self.min_gap,
-        )
+        zeta = boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary)
+        zeta = round_to_single(zeta, found, rows.X.dtype)
+        useful = drop_useless(zeta, found, self.min_gap)
         if not self.fill_quantiles:
             return flatten(thin(useful, MAX_THRESHOLDS))
         if self.max_bins == "auto":
@@ -322,7 +320,7 @@ class QuantileCandidates(BaseCandidates):
 
     Attributes
     ----------
-    thresholds_ : list of n_features arrays, float32
+    thresholds_ : list of n_features arrays, float64
     n_thresholds_ : ndarray of shape (n_features,)
 
     Examples
@@ -330,10 +328,9 @@ class QuantileCandidates(BaseCandidates):
     >>> import numpy as np
     >>> from dics import QuantileCandidates
     >>> QuantileCandidates().fit(np.array([[1.0], [2.0], [4.0]])).thresholds_
-    [array([1.5, 3. ], dtype=float32)]
+    [array([1.5, 3. ])]
     """
 
-    _is_content_with_ranks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_bins": MAX_BINS,
         "random_state": ["random_state"],
@@ -403,7 +400,7 @@ def has_rare_features(data: TrainingData) -> bool:
 
 def even_cuts(data: TrainingData, budget: int) -> Dictionary:
     """Even cuts alone, up to `budget` of each feature."""
-    none = np.empty((data.X.shape[1], 0), dtype=np.float32)
+    none = np.empty((data.X.shape[1], 0))
     rows = sampled_rows(data.X, lambda: [rows_for_filling(data, budget)])
     return filled_dictionary(data, rows, none, budget, 0)
 
@@ -411,7 +408,7 @@ def even_cuts(data: TrainingData, budget: int) -> Dictionary:
 def filled_dictionary(
     data: TrainingData,
     rows: SampledRows,
-    zeta: npt.NDArray[np.float32],
+    zeta: FloatArray,
     budget: int,
     least_even: int,
 ) -> Dictionary:
@@ -426,7 +423,7 @@ def filled_dictionary(
         values, offsets, exact, n_constant = _core.make_thresholds(
             **rows._asdict(),
             weights=data.weights,
-            boundaries=zeta.astype(np.float64),
+            boundaries=zeta,
             budget=budget,
             least_even=least_even,
             n_drawn=n_drawn,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dics import _core
 from dics._sparse_rows import SparseRows
-from dics._validation import Array
+from dics._validation import Array, FloatArray
 
 # uint8 codes: 254 thresholds make 255 codes, and NaN has one more.
 MAX_THRESHOLDS: int = _core.MAX_THRESHOLDS
@@ -23,7 +23,7 @@ Codes = npt.NDArray[np.uint8] | _core.CodeLists
 class Dictionary(NamedTuple):
     """Thresholds of feature f: ``values[offsets[f]:offsets[f + 1]]``, rising."""
 
-    values: npt.NDArray[np.float32]
+    values: FloatArray
     offsets: npt.NDArray[np.int64]
     # Even cuts, too coarse for deep nodes: worth making anew there.
     renewable: bool = False
@@ -53,7 +53,7 @@ def make_dictionary(
     return Dictionary(np.concatenate(checked), offsets)
 
 
-def _check_thresholds(column: npt.ArrayLike, where: str) -> npt.NDArray[np.float32]:
+def _check_thresholds(column: npt.ArrayLike, where: str) -> FloatArray:
     """Return the thresholds of one feature, sorted and distinct."""
     try:
         given = np.asarray(column)
@@ -66,11 +66,10 @@ def _check_thresholds(column: npt.ArrayLike, where: str) -> npt.NDArray[np.float
     if given.dtype.kind not in "biuf":
         raise ValueError(f"{where}: thresholds must be numbers, got {given.dtype}.")
     with np.errstate(over="ignore"):
-        values: npt.NDArray[np.float32] = np.unique(given.astype(np.float32))
-    if not np.isfinite(values).all():
-        bad = given[~np.isfinite(given.astype(np.float64))]
-        what = f"contain {bad[0]}" if len(bad) else "are beyond float32"
-        raise ValueError(f"{where}: thresholds {what}; they must be finite.")
+        values: FloatArray = np.unique(given.astype(np.float64))
+    bad = values[~np.isfinite(values)]
+    if len(bad):
+        raise ValueError(f"{where}: thresholds contain {bad[0]}; they must be finite.")
     if len(values) > MAX_THRESHOLDS:
         raise ValueError(
             f"{where}: {len(values)} thresholds; at most {MAX_THRESHOLDS} are possible."

@@ -14,13 +14,10 @@ from dics._model_check import BadModel, check_trees, require
 from dics._node_sets import NodeSets, joined_sets
 from dics._sparse_rows import SparseRows
 from dics._validation import Array, FloatArray
-from dics._wide_columns import WideColumns
 
 # What a row on its way down needs to know of a node, in one place: core/grow/grow.hpp.
-NODE = np.dtype(
-    [("feature", "<i4"), ("threshold", "<f4"), ("left", "<i4"), ("n_samples", "<i4")]
-)
-OF_NODES = ("nodes", "missing_left", "weight", "impurity", "gain")
+NODE = np.dtype([("feature", "<i4"), ("left", "<i4"), ("threshold", "<f8")])
+OF_NODES = ("nodes", "n_samples", "missing_left", "weight", "impurity", "gain")
 
 
 def concatenated(parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -57,7 +54,9 @@ class Trees:
     Attributes
     ----------
     nodes : structured array
-        One record a node; see its parts `feature`, `threshold`, `left`, `n_samples`.
+        One record a node; see its parts `feature`, `left`, `threshold`.
+    n_samples : int32 array
+        Training rows in the node.
     missing_left : uint8 array
         Whether NaN goes left.
     weight : float32 array
@@ -81,12 +80,10 @@ class Trees:
         Features of the rows that may go down the trees.
     sets : NodeSets or None
         Of trees that split categories by sets of levels: which set each node has.
-    wide : WideColumns or None
-        Of columns whose values single precision can't tell apart: thresholds in double
-        precision. `nodes` have ranks then, `threshold` has the thresholds themselves.
     """
 
     nodes: Array
+    n_samples: npt.NDArray[np.int32]
     missing_left: npt.NDArray[np.uint8]
     weight: npt.NDArray[np.float32]
     impurity: npt.NDArray[np.floating[Any]]
@@ -96,7 +93,6 @@ class Trees:
     leaf_starts: npt.NDArray[np.int64]
     criterion: str = ""
     n_features: int = -1  # by hand: as many as the trees look at
-    wide: WideColumns | None = None
     sets: NodeSets | None = None
 
     def __post_init__(self) -> None:
@@ -104,7 +100,7 @@ class Trees:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         names = [field.name for field in fields(self)]
-        if not set(names) - {"n_features", "wide", "sets"} <= set(state):
+        if not set(names) - {"n_features", "sets"} <= set(state):
             raise BadModel("This is no valid model: the trees are not complete.")
         known = {"n_features": -1, "sets": None, **state}
         # A model file has this order, and equal models have equal files.
@@ -117,12 +113,6 @@ class Trees:
             most = int(self.feature.max()) + 1 if feature else 0
             self._set({"n_features": most})
         check_trees(self, NODE)
-        if self.wide is not None:
-            if not isinstance(self.wide, WideColumns):
-                raise BadModel(
-                    "This is no valid model: wide columns are something else."
-                )
-            self.wide.check()
         if self.sets is not None:
             require(isinstance(self.sets, NodeSets), "sets of nodes are odd")
             self.sets.check(self)
@@ -153,7 +143,6 @@ class Trees:
             **{**plain, "nodes": nodes},
             criterion=criterion,
             n_features=n_features,
-            wide=None,
             sets=sets,
         )
 
@@ -163,6 +152,7 @@ class Trees:
         start = np.zeros(1, dtype=np.int64)
         return cls._made(
             nodes=np.empty(0, dtype=NODE),
+            n_samples=np.empty(0, dtype=np.int32),
             missing_left=np.empty(0, dtype=np.uint8),
             weight=np.empty(0, dtype=np.float32),
             impurity=np.empty(0, dtype=np.float32),
@@ -172,17 +162,10 @@ class Trees:
             leaf_starts=start,
             criterion="",
             n_features=n_features,
-            wide=None,
             sets=None,
         )
 
-    def with_wide(self, wide: WideColumns | None) -> Trees:
-        """Return the same trees that know of wide columns, or (None) of none."""
-        return Trees._made(**{**vars(self), "wide": wide})
-
-    def on_codes(
-        self, values: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64]
-    ) -> Trees:
+    def on_codes(self, values: FloatArray, offsets: npt.NDArray[np.int64]) -> Trees:
         """Return the same trees for rows that are codes of a dictionary.
 
         All their thresholds must be in it.
@@ -203,15 +186,10 @@ class Trees:
         return feature
 
     @property
-    def threshold(self) -> npt.NDArray[np.floating[Any]]:
-        """NaN for a leaf; -inf where everything but NaN goes right.
-
-        In single precision, or in double precision if there are `wide` columns.
-        """
-        threshold: npt.NDArray[np.float32] = self.nodes["threshold"]
-        if self.wide is None:
-            return threshold
-        return self.wide.thresholds(self.feature, threshold)
+    def threshold(self) -> FloatArray:
+        """NaN for a leaf; -inf where everything but NaN goes right."""
+        threshold: FloatArray = self.nodes["threshold"]
+        return threshold
 
     @property
     def left(self) -> npt.NDArray[np.int32]:
@@ -222,12 +200,6 @@ class Trees:
         """
         left: npt.NDArray[np.int32] = self.nodes["left"]
         return left
-
-    @property
-    def n_samples(self) -> npt.NDArray[np.int32]:
-        """Training rows in the node."""
-        n_samples: npt.NDArray[np.int32] = self.nodes["n_samples"]
-        return n_samples
 
     def __len__(self) -> int:
         return len(self.node_starts) - 1
@@ -243,7 +215,6 @@ class Trees:
             leaf_starts=np.array([0, leaves.stop - leaves.start]),
             criterion=self.criterion,
             n_features=self.n_features,
-            wide=self.wide,
             sets=None if self.sets is None else self.sets[first:last],
         )
 
@@ -257,7 +228,6 @@ class Trees:
             leaf_starts=self.leaf_starts[: n_trees + 1],
             criterion=self.criterion,
             n_features=self.n_features,
-            wide=self.wide,
             sets=None if self.sets is None else self.sets[:n_nodes],
         )
 
@@ -277,7 +247,6 @@ class Trees:
             **per_tree,
             criterion=self.criterion,
             n_features=max(self.n_features, other.n_features),
-            wide=self.wide,
             sets=joined_sets(self, other),
         )
 
@@ -312,7 +281,7 @@ class Trees:
                 f"X has {X.shape[1]} features, but the trees expect {self.n_features}."
             )
         return (
-            X if self.wide is None else self.wide.narrowed(X),
+            X,
             self.nodes.view(np.int32).reshape(-1, 4),
             self.missing_left,
             self.node_starts,

@@ -117,20 +117,6 @@ def rows_of(
     return np.ascontiguousarray(matrix[rows])
 
 
-def distinct_values(matrix: Array | SparseRows, column: int) -> npt.NDArray[np.float64]:
-    """Return the distinct values of a column, without NaN."""
-    if isinstance(matrix, SparseRows):  # refused if it stores NaN
-        return np.unique(matrix.column(column).astype(np.float64))
-    values = np.unique(matrix[:, column].astype(np.float64))
-    return values[~np.isnan(values)]
-
-
-def narrowed(matrix: Array | SparseRows, ranks: Any) -> Array | SparseRows:
-    """Return a partition with ranks in place of the values of wide columns."""
-    changed: Array | SparseRows = ranks.narrowed(matrix)
-    return changed
-
-
 def codes_of(
     matrix: Array | SparseRows, dictionary: Dictionary
 ) -> npt.NDArray[np.uint8]:

@@ -42,9 +42,7 @@ from dics.dask._part_levels import with_levels
 from dics.dask._parts import (
     PartShape,
     codes_of,
-    distinct_values,
     matrix_of,
-    narrowed,
     out_of_bag_of,
     rows_of,
 )
@@ -196,16 +194,6 @@ class ClusterRows(RowsElsewhere):
             rows, lambda part, chosen: dask.delayed(rows_of)(part, chosen)
         )
         return joined_matrices(found)
-
-    def distinct(self, column: int) -> FloatArray:
-        tasks = [dask.delayed(distinct_values)(part, column) for part in self.parts]
-        return np.unique(np.concatenate(self.watch.computed(tasks)))
-
-    def narrowed(self, ranks: Any) -> ClusterRows:
-        known = dask.delayed(ranks, pure=False)
-        parts = [dask.delayed(narrowed)(part, known) for part in self.parts]
-        whole = self.whole._replace(dtype=np.dtype(np.float64))
-        return ClusterRows(self.watch, self.meta, parts, whole, may_keep=False)
 
     def with_levels(
         self, known: Categories, means: LevelMeans | None = None

@@ -53,15 +53,12 @@ class SparseArrays {
 
   public:
     SparseArrays(Values values, Array<std::int32_t> columns, Array<std::int64_t> starts,
-                 std::int64_t n_cols, std::optional<Values> elsewhere)
+                 std::int64_t n_cols)
         : values_(std::move(values)),
           columns_(std::move(columns)),
           starts_(std::move(starts)),
-          n_cols_(n_cols),
-          elsewhere_(std::move(elsewhere)) {
-        if (starts_.shape(0) == 0 || values_.shape(0) != columns_.shape(0) ||
-            (elsewhere_ && (static_cast<std::int64_t>(elsewhere_->shape(0)) != n_cols ||
-                            elsewhere_->dtype() != values_.dtype())))
+          n_cols_(n_cols) {
+        if (starts_.shape(0) == 0 || values_.shape(0) != columns_.shape(0))
             throw nb::value_error("the arrays of a sparse X don't belong together");
     }
 
@@ -80,7 +77,6 @@ class SparseArrays {
     RowSource<T> of_type() const {
         return RowSource<T>(SparseMatrix<T>{
             static_cast<const T*>(values_.data()), columns_.data(), starts_.data(),
-            elsewhere_ ? static_cast<const T*>(elsewhere_->data()) : nullptr,
             static_cast<std::int64_t>(starts_.shape(0)) - 1, n_cols_});
     }
 
@@ -88,7 +84,6 @@ class SparseArrays {
     Array<std::int32_t> columns_;
     Array<std::int64_t> starts_;
     std::int64_t n_cols_;
-    std::optional<Values> elsewhere_;
 };
 
 // X as Python has it, an array or SparseArrays; it must be kept alive meanwhile.
@@ -152,7 +147,7 @@ auto with_team(int n_threads, Body body, Interrupted interrupted = signal_pendin
     }
 }
 
-inline Dictionary as_dictionary(const Array<float>& values,
+inline Dictionary as_dictionary(const Array<double>& values,
                                 const Array<std::int64_t>& offsets) {
     return {values.data(), offsets.data(),
             static_cast<std::int64_t>(offsets.shape(0)) - 1};
@@ -210,6 +205,7 @@ inline nb::dict forest_dict(ForestArrays&& forest, int width) {
     const std::size_t n_leaves = trees.leaf_means.size() / k;
     nb::dict result;
     result["nodes"] = node_array(std::move(trees.nodes));
+    result["n_samples"] = to_array(std::move(trees.n_samples));
     result["missing_left"] = to_array(std::move(trees.missing_left));
     result["weight"] = to_array(std::move(trees.weight));
     result["impurity"] = to_array(std::move(trees.impurity));

@@ -47,7 +47,7 @@ struct RowArrays {
 // Scores are updated in place. `after_round(loss, validation losses)` returns True to
 // end. Lists and functions are taken as they are: nanobind's casters to those of C++
 // allocate where they may not throw, and abort when memory is out.
-nb::tuple boost_arrays(const Objective& objective, const Array<float>& values,
+nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
                        const Array<std::int64_t>& offsets, const nb::tuple& training,
                        const nb::list& validation,
                        const Array<std::int64_t>& used_splits,

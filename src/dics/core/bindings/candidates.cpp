@@ -70,7 +70,7 @@ nb::tuple make_thresholds_array(
 
 // `codes` is the caller's: NumPy asks for huge pages, which halves the cost of memory
 // that is written for the first time.
-void encode_array(const nb::object& X, const Array<float>& values,
+void encode_array(const nb::object& X, const Array<double>& values,
                   const Array<std::int64_t>& offsets,
                   const Optional<std::int32_t>& order, int width,
                   Output<std::uint8_t> codes, int n_threads) {
@@ -95,7 +95,8 @@ void encode_array(const nb::object& X, const Array<float>& values,
     });
 }
 
-std::unique_ptr<CodeLists> code_lists(const SparseArrays& X, const Array<float>& values,
+std::unique_ptr<CodeLists> code_lists(const SparseArrays& X,
+                                      const Array<double>& values,
                                       const Array<std::int64_t>& offsets,
                                       const Optional<std::int32_t>& order,
                                       bool by_rows) {
@@ -134,11 +135,9 @@ void bind_candidates(nb::module_& m) {
           "feature, and by row too.");
     nb::class_<SparseArrays>(m, "SparseArrays", "A sparse X, row by row.")
         .def(nb::init<nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
-                      Array<std::int32_t>, Array<std::int64_t>, std::int64_t,
-                      std::optional<nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig,
-                                                nb::device::cpu>>>(),
+                      Array<std::int32_t>, Array<std::int64_t>, std::int64_t>(),
              "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(),
-             "n_cols"_a, "elsewhere"_a.none().noconvert() = nb::none());
+             "n_cols"_a);
     m.def("cluster", &cluster_array, "X"_a, "numbers"_a.none(), "n_rows"_a,
           "weights"_a.none(), "labels"_a.none(), "settings"_a, "n_threads"_a,
           "Means, spreads and distances of clusters and of classes.");

@@ -48,7 +48,7 @@ auto with_sample(const Array<std::uint32_t>& labels,
 
 // From `codes` in blocks of `code_width` features, or (null) straight from X.
 nb::dict grow_tree(const nb::object& X, const nb::object& codes, int code_width,
-                   const Array<float>& values, const Array<std::int64_t>& offsets,
+                   const Array<double>& values, const Array<std::int64_t>& offsets,
                    const Array<std::uint32_t>& labels,
                    const Optional<std::uint32_t>& counts,
                    const Optional<std::uint64_t>& wide_counts,
@@ -88,7 +88,7 @@ const std::uint32_t* as_draws(const std::optional<Table<std::uint32_t>>& drawn,
 
 // `progress` (or None) is called with the number of trees done, a few times a second.
 nb::dict grow_forest_array(
-    const nb::object& codes, int code_width, const Array<float>& values,
+    const nb::object& codes, int code_width, const Array<double>& values,
     const Array<std::int64_t>& offsets, const Array<std::uint32_t>& labels,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,
@@ -113,7 +113,7 @@ nb::dict grow_forest_array(
 }
 
 nb::dict grow_regression_tree(const nb::object& X, const nb::object& codes,
-                              int code_width, const Array<float>& values,
+                              int code_width, const Array<double>& values,
                               const Array<std::int64_t>& offsets,
                               const Table<double>& y,
                               const Optional<std::uint32_t>& counts,
@@ -135,7 +135,7 @@ nb::dict grow_regression_tree(const nb::object& X, const nb::object& codes,
 }
 
 nb::dict grow_regression_forest(
-    const nb::object& codes, int code_width, const Array<float>& values,
+    const nb::object& codes, int code_width, const Array<double>& values,
     const Array<std::int64_t>& offsets, const Table<double>& y,
     const Optional<std::uint32_t>& counts, const Optional<std::uint64_t>& wide_counts,
     const Optional<double>& weights, const ForestSettings& settings,

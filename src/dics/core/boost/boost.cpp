@@ -365,19 +365,22 @@ class Booster {
 
     void keep_tree() {
         std::vector<double> weights(flat_.size());
+        std::vector<std::int32_t> n_samples(flat_.size());
         for (std::size_t i = flat_.size(); i-- > 0;) {
-            Node& node = flat_[i];
+            const Node& node = flat_[i];
             const auto left = static_cast<std::size_t>(node.left);
             if (node.feature < 0) {
-                node.n_samples = leaf_values_.n_rows(left);
+                n_samples[i] = leaf_values_.n_rows(left);
                 weights[i] = leaf_values_.weight(left);
             } else {
-                node.n_samples = flat_[left].n_samples + flat_[left + 1].n_samples;
+                n_samples[i] = n_samples[left] + n_samples[left + 1];
             }
         }
         add_up_weights(flat_.data(), weights);
         TreeArrays& trees = result_.trees;
         trees.nodes.insert(trees.nodes.end(), flat_.begin(), flat_.end());
+        trees.n_samples.insert(trees.n_samples.end(), n_samples.begin(),
+                               n_samples.end());
         const double unit = weights_.mean();
         for (const double weight : weights)
             trees.weight.push_back(static_cast<float>(weight / unit));

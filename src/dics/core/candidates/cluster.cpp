@@ -16,6 +16,7 @@ using Rows = std::vector<std::int64_t>;
 // result doesn't depend on how many threads shared the chunks.
 constexpr std::int64_t kChunkRows = 128;
 constexpr std::int64_t kMeasureChunkRows = 512;
+constexpr double kLeastVariance = 1e-11;  // in units of the squared mean
 constexpr int kRowsAtOnce = 8;            // prepared rows that stay in L2 for wide data
 constexpr std::int64_t kStartRows = 256;  // they are copied: 1 MB for 1000 features
 constexpr std::int64_t kKeptValues = 1 << 21;  // of them; more are made when needed
@@ -84,10 +85,15 @@ Moments measure_moments(const KnownRows<T>& X, const Rows& rows, Team& team) {
         m.mean[f] = s.sum[f] / count;
         const double variance = s.square_sum[f] / count - m.mean[f] * m.mean[f];
         m.scale[f] = variance > 0 ? std::sqrt(variance) : 0.0;
-        if (!(s.low[f] < s.high[f]))
+        const bool is_constant = !(s.low[f] < s.high[f]);
+        if (is_constant)
             m.scale[f] = 0.0;
-        // Values near the end of the range of double overflow the squares.
-        if (!std::isfinite(m.mean[f]) || !std::isfinite(m.scale[f])) {
+        // Values near the end of the range of double overflow the squares, and of
+        // values far from zero and close together, such as seconds since 1970, the
+        // difference of squares is the error of rounding.
+        const bool is_lost =
+            !is_constant && variance < kLeastVariance * m.mean[f] * m.mean[f];
+        if (is_lost || !std::isfinite(m.mean[f]) || !std::isfinite(m.scale[f])) {
             m.mean[f] = s.low[f] / 2 + s.high[f] / 2;
             m.scale[f] = s.high[f] / 4 - s.low[f] / 4;
         }

@@ -56,7 +56,7 @@ class SampledColumns {
             }
             std::vector<Atom<T>> atoms = atoms_of(columns[at], sorter);
             if (X_.is_sparse())
-                insert_elsewhere(f, atoms);
+                insert_zeros(f, atoms);
             with_atoms(f, atoms);
         }
     }
@@ -111,11 +111,10 @@ class SampledColumns {
     // The entries of a sparse column. Sums of weights depend on their order, so where
     // there are weights, all other rows are written out as well, as in a dense column.
     void read_column(std::int64_t f, std::vector<T>& column, Weighted& weighted) const {
-        const T elsewhere = X_.sparse().value_elsewhere(f);
         std::uint32_t next = 0;
         auto write_up_to = [&](std::uint32_t place) {
             for (; next < place; ++next)
-                weighted.emplace_back(elsewhere, weights_[rows_[next]]);
+                weighted.emplace_back(T(), weights_[rows_[next]]);
         };
         for (std::int64_t k = starts_[f]; k < starts_[f + 1]; ++k) {
             const T value = values_[static_cast<std::size_t>(k)];
@@ -135,17 +134,16 @@ class SampledColumns {
             write_up_to(static_cast<std::uint32_t>(rows_.size()));
     }
 
-    void insert_elsewhere(std::int64_t f, std::vector<Atom<T>>& atoms) const {
+    void insert_zeros(std::int64_t f, std::vector<Atom<T>>& atoms) const {
         const std::int64_t n_others =
             static_cast<std::int64_t>(rows_.size()) - (starts_[f + 1] - starts_[f]);
         if (n_others == 0)
             return;
-        const T value = X_.sparse().value_elsewhere(f);
-        auto at = std::partition_point(
-            atoms.begin(), atoms.end(),
-            [value](const Atom<T>& atom) { return atom.value < value; });
-        if (at == atoms.end() || at->value != value)
-            at = atoms.insert(at, {value, 0.0});
+        auto at =
+            std::partition_point(atoms.begin(), atoms.end(),
+                                 [](const Atom<T>& atom) { return atom.value < T(); });
+        if (at == atoms.end() || at->value != T())
+            at = atoms.insert(at, {T(), 0.0});
         at->weight += static_cast<double>(n_others);
     }
 

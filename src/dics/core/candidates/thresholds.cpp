@@ -13,36 +13,47 @@ namespace {
 constexpr std::int64_t kParallelValues = 1 << 15;
 constexpr std::int64_t kTileCols = 16;  // one cache line of a float32 row
 
-// A float32 number in (low, high], the middle if it can be had; false if there is none.
-template <class T>
-bool cut_between(T low, T high, float& cut) {
-    double middle = static_cast<double>(low) / 2 + static_cast<double>(high) / 2;
+// A number rounded to single precision; beyond its range, infinity.
+double in_single(double value) {
+    constexpr double most = std::numeric_limits<float>::max();
+    if (std::abs(value) > most)
+        return std::copysign(std::numeric_limits<double>::infinity(), value);
+    return static_cast<double>(static_cast<float>(value));
+}
+
+// The middle of (low, high], or the next number behind it: in single precision where
+// that has one there, otherwise in double precision. So the same values have the same
+// thresholds, whatever the type of X is.
+double cut_between(double low, double high) {
+    double middle = low / 2 + high / 2;
     if (std::isnan(middle))
         middle = 0;  // between -inf and +inf
-    cut = static_cast<float>(middle);
-    if (!(static_cast<double>(cut) > static_cast<double>(low))) {
+    auto cut = static_cast<float>(in_single(middle));
+    if (!(static_cast<double>(cut) > low))
         cut = std::nextafter(cut, std::numeric_limits<float>::infinity());
-    }
-    return static_cast<double>(cut) > static_cast<double>(low) &&
-           static_cast<double>(cut) <= static_cast<double>(high);
+    if (static_cast<double>(cut) > low && static_cast<double>(cut) <= high)
+        return static_cast<double>(cut);
+    return middle > low
+               ? middle
+               : std::nextafter(middle, std::numeric_limits<double>::infinity());
 }
 
 // gap g lies between atoms g and g + 1. The boundaries that fall into a gap, kept as
 // they are, at most one a gap: two in one gap part no sampled rows.
 template <class T>
-std::vector<std::pair<std::size_t, float>> useful_boundaries(
+std::vector<std::pair<std::size_t, double>> useful_boundaries(
     const std::vector<Atom<T>>& atoms, const double* boundaries, int n_boundaries) {
-    std::vector<float> sorted;
+    std::vector<double> sorted;
     for (int b = 0; b < n_boundaries; ++b) {
         if (!std::isnan(boundaries[b]))
-            sorted.push_back(static_cast<float>(boundaries[b]));
+            sorted.push_back(boundaries[b]);
     }
     std::sort(sorted.begin(), sorted.end());
-    std::vector<std::pair<std::size_t, float>> kept;
-    for (const float cut : sorted) {
+    std::vector<std::pair<std::size_t, double>> kept;
+    for (const double cut : sorted) {
         const auto above = std::partition_point(
             atoms.begin(), atoms.end(), [cut](const Atom<T>& atom) {
-                return static_cast<double>(atom.value) < static_cast<double>(cut);
+                return static_cast<double>(atom.value) < cut;
             });
         if (above == atoms.begin() || above == atoms.end())
             continue;
@@ -81,7 +92,7 @@ void cut_evenly(const std::vector<Atom<T>>& atoms, std::size_t first, std::size_
 template <class T>
 std::vector<std::size_t> even_gaps(
     const std::vector<Atom<T>>& atoms,
-    const std::vector<std::pair<std::size_t, float>>& kept, std::size_t n_even) {
+    const std::vector<std::pair<std::size_t, double>>& kept, std::size_t n_even) {
     double total = 0;
     for (const auto& atom : atoms)
         total += atom.weight;
@@ -104,12 +115,12 @@ std::vector<std::size_t> even_gaps(
 }
 
 template <class T>
-std::vector<float> thresholds_of(const std::vector<Atom<T>>& atoms,
-                                 const double* boundaries, int n_boundaries, int budget,
-                                 int least_even) {
+std::vector<double> thresholds_of(const std::vector<Atom<T>>& atoms,
+                                  const double* boundaries, int n_boundaries,
+                                  int budget, int least_even) {
     if (atoms.size() < 2)
         return {};
-    std::vector<std::pair<std::size_t, float>> kept;
+    std::vector<std::pair<std::size_t, double>> kept;
     std::vector<std::size_t> gaps;
     if (atoms.size() <= static_cast<std::size_t>(budget) + 1) {
         for (std::size_t g = 0; g + 1 < atoms.size(); ++g)
@@ -122,11 +133,10 @@ std::vector<float> thresholds_of(const std::vector<Atom<T>>& atoms,
         if (n_even > 0)
             gaps = even_gaps(atoms, kept, static_cast<std::size_t>(n_even));
     }
-    std::vector<float> made;
+    std::vector<double> made;
     for (const std::size_t gap : gaps) {
-        float cut;
-        if (cut_between(atoms[gap].value, atoms[gap + 1].value, cut))
-            made.push_back(cut);
+        made.push_back(cut_between(static_cast<double>(atoms[gap].value),
+                                   static_cast<double>(atoms[gap + 1].value)));
     }
     for (const auto& [gap, cut] : kept)
         made.push_back(cut);
@@ -143,7 +153,7 @@ Thresholds make(const KnownRows<T>& X, const double* weights, const double* boun
     const auto rows = rows_for_thresholds(X.n_rows(), n_rows, seed);
     const auto n = static_cast<std::int64_t>(rows.size());
     const SampledColumns<T> columns(X, rows, weights);
-    std::vector<std::vector<float>> made(static_cast<std::size_t>(n_cols));
+    std::vector<std::vector<double>> made(static_cast<std::size_t>(n_cols));
     std::vector<std::uint8_t> exact(static_cast<std::size_t>(n_cols));
     std::vector<std::uint8_t> constant(static_cast<std::size_t>(n_cols));
     // Groups of columns that share the cache lines of a row-major X; smaller groups

@@ -10,7 +10,7 @@
 namespace dics {
 
 struct Thresholds {
-    std::vector<float> values;
+    std::vector<double> values;
     std::vector<std::int64_t> offsets;  // n_features + 1
     std::int64_t n_constant = 0;        // features of one value in these rows
     bool exact = true;  // every feature got all midpoints of the rows looked at

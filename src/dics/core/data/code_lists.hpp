@@ -26,12 +26,12 @@ class CodeLists {
     CodeLists(const SparseMatrix<T>& X, const Dictionary& dictionary,
               const std::int32_t* order, std::int64_t n_order, bool by_rows)
         : n_rows_(X.n_rows), n_features_(order ? n_order : X.n_cols) {
-        const std::vector<std::uint8_t> elsewhere = codes_elsewhere(X, dictionary);
+        const std::vector<std::uint8_t> zeros = codes_of_zero(dictionary);
         std::vector<std::int32_t> numbers(static_cast<std::size_t>(X.n_cols), -1);
         for (std::int64_t f = 0; f < n_features_; ++f) {
             const std::int64_t column = order ? order[f] : f;
             numbers[static_cast<std::size_t>(column)] = static_cast<std::int32_t>(f);
-            common_.push_back(elsewhere[static_cast<std::size_t>(column)]);
+            common_.push_back(zeros[static_cast<std::size_t>(column)]);
         }
         // Calls each(feature, code) for the entries of a row.
         auto read_row = [&](std::int64_t row, auto each) {
@@ -39,7 +39,7 @@ class CodeLists {
                 const auto column = static_cast<std::size_t>(X.columns[k]);
                 const std::uint8_t code =
                     code_of(X.values[k], dictionary, X.columns[k]);
-                if (numbers[column] >= 0 && code != elsewhere[column])
+                if (numbers[column] >= 0 && code != zeros[column])
                     each(numbers[column], code);
             }
         };

@@ -23,11 +23,11 @@ constexpr std::int64_t kParallelValues = 1 << 16;
 
 using ByteTable = std::array<std::uint8_t, 256>;
 
-ByteTable byte_table(const float* tau, int n_tau) {
+ByteTable byte_table(const double* tau, int n_tau) {
     ByteTable table{};
     int code = 0;
     for (int value = 0; value < 256; ++value) {
-        while (code < n_tau && has_reached(static_cast<float>(value), tau[code]))
+        while (code < n_tau && has_reached(static_cast<double>(value), tau[code]))
             ++code;
         table[static_cast<std::size_t>(value)] = static_cast<std::uint8_t>(code);
     }
@@ -44,6 +44,10 @@ class Encoder {
                 tables_.push_back(
                     byte_table(dictionary.thresholds(f), dictionary.count(f)));
             }
+        } else if constexpr (std::is_same_v<T, float>) {
+            single_.reserve(static_cast<std::size_t>(dictionary.size()));
+            for (std::int64_t t = 0; t < dictionary.size(); ++t)
+                single_.push_back(threshold_for<float>(dictionary.values[t]));
         }
     }
 
@@ -102,8 +106,8 @@ class Encoder {
             for (std::int64_t i = 0; i < kBlockRows; ++i)
                 codes[i] = table[x[i]];
         } else if constexpr (std::is_same_v<T, float>) {
-            kernels().encode_float(x, dictionary_.thresholds(f), dictionary_.count(f),
-                                   codes);
+            kernels().encode_float(x, single_.data() + dictionary_.offsets[f],
+                                   dictionary_.count(f), codes);
         } else {
             kernels().encode_double(x, dictionary_.thresholds(f), dictionary_.count(f),
                                     codes);
@@ -136,7 +140,8 @@ class Encoder {
     Matrix<T> X_;
     Dictionary dictionary_;
     int width_;
-    std::vector<ByteTable> tables_;
+    std::vector<ByteTable> tables_;  // of bytes
+    std::vector<float> single_;      // the dictionary's values for those of X
 };
 
 // Calls body(first_row, thread) for each block of rows.

@@ -17,27 +17,23 @@ namespace dics {
 // NaN.
 template <class T>
 std::uint8_t code_of(T value, const Dictionary& dictionary, std::int64_t f) {
-    const float* tau = dictionary.thresholds(f);
+    const double* tau = dictionary.thresholds(f);
     const int n = dictionary.count(f);
     if (value != value)
         return static_cast<std::uint8_t>(n + 1);
     const auto compared = static_cast<double>(value);
     return static_cast<std::uint8_t>(
-        std::partition_point(tau, tau + n,
-                             [compared](float threshold) {
-                                 return has_reached(compared,
-                                                    static_cast<double>(threshold));
-                             }) -
+        std::partition_point(
+            tau, tau + n,
+            [compared](double threshold) { return has_reached(compared, threshold); }) -
         tau);
 }
 
 // The code of each feature where X has no entry.
-template <class T>
-std::vector<std::uint8_t> codes_elsewhere(const SparseMatrix<T>& X,
-                                          const Dictionary& dictionary) {
+inline std::vector<std::uint8_t> codes_of_zero(const Dictionary& dictionary) {
     std::vector<std::uint8_t> codes;
-    for (std::int64_t f = 0; f < X.n_cols; ++f)
-        codes.push_back(code_of(X.value_elsewhere(f), dictionary, f));
+    for (std::int64_t f = 0; f < dictionary.n_features; ++f)
+        codes.push_back(code_of(0.0, dictionary, f));
     return codes;
 }
 
@@ -57,12 +53,12 @@ void for_sparse_rows(const SparseMatrix<T>& X, Team& team, Body body) {
 template <class T>
 void encode_sparse(const SparseMatrix<T>& X, const Dictionary& dictionary, int width,
                    Team& team, std::uint8_t* codes) {
-    std::vector<std::uint8_t> elsewhere = codes_elsewhere(X, dictionary);
+    std::vector<std::uint8_t> zeros = codes_of_zero(dictionary);
     const std::int64_t n_blocks = (X.n_cols + width - 1) / width;
-    elsewhere.resize(static_cast<std::size_t>(n_blocks * width));  // padding is zero
+    zeros.resize(static_cast<std::size_t>(n_blocks * width));  // padding is zero
     for_sparse_rows(X, team, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t b = 0; b < n_blocks; ++b) {
-            const std::uint8_t* from = elsewhere.data() + b * width;
+            const std::uint8_t* from = zeros.data() + b * width;
             std::uint8_t* to = codes + (b * X.n_rows + first) * width;
             if (width == 1) {
                 std::memset(to, *from, static_cast<std::size_t>(last - first));
@@ -86,12 +82,12 @@ template <class T>
 void encode_sparse_ordered(const SparseMatrix<T>& X, const Dictionary& dictionary,
                            const std::int32_t* order, std::int64_t n_order,
                            std::int64_t stride, Team& team, std::uint8_t* codes) {
-    const std::vector<std::uint8_t> elsewhere = codes_elsewhere(X, dictionary);
+    const std::vector<std::uint8_t> zeros = codes_of_zero(dictionary);
     std::vector<std::uint8_t> pattern(static_cast<std::size_t>(n_order));
     std::vector<std::int32_t> places(static_cast<std::size_t>(X.n_cols), -1);
     for (std::int64_t p = 0; p < n_order; ++p) {
         pattern[static_cast<std::size_t>(p)] =
-            elsewhere[static_cast<std::size_t>(order[p])];
+            zeros[static_cast<std::size_t>(order[p])];
         places[static_cast<std::size_t>(order[p])] = static_cast<std::int32_t>(p);
     }
     for_sparse_rows(X, team, [&](std::int64_t first, std::int64_t last) {

@@ -43,7 +43,7 @@ inline std::int64_t col_count(const AnyMatrix& X) {
 // sorted and distinct. code(x) = #{t : values[t] <= x}, hence x < tau_t <=> code <= t.
 // NaN has the code "number of thresholds + 1", one past the largest ordinary code.
 struct Dictionary {
-    const float* values;
+    const double* values;
     const std::int64_t* offsets;
     std::int64_t n_features;
 
@@ -51,7 +51,7 @@ struct Dictionary {
     int count(std::int64_t f) const {
         return static_cast<int>(offsets[f + 1] - offsets[f]);
     }
-    const float* thresholds(std::int64_t f) const { return values + offsets[f]; }
+    const double* thresholds(std::int64_t f) const { return values + offsets[f]; }
 };
 
 // Codes in blocks of `width` features: the codes of one row in one block stand side by

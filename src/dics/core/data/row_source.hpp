@@ -11,7 +11,7 @@
 namespace dics {
 
 // Compressed rows (CSR): row i has values[k] in columns[k], k = starts[i] .. starts[i +
-// 1] - 1, each column once, and `elsewhere` in all others.
+// 1] - 1, each column once, and zero in all others.
 template <class T>
 struct SparseMatrix {
     using value_type = T;
@@ -19,19 +19,11 @@ struct SparseMatrix {
     const T* values;
     const std::int32_t* columns;
     const std::int64_t* starts;
-    const T* elsewhere;  // of each column; null: zeros
     std::int64_t n_rows;
     std::int64_t n_cols;
 
-    T value_elsewhere(std::int64_t col) const {
-        return elsewhere ? elsewhere[col] : T();
-    }
-
     void spread(std::int64_t row, T* out) const {
-        if (elsewhere)
-            std::copy_n(elsewhere, n_cols, out);
-        else
-            std::fill_n(out, n_cols, T());
+        std::fill_n(out, n_cols, T());
         for (std::int64_t k = starts[row]; k < starts[row + 1]; ++k)
             out[columns[k]] = values[k];
     }

@@ -6,7 +6,10 @@
 // the codes in a set (code_set.hpp) go left.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 namespace dics {
 
@@ -20,11 +23,30 @@ template <class Value>
     return x >= threshold;
 }
 
+// A threshold for values of type T, which gives each of them the side that it has by
+// the threshold itself: in single precision, the smallest number that isn't below it.
+template <class T>
+[[gnu::always_inline]] inline T threshold_for(double threshold) {
+    if constexpr (std::is_same_v<T, float>) {
+        using Limits = std::numeric_limits<float>;
+        if (threshold > static_cast<double>(Limits::max()))
+            return Limits::infinity();
+        if (threshold < static_cast<double>(Limits::lowest()))
+            return std::isinf(threshold) ? -Limits::infinity() : Limits::lowest();
+        const auto nearest = static_cast<float>(threshold);
+        return static_cast<double>(nearest) < threshold
+                   ? std::nextafter(nearest, Limits::infinity())
+                   : nearest;
+    } else {
+        return threshold;
+    }
+}
+
 // A raw value, compared exactly whatever its type. Without kMissing it is no NaN.
 template <bool kMissing = true, class T>
-[[gnu::always_inline]] inline bool value_goes_left(T x, float threshold,
+[[gnu::always_inline]] inline bool value_goes_left(T x, double threshold,
                                                    bool missing_left) {
-    const bool below = x < threshold;
+    const bool below = static_cast<double>(x) < threshold;
     return kMissing && x != x ? missing_left : below;
 }
 

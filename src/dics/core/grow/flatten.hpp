@@ -20,8 +20,7 @@ void flatten_nodes(const std::vector<GrownNode>& grown, std::vector<Node>& nodes
     while (!queue.empty()) {
         const GrownNode& node = grown[static_cast<std::size_t>(queue.front())];
         queue.pop_front();
-        Node flat{node.feature, node.threshold, next,
-                  static_cast<std::int32_t>(node.end - node.begin)};
+        Node flat{node.feature, next, node.threshold};
         if (node.feature < 0) {
             flat.left = add_leaf(node);
         } else {
@@ -71,6 +70,7 @@ class ClassFlattener {
             [&](const GrownNode& leaf) { return add_leaf(leaf); },
             [&](const GrownNode& node) {
                 weight.push_back(node.feature < 0 ? leaf_weight_ : 0);
+                tree_.n_samples.push_back(node.n_rows());
                 tree_.impurity.push_back(node.impurity);
                 add_set(node, settings_, tree_);
             });
@@ -80,6 +80,7 @@ class ClassFlattener {
             tree_.weight.push_back(static_cast<float>(w / unit));
         // A forest's trees wait for the last of them: nothing to spare meanwhile.
         tree_.nodes.shrink_to_fit();
+        tree_.n_samples.shrink_to_fit();
         tree_.missing_left.shrink_to_fit();
         tree_.weight.shrink_to_fit();
         tree_.impurity.shrink_to_fit();

@@ -89,6 +89,7 @@ class JoinedTrees {
     void each_array(const TreeArrays& tree, Visit visit) {
         TreeArrays& all = forest_.trees;
         visit(all.nodes, tree.nodes);
+        visit(all.n_samples, tree.n_samples);
         visit(all.missing_left, tree.missing_left);
         visit(all.weight, tree.weight);
         visit(all.impurity, tree.impurity);

@@ -36,17 +36,17 @@ struct GrowSettings {
 // cache line. trees.py has the same as a dtype.
 struct Node {
     std::int32_t feature;  // -1: leaf
-    float threshold;
     // The left child. For a leaf: its row in leaf_values, or ~c if all rows have class
     // c.
     std::int32_t left;
-    std::int32_t n_samples;
+    double threshold;
 };
 static_assert(sizeof(Node) == 16);
 
 // The fitted tree: breadth-first, the children of a node side by side.
 struct TreeArrays {
     std::vector<Node> nodes;
+    std::vector<std::int32_t> n_samples;
     std::vector<std::uint8_t> missing_left;
     std::vector<float> weight;
     std::vector<double> impurity;  // of trees and forests

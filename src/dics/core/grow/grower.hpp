@@ -388,7 +388,7 @@ class Grower {
         grown.feature = split.feature;
         grown.index = split.index;
         grown.threshold = split.index < 0
-                              ? -std::numeric_limits<float>::infinity()
+                              ? -std::numeric_limits<double>::infinity()
                               : dictionary_.thresholds(split.feature)[split.index];
         if (split.is_set) {
             grown.is_set = true;

@@ -90,6 +90,7 @@ class MomentFlattener {
     // Node weights are given in units of the mean weight of `n_rows` rows.
     TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {
         tree_.nodes.reserve(grown.size());
+        tree_.n_samples.reserve(grown.size());
         spreads_.resize(grown.size());
         means_.resize(grown.size() * n_outputs_);
         std::size_t n_nodes = 0;
@@ -102,6 +103,7 @@ class MomentFlattener {
                 if (node.feature < 0)
                     tree_.leaf_means.insert(tree_.leaf_means.end(), means_of(n_nodes),
                                             means_of(n_nodes + 1));
+                tree_.n_samples.push_back(node.n_rows());
                 add_set(node, settings_, tree_);
                 ++n_nodes;
             });

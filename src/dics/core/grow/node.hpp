@@ -58,7 +58,7 @@ struct OpenNode : NodePlace {
 struct GrownNode {
     std::int32_t feature = -1;
     std::int32_t index = -1;  // of the threshold in the dictionary
-    float threshold = std::numeric_limits<float>::quiet_NaN();
+    double threshold = std::numeric_limits<double>::quiet_NaN();
     bool missing_left = false;
     bool is_set = false;  // of codes, instead of a threshold
     CodeSet left_codes;
@@ -67,6 +67,8 @@ struct GrownNode {
     float impurity = 0;
     double gain = 0;  // of the split
     std::int64_t begin = 0, end = 0;
+
+    std::int32_t n_rows() const { return static_cast<std::int32_t>(end - begin); }
 };
 
 // Takes back the split of a node and all below it.

@@ -102,7 +102,7 @@ class TreeGrower {
     TreeArrays grow_restricted(Sample sample, Rows& rows) {
         const std::vector<std::int64_t> features = sample_without_replacement(
             combine(key_, 5), dictionary_.n_features, settings_.max_features);
-        std::vector<float> values;
+        std::vector<double> values;
         std::vector<std::int64_t> offsets{0};
         for (const std::int64_t f : features) {
             values.insert(values.end(), dictionary_.thresholds(f),

@@ -37,7 +37,7 @@ struct Vector<double> {
 
 // One chunk: as many registers as a value has bytes, 32 codes.
 template <class T>
-inline void encode_chunk(const T* x, const float* tau, int n_tau, std::uint8_t* codes) {
+inline void encode_chunk(const T* x, const T* tau, int n_tau, std::uint8_t* codes) {
     using Values = typename Vector<T>::Values;
     using Masks = typename Vector<T>::Masks;
     constexpr int group = static_cast<int>(sizeof(T));
@@ -49,7 +49,7 @@ inline void encode_chunk(const T* x, const float* tau, int n_tau, std::uint8_t* 
         v[j] = *reinterpret_cast<const Values*>(x + j * lanes);
     }
     for (int t = 0; t < n_tau; ++t) {
-        const Values cut = Values{} + static_cast<T>(tau[t]);
+        const Values cut = Values{} + tau[t];
 #pragma GCC unroll 8
         for (int j = 0; j < group; ++j)
             code[j] -= has_reached(v[j], cut);  // true is -1
@@ -77,9 +77,9 @@ class ThresholdGroups {
     static constexpr int kGroups = 256 / kGroup;
 
   public:
-    ThresholdGroups(const float* tau, int n_tau) : missing_(n_tau + 1) {
+    ThresholdGroups(const T* tau, int n_tau) : missing_(n_tau + 1) {
         for (int t = 0; t < n_tau; ++t)
-            thresholds_[t] = static_cast<T>(tau[t]);
+            thresholds_[t] = tau[t];
         for (int t = n_tau; t < 256; ++t)
             thresholds_[t] = std::numeric_limits<T>::quiet_NaN();  // never reached
         for (int g = 0; g < kGroups; ++g)
@@ -121,7 +121,7 @@ class ThresholdGroups {
 };
 
 template <class T>
-void encode(const T* x, const float* tau, int n_tau, std::uint8_t* codes) {
+void encode(const T* x, const T* tau, int n_tau, std::uint8_t* codes) {
     if (n_tau <= kLinearThresholds) {
         for (int i = 0; i < kEncodeRows; i += 32) {
             encode_chunk(x + i, tau, n_tau, codes + i);
@@ -179,7 +179,7 @@ void count_below(const CountBelowArgs<T, Count>& a) {
     constexpr int B = kCandidateBlock;
     V cut[B];
     for (int j = 0; j < B; ++j)
-        cut[j] = static_cast<V>(a.threshold[j]);
+        cut[j] = threshold_for<V>(a.threshold[j]);
     const bool weighted = a.weights != nullptr;
     Count* row_count = a.below + (a.width - 1) * B;  // used when weighted
     constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));

@@ -33,7 +33,7 @@ struct CountBelowArgs {
     const T* data;
     std::int64_t row_stride;
     const std::int64_t* column;  // element offset of each candidate's column
-    const float* threshold;      // kCandidateBlock of each, padded with -inf
+    const double* threshold;     // kCandidateBlock of each, padded with -inf
     const std::uint32_t* rows;
     const std::uint32_t* labels;
     const Count* weights;  // null: every row counts one
@@ -137,7 +137,7 @@ struct Kernels {
     // of encode_slot(). The codes come out in the order of the rows.
     void (*encode_float)(const float* x, const float* tau, int n_tau,
                          std::uint8_t* codes);
-    void (*encode_double)(const double* x, const float* tau, int n_tau,
+    void (*encode_double)(const double* x, const double* tau, int n_tau,
                           std::uint8_t* codes);
     // Turns a square of bytes: out[i][j] = in[j][i].
     void (*transpose_codes)(const std::uint8_t* in, std::uint8_t* out);

@@ -65,10 +65,10 @@ class CodedTrees {
   private:
     static constexpr std::int64_t kLeastRows = 256, kMostColumns = 8;
     // No value is below it: NaN alone may go left.
-    static constexpr float kNone = -std::numeric_limits<float>::infinity();
+    static constexpr double kNone = -std::numeric_limits<double>::infinity();
 
     void collect_thresholds(const ForestView& forest) {
-        std::vector<std::pair<std::int32_t, float>> cuts;
+        std::vector<std::pair<std::int32_t, double>> cuts;
         for (std::int64_t i = forest.node_starts[0];
              i < forest.node_starts[forest.n_trees]; ++i) {
             const Node& node = forest.all.nodes[i];
@@ -80,7 +80,7 @@ class CodedTrees {
         for (const std::int32_t feature : features_of_sets(forest)) {
             // The code of a level is its number then.
             for (int level = 1; level <= kMaxThresholds; ++level)
-                cuts.emplace_back(feature, static_cast<float>(level) - 0.5f);
+                cuts.emplace_back(feature, level - 0.5);
         }
         std::sort(cuts.begin(), cuts.end());
         cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
@@ -109,7 +109,7 @@ class CodedTrees {
         if (const CodeSet* set = tree.set_of(i))
             return test_of(*set, tree.missing_left[i] != 0);
         const Dictionary d = dictionary();
-        const float* tau = d.thresholds(node.feature);
+        const double* tau = d.thresholds(node.feature);
         const int n = d.count(node.feature);
         const auto index =
             static_cast<int>(std::lower_bound(tau, tau + n, node.threshold) - tau);
@@ -126,7 +126,7 @@ class CodedTrees {
     }
 
     std::vector<std::int64_t> offsets_;
-    std::vector<float> values_;
+    std::vector<double> values_;
     std::vector<TreeMasks> trees_;
     std::deque<std::array<std::uint8_t, 256>> tables_;  // of nodes that have a set
     bool fits_ = true;

@@ -101,7 +101,7 @@ class LeafPaths {
     PathBounds bounds_of(const Step& step) {
         constexpr double kInfinity = std::numeric_limits<double>::infinity();
         const Node& parent = nodes_[step.parent];
-        const auto threshold = static_cast<double>(parent.threshold);
+        const double threshold = parent.threshold;
         const auto left = static_cast<double>(weight_[parent.left]);
         const auto right = static_cast<double>(weight_[parent.left + 1]);
         const double own = step.is_left ? left : right;

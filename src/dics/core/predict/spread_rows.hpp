@@ -11,17 +11,13 @@
 
 namespace dics {
 
-// Rows of one thread. Between blocks they are `elsewhere` throughout, so that a block
+// Rows of one thread. Between blocks they are zero throughout, so that a block
 // costs its entries alone and not the width of X.
 template <class T>
 class SpreadRows {
   public:
     SpreadRows(const SparseMatrix<T>& X, std::int64_t n_rows) : X_(X) {
-        space_.reserve(static_cast<std::size_t>(n_rows * X.n_cols));
-        for (std::int64_t i = 0; i < n_rows; ++i) {
-            for (std::int64_t f = 0; f < X.n_cols; ++f)
-                space_.push_back(X.value_elsewhere(f));
-        }
+        space_.resize(static_cast<std::size_t>(n_rows * X.n_cols));
     }
 
     // Calls body(rows as a dense matrix) with n rows; row_of(i) is the number of one.
@@ -29,9 +25,7 @@ class SpreadRows {
     void with(std::int64_t n, RowOf row_of, Body body) {
         each_entry(n, row_of, [&](T& to, std::int64_t k) { to = X_.values[k]; });
         body(Matrix<T>{space_.data(), n, X_.n_cols, X_.n_cols, 1});
-        each_entry(n, row_of, [&](T& to, std::int64_t k) {
-            to = X_.value_elsewhere(X_.columns[k]);
-        });
+        each_entry(n, row_of, [](T& to, std::int64_t) { to = T(); });
     }
 
   private:

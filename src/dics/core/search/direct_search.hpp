@@ -75,7 +75,7 @@ class DirectSearch {
 
     // From raw values, like the search itself.
     auto side(const Split& split) const {
-        const float threshold = dictionary_.thresholds(split.feature)[split.index];
+        const double threshold = dictionary_.thresholds(split.feature)[split.index];
         return [this, split, threshold](std::uint32_t row) {
             return value_goes_left(X_(row, split.feature), threshold,
                                    split.missing_left);
@@ -129,7 +129,7 @@ class DirectSearch {
 
     void count_block(std::int64_t block, const Open& node, Context& context) {
         std::int64_t column[kCandidateBlock];
-        float threshold[kCandidateBlock];
+        double threshold[kCandidateBlock];
         const CandidateList& candidates = context.candidates;
         const std::int64_t n = candidates.size();
         for (int lane = 0; lane < kCandidateBlock; ++lane) {
@@ -138,7 +138,7 @@ class DirectSearch {
             column[lane] = feature * X_.col_stride;
             threshold[lane] =
                 i < n ? dictionary_.thresholds(feature)[candidates.indices[i]]
-                      : -std::numeric_limits<float>::infinity();
+                      : -std::numeric_limits<double>::infinity();
         }
         const std::int64_t offset = block * width_ * kCandidateBlock;
         count_below(CountBelowArgs<T, Count>{

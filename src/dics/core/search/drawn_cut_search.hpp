@@ -14,9 +14,9 @@ namespace dics {
 
 // One of the thresholds low..high-1, of which there are two or more: that nearest to a
 // random place between the first and the last.
-inline std::int32_t draw_threshold(const float* thresholds, int low, int high,
+inline std::int32_t draw_threshold(const double* thresholds, int low, int high,
                                    std::uint64_t key) {
-    auto at = [&](int t) { return static_cast<double>(thresholds[t]); };
+    auto at = [&](int t) { return thresholds[t]; };
     const double first = at(low) - (at(low + 1) - at(low)) / 2;
     const double last = at(high - 1) + (at(high - 1) - at(high - 2)) / 2;
     const double place = first + Stream(key).uniform() * (last - first);

@@ -1,4 +1,4 @@
-"""Columns whose values single precision can't tell apart."""
+"""Thresholds in double precision: values that single precision would merge."""
 
 import io
 import pickle
@@ -9,13 +9,16 @@ from checks import GivenCandidates
 
 import dics
 from dics._export_json import to_json
-from dics._wide_columns import Ranks, wide_columns
 from dics.export import export_text
 
 SECONDS = 1.7e9 + np.arange(400.0)
 Y = (np.arange(400) >= 200).astype(int)
 rng = np.random.default_rng(0)
 X = np.column_stack([rng.normal(size=400), SECONDS, rng.normal(size=400)])
+
+NO_THRESHOLDS = dics.CentroidCandidates(
+    n_clusters=1, fill_quantiles=False, centroid_source="kmeans"
+)
 
 MODELS = {
     "tree": lambda: dics.CGTreeClassifier(random_state=0),
@@ -103,7 +106,6 @@ def test_missing_values():
     rows = X.copy()
     rows[::5, 1] = np.nan
     model = MODELS["boosting"]().fit(rows, Y)
-    assert model.trees_.wide is not None
     assert model.score(rows, Y) > 0.9
     assert np.isfinite(model.predict_proba(rows)).all()
 
@@ -135,28 +137,81 @@ def test_trees_of_a_forest():
     np.testing.assert_allclose(votes, forest.predict_proba(X), atol=1e-6)
 
 
-def test_x_is_not_changed_and_other_columns_are_not_touched():
-    rows = X.copy()
-    MODELS["tree"]().fit(rows, Y)
-    np.testing.assert_array_equal(rows, X)
+def test_thresholds_of_ones_own():
+    source = GivenCandidates([[0.0], [1.7e9 + 199.5, 1.7e9 + 199.75], [0.0]])
+    model = dics.CGTreeClassifier(candidates=source, max_depth=1).fit(X, Y)
+    assert model.trees_.threshold[0] in source.thresholds[1]
+    assert model.score(X, Y) == 1
+
+
+def test_ordinary_columns_have_thresholds_of_single_precision():
     ordinary = rng.normal(size=(1000, 20))
-    assert len(wide_columns(ordinary)) == 0
-    assert len(wide_columns(ordinary.astype(np.float32))) == 0
-    assert MODELS["tree"]().fit(ordinary, np.arange(1000) % 2).trees_.wide is None
-    assert list(wide_columns(X)) == [1]
-    integers = rng.integers(0, 1000, size=(1000, 3)).astype(float)
-    assert len(wide_columns(integers)) == 0
+    for name in MODELS:
+        trees = MODELS[name]().fit(ordinary, np.arange(1000) % 2).trees_
+        threshold = trees.threshold[trees.inner]
+        np.testing.assert_array_equal(threshold, threshold.astype(np.float32))
 
 
-def test_thresholds_of_ones_own_are_of_values():
-    source = GivenCandidates([[0.0], [1.7e9], [0.0]])
-    model = dics.CGTreeClassifier(candidates=source, random_state=0).fit(X, Y)
-    assert model.trees_.wide is None
+@pytest.mark.parametrize("n", [2, 3, 5, 50])
+@pytest.mark.parametrize(
+    "model",
+    [
+        dics.CGTreeClassifier(candidates=NO_THRESHOLDS, random_state=0),
+        dics.CGTreeRegressor(candidates=NO_THRESHOLDS, random_state=0),
+        dics.CGForestClassifier(
+            n_estimators=3, candidates=NO_THRESHOLDS, random_state=0
+        ),
+        dics.FastCGBMRegressor(n_estimators=3, candidates=NO_THRESHOLDS),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_column_without_thresholds(model, n):
+    rows = np.column_stack([1.7e9 + np.arange(n), np.zeros(n)])
+    y = np.arange(n) % 2
+    model.fit(rows, y)
+    assert len(model.predict(rows)) == n
+    assert model.trees_.n_nodes == len(model.trees_)
 
 
-def test_ranks_of_rows_that_were_not_seen():
-    ranks = Ranks(np.array([[3.0], [1.0], [2.0], [np.nan]]), np.array([0]))
-    rows = np.array([[0.0], [1.0], [1.5], [3.0], [9.0], [np.nan]])
+SINGLE = np.array(
+    [-np.inf, -3e38, -1.0, -1e-45, 0.0, 1e-45, 1.0, 1.7e9, 3e38, np.inf, np.nan],
+    dtype=np.float32,
+)
+
+
+def neighbors(x):
+    with np.errstate(over="ignore"):
+        return [np.nextafter(x, side) for side in np.array([-np.inf, np.inf], x.dtype)]
+
+
+def test_every_type_of_x_has_the_sides_of_double_precision():
+    single = SINGLE[np.isfinite(SINGLE)]
+    values = np.unique([*single, *np.concatenate([neighbors(x) for x in single])])
+    values = values[np.isfinite(values)]
+    thresholds = np.unique([*values, *np.concatenate(neighbors(values.astype(float)))])
+    thresholds = np.append(thresholds, [-1e300, 1e300])
+    rows = np.append(values, SINGLE)[:, None]
+    source = GivenCandidates([np.sort(thresholds)])
+    codes = source.fit(rows).transform(rows)
+    np.testing.assert_array_equal(codes, source.transform(rows.astype(np.float64)))
+    y = rng.integers(0, 5, len(rows))
+    for given in (rows, rows.astype(np.float64)):
+        model = dics.CGTreeClassifier(candidates=source, random_state=0).fit(given, y)
+        boosting = dics.FastCGBMClassifier(
+            n_estimators=30, candidates=source, min_samples_leaf=1, random_state=0
+        ).fit(given, y)
+        for fitted in (model, boosting):
+            for n in (1, 10):  # few rows, and many
+                some = np.repeat(rows, n * 30, axis=0)[:: 30 if n == 1 else 1]
+                np.testing.assert_array_equal(
+                    fitted.apply(some), fitted.apply(some.astype(np.float64))
+                )
+                np.testing.assert_array_equal(
+                    fitted.predict_proba(some),
+                    fitted.predict_proba(some.astype(np.float64)),
+                )
+    bytes_ = np.arange(256, dtype=np.uint8)[:, None]
+    cuts = GivenCandidates([np.sort(rng.random(200) * 300 - 20)]).fit(bytes_)
     np.testing.assert_array_equal(
-        ranks.narrowed(rows)[:, 0], [-0.5, 0.0, 0.5, 2.0, 2.5, np.nan]
+        cuts.transform(bytes_), cuts.transform(bytes_.astype(np.float64))
     )
