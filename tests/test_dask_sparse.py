@@ -170,7 +170,7 @@ def test_warm_start(client, name):
 class Halves(BaseCandidates):
     accepts_sparse = True
 
-    def place(self, X, y, sample_weight, rng):
+    def find_thresholds(self, X, y, sample_weight, rng):
         assert scipy.sparse.issparse(X)
         return np.full((X.shape[1], 1), 0.5)
 
