@@ -31,7 +31,7 @@ from common import (
 )
 
 from dics import CGForestClassifier
-from dics._threads import effective_n_threads
+from dics._estimator.running import effective_n_threads
 from dics_paper.models import BY_NAME, N_TREES, TREE_DEPTH
 from dics_paper.progress import Steps
 from dics_paper.text import show_ratio

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from dics import GOSS, CategoricalOptions
+from dics._dictionary import Dictionary
 from dics.candidates import BaseCandidates
-from dics.dictionary import Dictionary
 
 ARRAYS = (
     "feature",

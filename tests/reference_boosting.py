@@ -282,7 +282,7 @@ class Grower:
 
 
 class Tree(NamedTuple):
-    """A tree as arrays, breadth first; see dics.trees.Trees."""
+    """A tree as arrays, breadth first; see dics._model.trees.Trees."""
 
     feature: np.ndarray
     threshold: np.ndarray

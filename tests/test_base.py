@@ -8,8 +8,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from dics import CGForestClassifier, CGTreeClassifier, FastCGBMClassifier
-from dics._base import TreesEstimator
-from dics._classifier import TreesClassifierMixin
+from dics._estimator.base import TreesEstimator
+from dics._estimator.mixins import TreesClassifierMixin
 
 HOLDERS = (CGTreeClassifier, CGForestClassifier, FastCGBMClassifier)
 

@@ -16,7 +16,7 @@ from dics import (
     FastCGBMRegressor,
     QuantileCandidates,
 )
-from dics._boosting_plan import BoostingPlan, make_plan
+from dics._boosting.plan import BoostingPlan, make_plan
 
 
 def flat_parameters(model):
@@ -159,10 +159,10 @@ def test_a_fit_follows_its_plan():
 @pytest.fixture
 def low_limits(monkeypatch):
     """Let the rules change at 350 training rows."""
-    monkeypatch.setattr("dics._boosting_plan.FEW_ROWS", 350)
-    monkeypatch.setattr("dics._boosting_plan.SHRUNK_RATES", ((0, 0.1), (350, 0.15)))
-    monkeypatch.setattr("dics._boosting_plan.SAMPLED_ROWS", 350)
-    monkeypatch.setattr("dics._boosting_plan.SAMPLED_NUMBERS", 350)
+    monkeypatch.setattr("dics._boosting.plan.FEW_ROWS", 350)
+    monkeypatch.setattr("dics._boosting.plan.SHRUNK_RATES", ((0, 0.1), (350, 0.15)))
+    monkeypatch.setattr("dics._boosting.plan.SAMPLED_ROWS", 350)
+    monkeypatch.setattr("dics._boosting.plan.SAMPLED_NUMBERS", 350)
 
 
 def test_only_training_rows_count(low_limits):

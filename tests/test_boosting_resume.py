@@ -7,7 +7,7 @@ import pytest
 from checks import ARRAYS
 
 from dics import BoostingOptions, FastCGBMClassifier, FastCGBMRegressor
-from dics._boosting_rows import CodedRows
+from dics._boosting.rows import CodedRows
 
 pytestmark = pytest.mark.core
 _links = pytest.importorskip("dics.dask._links")

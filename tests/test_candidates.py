@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.model_selection import GridSearchCV
 
 from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates
-from dics._boundaries import all_pairs, boundaries, farthest_pairs
+from dics.candidates import all_pairs, boundaries, farthest_pairs
 
 pytestmark = pytest.mark.core
 

@@ -23,7 +23,7 @@ from dics import (
     FastCGBMClassifier,
     FastCGBMRegressor,
 )
-from dics._categories import LEAST_ROWS, MAX_RANKS, N_FOLDS
+from dics._input.categories import LEAST_ROWS, MAX_RANKS, N_FOLDS
 from dics.export import export_graphviz, export_text, to_json
 
 CLASSIFIERS = (CGTreeClassifier, CGForestClassifier, FastCGBMClassifier)

@@ -15,9 +15,9 @@ from dics import (
     FastCGBMClassifier,
     FastCGBMRegressor,
 )
-from dics._categories import FOLD_KEY, LEAST_ROWS, N_FOLDS
-from dics._category_columns import LevelColumn
-from dics._category_pairs import joined_column
+from dics._input.categories import FOLD_KEY, LEAST_ROWS, N_FOLDS
+from dics._input.category_pairs import joined_column
+from dics._input.frames import LevelColumn
 from dics.export import export_text
 
 N_LEVELS = 40
@@ -112,7 +112,7 @@ def test_noise_has_no_pairs(seed):
 
 
 def test_ranked_columns_have_no_pairs(monkeypatch):
-    monkeypatch.setattr("dics._categories.LEAST_ROWS", 1)
+    monkeypatch.setattr("dics._input.categories.LEAST_ROWS", 1)
     model = small()
     model._check_training_data(*make_rows(), None)
     assert model._categories.pairs == []

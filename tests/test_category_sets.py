@@ -8,8 +8,7 @@ import pytest
 from checks import make
 
 from dics import FastCGBMClassifier, FastCGBMRegressor
-from dics._node_sets import NodeSets
-from dics.trees import Trees
+from dics._model.trees import NodeSets, Trees
 
 TOLERANCE = 0.02  # gradients are whole numbers of 16 bits
 
@@ -17,7 +16,7 @@ TOLERANCE = 0.02  # gradients are whole numbers of 16 bits
 @pytest.fixture(autouse=True)
 def few_rows_of_each_level(monkeypatch):
     """Let levels be ranked though they have few rows; trying all sets takes long."""
-    monkeypatch.setattr("dics._categories.LEAST_ROWS", 20)
+    monkeypatch.setattr("dics._input.categories.LEAST_ROWS", 20)
 
 
 def make_levels(n, n_levels, seed, missing=0.0):

@@ -23,8 +23,8 @@ from dask_cases import (
 
 import dics
 import dics.dask
-from dics._category_columns import LevelColumn
-from dics.dask._level_columns import united
+from dics._input.frames import LevelColumn
+from dics.dask._collection import united
 
 N_ROWS = 500
 CHUNKS = (130, 0, 1, 200, 169)

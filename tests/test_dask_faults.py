@@ -29,7 +29,7 @@ from distributed import Client
 import dics
 import dics.dask
 from dics.dask import WorkersLost
-from dics.dask._watch import Watch
+from dics.dask._workers import Watch
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +87,7 @@ class Meeting:
     def arrange(self):
         """Called in each worker: change the method that gets there."""
         from dics.dask import _gather
-        from dics.dask._worker import Listening
+        from dics.dask._workers import Listening
 
         owner, method = {
             "FastCGBMClassifier": (Listening, "note"),
@@ -424,7 +424,7 @@ def fit_elsewhere(address, asks):
 
 
 def open_links():
-    from dics.dask import _worker
+    from dics.dask import _workers as _worker
 
     return len(_worker._links)
 

@@ -33,7 +33,7 @@ from sklearn.exceptions import NotFittedError
 
 import dics
 import dics.dask
-from dics.dask._lazy import OF_ROWS, STAGED
+from dics.dask._predict import OF_ROWS, STAGED
 
 # Neither predictions nor fits, or about several rows at once.
 OTHER_METHODS = {"fit", "score", "cost_complexity_pruning_path"}
@@ -409,8 +409,8 @@ def test_paper_setting_and_pruning_path(client):
     ("name", "n"), [("FastCGBMClassifier", 20), ("CGForestClassifier", 20_000)]
 )
 def test_progress_is_shown_while_it_runs(client, name, n, capfd, monkeypatch):
-    monkeypatch.setattr("dics._progress.Progress.QUIET_SECONDS", 0.0)
-    monkeypatch.setattr("dics.dask._reports.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("dics._estimator.running.Progress.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("dics.dask._workers.REPORT_SECONDS", 0.0)
     model = dask_model(name, n_estimators=n, verbose=1)
     model.fit(da.from_array(X, chunks=(20, 4)), LABELS)
     lines = capfd.readouterr().err.splitlines()

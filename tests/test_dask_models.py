@@ -13,7 +13,7 @@ from dask_cases import cluster_of, differing
 
 import dics
 from dics.dask import DaskCGForestClassifier
-from dics.dask._ranks import Ranks
+from dics.dask._boosting import Ranks
 
 CASES = 42  # for each number of workers: more than 200 in all
 

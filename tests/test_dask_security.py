@@ -17,7 +17,7 @@ from distributed import Security
 import dics
 import dics.dask
 from dics.dask._links import TOKEN_BYTES, Links
-from dics.dask._worker import _security, end_fit, open_port
+from dics.dask._workers import _security, end_fit, open_port
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 Y = (X[:, 0] > 0).astype(int)
@@ -51,7 +51,7 @@ def plain_text_is_refused(fit):
     """Open a port as a fit does, and speak to it without encryption."""
     token = bytes(TOKEN_BYTES)
     port = open_port(fit)
-    from dics.dask import _worker
+    from dics.dask import _workers as _worker
 
     listener = _worker._ports.pop(_worker._own_key(fit))
     security = _security()

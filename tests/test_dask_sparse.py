@@ -18,8 +18,8 @@ from dask_rows import NAMES, dask_model, local_model
 from test_dask_input import check_same, computed, lazy_methods
 
 from dics import BaseCandidates, TreeOptions
-from dics._sparse_rows import SparseRows, joined_matrices
-from dics.dask._lazy import STAGED
+from dics._input.sparse import SparseRows, joined_matrices
+from dics.dask._predict import STAGED
 
 N_ROWS, N_COLUMNS = 90, 12
 CHUNKS = (40, 0, 1, 49)

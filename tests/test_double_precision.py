@@ -8,8 +8,8 @@ import pytest
 from checks import GivenCandidates
 
 import dics
-from dics._export_json import to_json
 from dics.export import export_text
+from dics.export._interop import to_json
 
 SECONDS = 1.7e9 + np.arange(400.0)
 Y = (np.arange(400) >= 200).astype(int)

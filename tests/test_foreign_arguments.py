@@ -20,7 +20,7 @@ from dics import (
     FastCGBMRegressor,
     QuantileCandidates,
 )
-from dics._foreign_arguments import ANSWERS, answer, argument_names
+from dics._estimator.arguments import ANSWERS, answer, argument_names
 
 MODELS = (
     CGTreeClassifier,

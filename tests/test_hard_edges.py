@@ -16,9 +16,9 @@ from dics import (
     FastCGBMClassifier,
     FastCGBMRegressor,
 )
-from dics._boosting_rows import part_rows
-from dics._candidates_base import TrainingData
-from dics._validation import check_matrix
+from dics._boosting.rows import part_rows
+from dics._dictionary import TrainingData
+from dics._input.checks import check_matrix
 
 ON_LINUX = sys.platform.startswith("linux")
 

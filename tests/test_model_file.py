@@ -14,7 +14,7 @@ from sklearn.base import RegressorMixin
 from sklearn.datasets import make_classification, make_regression
 
 import dics
-from dics._model_file import MAGIC, PER_ROW, PREFIX
+from dics._model.file import MAGIC, PER_ROW, PREFIX
 
 FOLDER = Path(__file__).parent / "model_files"
 X, Y = make_classification(
@@ -509,7 +509,7 @@ def test_pickles_of_other_versions_warn(name, monkeypatch):
         warnings.simplefilter("error")
         pickle.loads(pickle.dumps(model))
     content = pickle.dumps(model)
-    monkeypatch.setattr("dics._base.VERSION", "9.9")
+    monkeypatch.setattr("dics._estimator.base.VERSION", "9.9")
     with pytest.warns(UserWarning, match=r"was pickled by dics .* and is read by 9\.9"):
         pickle.loads(content)
 

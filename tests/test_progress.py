@@ -8,7 +8,7 @@ import pytest
 from checks import same_bytes
 
 from dics import CGForestClassifier
-from dics._progress import Progress
+from dics._estimator.running import Progress
 
 X = np.random.default_rng(0).normal(size=(100, 4))
 Y = np.arange(100) % 3
@@ -43,7 +43,7 @@ class Terminal(io.StringIO):
 def clock(monkeypatch):
     """Seconds as the test says."""
     now = [100.0]
-    monkeypatch.setattr("dics._progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dics._estimator.running.time.monotonic", lambda: now[0])
     return now
 
 

@@ -15,8 +15,8 @@ from dics import (
     CGTreeClassifier,
     CGTreeRegressor,
 )
-from dics._leaf_rows import LeafRows
-from dics._pruning import _cut_off, prune, weakest_links
+from dics._growing.pruning import _cut_off, prune, weakest_links
+from dics._model.leaf_rows import LeafRows
 
 rng = np.random.default_rng(0)
 # Few values: every cut is in the dictionary, and both libraries grow one tree.

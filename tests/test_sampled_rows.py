@@ -5,8 +5,8 @@ import pytest
 import reference
 
 from dics import CentroidCandidates, QuantileCandidates, _core
-from dics._candidates_base import TrainingData
-from dics._rows_elsewhere import RowsElsewhere
+from dics._dictionary import TrainingData
+from dics._input.rows import RowsElsewhere
 
 pytestmark = pytest.mark.core
 N_ROWS = 2**30

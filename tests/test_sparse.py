@@ -25,9 +25,9 @@ from dics import (
     ForestOptions,
     QuantileCandidates,
     TreeOptions,
-    dictionary,
 )
-from dics._boosting_rows import CodedRows
+from dics import _dictionary as dictionary
+from dics._boosting.rows import CodedRows
 
 pytestmark = pytest.mark.core
 

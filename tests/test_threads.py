@@ -447,7 +447,7 @@ def test_progress_that_fails(n_jobs, monkeypatch, capsys):
     X, y = large_set(n=500, p=5)
     forest = fit("forest", X, y, n_jobs=n_jobs)
     before = digest(forest)
-    monkeypatch.setattr("dics._forest_base.Progress.update", fail_after(1))
+    monkeypatch.setattr("dics.forest.Progress.update", fail_after(1))
     forest.set_params(n_estimators=10**5, verbose=1)
     with pytest.raises(RuntimeError, match="no progress"):
         forest.fit(X[:, :3], y)
@@ -461,7 +461,7 @@ def test_progress_of_boosting_that_fails(n_jobs, monkeypatch, capsys):
     X, y = large_set(n=500, p=5)
     model = fit("boosting", X, y, n_jobs=n_jobs)
     before = digest(model)
-    monkeypatch.setattr("dics._boosting_base.Progress.update", fail_after(1))
+    monkeypatch.setattr("dics._boosting.loop.Progress.update", fail_after(1))
     model.set_params(n_estimators=10**5, verbose=1)
     with pytest.raises(RuntimeError, match="no progress"):
         model.fit(X[:, :3], y)
@@ -475,7 +475,7 @@ def test_progress_that_fails_at_the_last_tree(monkeypatch, capsys):
     # the thread that asks for the progress, it must not leave before the work is done
     # that still uses its memory (to be seen by the sanitizers).
     X, y = large_set(n=30_000, p=20)
-    monkeypatch.setattr("dics._forest_base.Progress.update", fail_after(2))
+    monkeypatch.setattr("dics.forest.Progress.update", fail_after(2))
     for seed in range(4):
         forest = CGForestClassifier(
             n_estimators=3, verbose=1, random_state=seed, n_jobs=2

@@ -5,7 +5,8 @@ import pytest
 from checks import digest
 from dask_cases import Case, cluster_of
 
-from dics import BoostingOptions, FastCGBMClassifier, FastCGBMRegressor, _boosting_base
+from dics import BoostingOptions, FastCGBMClassifier, FastCGBMRegressor
+from dics._boosting import loop as _boosting_base
 
 pytestmark = pytest.mark.core
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import dics
-from dics.trees import Trees
+from dics._model.trees import Trees
 
 BATCH = 40
 PATIENCE = 120  # seconds that a batch may take

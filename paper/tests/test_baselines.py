@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
-from dics._boosting_rows import hold_out
+from dics._boosting.rows import hold_out
 from dics_paper.baselines import _bisect
 from dics_paper.baselines._bdtks import LAMBDAS, BDTKSClassifier
 from dics_paper.baselines._bisect import NodeRows, bisect, first_component

@@ -1,9 +1,8 @@
 """Trees, forests and boosting from a small dictionary of data-informed splits."""
 
-from dics._model_file import load
+from dics._model.file import load
 from dics._version import VERSION
-from dics.boosting import FastCGBMClassifier
-from dics.boosting_regression import FastCGBMRegressor
+from dics.boosting import FastCGBMClassifier, FastCGBMRegressor
 from dics.candidates import BaseCandidates, CentroidCandidates, QuantileCandidates
 from dics.export import export_graphviz, export_text, plot_tree
 from dics.forest import CGForestClassifier, CGForestRegressor

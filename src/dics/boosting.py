@@ -1,35 +1,48 @@
-"""Gradient boosting (Algorithm 4 of the paper, FastC-GBM)."""
+"""Gradient boosting of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from dics._boosting_base import Boosting
-from dics._boosting_rows import CodedRows, GivenRows, Validation
-from dics._candidates_base import TrainingData
-from dics._classifier import TreesClassifierMixin
-from dics._foreign_arguments import explain_unknown_arguments
-from dics._objective import LogLoss, core_log_loss
-from dics._rounds import CurrentModel, Rounds
-from dics._validation import (
+from dics._boosting.loop import Boosting
+from dics._boosting.losses import (
+    LOSSES,
+    OF_LOGARITHMS,
+    CustomLoss,
+    LogLoss,
+    NumberLoss,
+    core_log_loss,
+)
+from dics._boosting.rounds import CurrentModel, CurrentRegressor, Rounds
+from dics._boosting.rows import CodedRows, GivenRows, Validation
+from dics._dictionary import TrainingData
+from dics._estimator.arguments import explain_unknown_arguments
+from dics._estimator.mixins import TreesClassifierMixin, TreesRegressorMixin
+from dics._input.checks import (
     Array,
     FloatArray,
+    NumberTargets,
     Targets,
+    check_numbers,
     check_targets,
     check_weights,
     combine_weights,
     in_range,
 )
+from dics._input.sparse import SparseRows
+from dics._model.checks import check_length, require
+from dics._model.leaf_rows import check_quantiles
+from dics._model.trees import Trees
 from dics.candidates import BaseCandidates
 from dics.options import GOSS, BoostingOptions, CategoricalOptions
-from dics.trees import Trees
 
 
 class FastCGBMClassifier(TreesClassifierMixin, Boosting):
@@ -412,3 +425,425 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
         """
         for scores in self._staged_scores(X):
             yield self.classes_[LogLoss.of(self.n_classes_).most_probable(scores)]
+
+
+class FastCGBMRegressor(TreesRegressorMixin, Boosting):
+    """Cluster-guided (CG) gradient boosting regressor with one tree per round.
+
+    An alternative to scikit-learn's HistGradientBoostingRegressor and the regressors of
+    LightGBM and XGBoost. One tree per round predicts several targets, or several
+    quantiles of one target: its leaves hold a value for each. Splits come from a few
+    thresholds per feature (`CentroidCandidates`).
+
+    Parameters
+    ----------
+    loss : str or object, default="squared_error"
+        "squared_error", "absolute_error", "huber", "quantile", "poisson" (y of 0 or
+        more) or "gamma" (y above 0), or an object of your own, see Notes. "poisson" and
+        "gamma" predict the exponential of the score.
+    quantile : float or sequence of float, default=0.5
+        With ``loss="quantile"``: the quantile to predict, or several at once. One tree
+        per round predicts all of them, and the predictions do not cross.
+    huber_quantile : float, default=0.9
+        With ``loss="huber"``: fraction of the rows, those with the smallest residuals,
+        whose loss is squared.
+    n_estimators : int or "auto", default="auto"
+        Number of rounds; each adds one tree. "auto" is 100.
+    learning_rate : float or "auto", default="auto"
+        Factor of each tree. "auto" is 0.12, and 0.1 for fewer than 10,000 rows; with
+        categorical features, a trial can lower it (see Notes). Use a smaller value with
+        more rounds for the best accuracy.
+    max_depth : int or None, default=None
+        Maximum depth of a tree. None sets no limit.
+    max_leaf_nodes : int, "auto" or None, default="auto"
+        Maximum number of leaves; the split with the largest gain comes first. None sets
+        no limit. "auto" is 31, and 8 if X has categorical features and a trial ended
+        early (see Notes).
+    max_features : "auto", int, float or None, default="auto"
+        Number of features sampled for each round, not for each node. A float is a
+        fraction of the features; None uses all. "auto" uses all unless there are many,
+        and half of up to 64 features for fewer than 10,000 rows.
+    subsample : "auto" or float, default="auto"
+        Fraction of the rows that each round samples by "mvs", above 0 and at most 1;
+        1.0 uses all rows. "auto" is 0.3, falling from 333,333 rows on to 0.1 for a
+        million rows.
+    sampling : {"auto", "mvs", "goss"}, GOSS or None, default="auto"
+        How a round samples the rows that choose its splits. "mvs" samples by the size
+        of the gradient, "goss" as in the paper (`GOSS` sets its rates). None uses all
+        rows. "auto" is "mvs" if `subsample` is below 1, or from 20,000 rows and 100,000
+        rows times outputs on, otherwise None.
+    l2_regularization : "auto" or float, default="auto"
+        L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1. Increase it
+        to reduce overfitting.
+    min_split_gain : float, default=0.0
+        Minimum gain of a split.
+    min_samples_leaf : "auto" or int, default="auto"
+        Minimum number of sampled rows on each side of a split. "auto" is 20.
+    min_child_weight : float, default=0.0
+        Minimum sum of hessians, over all outputs, on each side of a split.
+    early_stopping : "auto" or bool, default="auto"
+        Whether to stop if the validation score no longer improves, and keep the rounds
+        up to the best. "auto" does so if `fit` gets validation rows. True holds out
+        some rows otherwise.
+    validation_fraction : int, float or None, default=0.1
+        Number or fraction of the rows held out for early stopping if `fit` gets no
+        validation rows. None holds out none and uses the training score.
+    n_iter_no_change : int, default=10
+        Number of rounds without a better score before early stopping.
+    scoring : str, callable or None, default="loss"
+        Score for early stopping: "loss", the name of a scorer, a scorer, or None for
+        R2. Scorers that accept `sample_weight` get the weights of the rows.
+    candidates : BaseCandidates or None, default=None
+        Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
+        your own class; it is cloned before use. None uses ``CentroidCandidates()``,
+        with fewer thresholds for many outputs. The estimator overrides its `n_jobs`,
+        and its `random_state` if that is None.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Categorical features: names or indices of columns, or a boolean mask.
+        "from_dtype" selects columns of a data frame with a categorical or text dtype
+        (pandas, polars, Arrow). None treats all columns as numeric. Categories are
+        matched by value; missing and unseen ones are handled like NaN.
+    categorical : CategoricalOptions or None, default=None
+        How splits of categorical features are found. None uses
+        ``CategoricalOptions()``. Change it if features have many rare categories.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Monotonicity constraint of each feature: 1 if the prediction must increase with
+        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names. A
+        single target or quantile only.
+    interaction_cst : "pairwise", "no_interactions" or sequence, default=None
+        Groups of features that may occur together on one path of a tree, such as ``[{0,
+        1}, ["age", "income"]]``. Features in no group form another group. "pairwise"
+        allows all pairs, "no_interactions" none. None sets no constraint.
+    advanced : BoostingOptions or None, default=None
+        Rarely needed options, such as those of the paper. None uses
+        ``BoostingOptions()``.
+    warm_start : bool, default=False
+        Whether to keep the rounds of the last fit and add only those up to
+        `n_estimators`. On the same data, the result equals that of one fit. The
+        thresholds of the first fit are kept; "auto" is resolved anew.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the clustering and of all random draws. With an int, repeated fits give
+        the same model.
+    n_jobs : int or None, default=None
+        Number of threads. None uses all available cores. The model is the same for any
+        number.
+    verbose : int, default=0
+        1 writes the plan (see `plan_`), the progress, the loss and the remaining time
+        to stderr.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of targets.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Defined only when X had string column names.
+    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Mask of the categorical features; None if there are none.
+    categories_ : list of n_features_in_ arrays or None
+        Categories of each feature, None if it is numeric; None if all are.
+    n_iter_ : int
+        Number of rounds kept.
+    plan_ : BoostingPlan
+        The value of every "auto" in this fit.
+    train_score_ : ndarray of shape (n_rounds + 1,)
+        Negative mean loss of the training rows before the first round and after each
+        (or the score, if it is what early stopping looks at). Of several targets, each
+        is measured in units of about its own spread.
+    validation_score_ : ndarray of shape (n_rounds + 1,)
+        Score of the validation rows; empty without any, NaN for rounds without.
+    evals_result_ : dict of str to dict
+        Losses of this fit's rounds, of "training" and of each validation set by name:
+        ``evals_result_["validation"]["squared_error"]``. If early stopping looks at a
+        score, that of the last set too.
+    best_iteration_ : int or None
+        Rounds up to the best, all of which are kept; None without early stopping.
+    best_score_ : float or None
+        What early stopping has seen then.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Total gain of the splits of each feature, normalised.
+    split_counts_ : ndarray of shape (n_features_in_,)
+        Number of splits of each feature.
+    candidates_ : BaseCandidates
+        The fitted source of thresholds.
+    trees_ : Trees
+        All trees as flat arrays.
+
+    Notes
+    -----
+    With categorical features and 1,000 to 200,000 training rows, a learning rate of
+    "auto" has a trial: some rows are held out from 0.6 of the rounds, at most 100. If
+    their loss rises, the trial is discarded and the rate is lower, the more the earlier
+    it rose. Otherwise its rounds are kept, and later rounds use all rows.
+
+    With many features and at least 10,000 rows, `max_features` of "auto" uses all
+    features in the first round. Later rounds sample half of theirs by their gains so
+    far.
+
+    A loss of your own is an object with three methods, which get y, the scores `raw`
+    and the weights of the rows (or None):
+
+    - ``gradients(y, raw, weight)`` returns the first and the second derivative by
+      `raw` of each row's loss, times its weight; second ones must not be negative;
+    - ``start(y, weight)`` returns the score that all rows begin with;
+    - ``link(raw)`` returns predictions;
+
+    and, if `train_score_` and early stopping are to have a loss, ``loss(y, raw,
+    weight)``, the mean loss. It is called once a round with all rows, which is slower
+    than the losses of the core: those run in several threads and single precision.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from dics import FastCGBMRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = FastCGBMRegressor(n_estimators=50, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.6)
+    True
+    >>> quantiles = FastCGBMRegressor(loss="quantile", quantile=[0.1, 0.5, 0.9])
+    >>> quantiles.set_params(n_estimators=50, random_state=0).fit(X, y).predict(X).shape
+    (442, 3)
+
+    The Tweedie loss with a power of 1.5, as a loss of your own:
+
+    >>> import numpy as np
+    >>> class Tweedie:
+    ...     def start(self, y, weight):
+    ...         return np.log(np.average(y, weights=weight))
+    ...
+    ...     def link(self, raw):
+    ...         return np.exp(raw)
+    ...
+    ...     def gradients(self, y, raw, weight):
+    ...         a, b = y * np.exp(-0.5 * raw), np.exp(0.5 * raw)
+    ...         w = 1.0 if weight is None else weight
+    ...         return w * (b - a), w * (0.5 * b + 0.5 * a)
+    >>> own = FastCGBMRegressor(loss=Tweedie(), n_estimators=20, random_state=0)
+    >>> bool(own.fit(X, y).score(X, y) > 0.4)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Boosting._parameter_constraints,
+        "loss": [
+            StrOptions(set(LOSSES)),
+            HasMethods(["gradients", "start", "link"]),
+        ],
+        "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
+        "huber_quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
+    }
+    _default_scoring = "r2"
+    _unsupported = frozenset({"advanced.reuse_splits", "advanced.noise_shrinkage"})
+
+    _loss: NumberLoss | CustomLoss
+
+    @explain_unknown_arguments
+    def __init__(
+        self,
+        *,
+        loss: Any = "squared_error",
+        quantile: float | Sequence[float] = 0.5,
+        huber_quantile: float = 0.9,
+        n_estimators: int | str = "auto",
+        learning_rate: float | str = "auto",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | str | None = "auto",
+        max_features: str | int | float | None = "auto",
+        subsample: float | str = "auto",
+        sampling: str | GOSS | None = "auto",
+        l2_regularization: float | str = "auto",
+        min_split_gain: float = 0.0,
+        min_samples_leaf: int | str = "auto",
+        min_child_weight: float = 0.0,
+        early_stopping: bool | str = "auto",
+        validation_fraction: int | float | None = 0.1,
+        n_iter_no_change: int = 10,
+        scoring: str | Callable[..., float] | None = "loss",
+        candidates: BaseCandidates | None = None,
+        categorical_features: Any = "from_dtype",
+        categorical: CategoricalOptions | None = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        advanced: BoostingOptions | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.quantile = quantile
+        self.huber_quantile = huber_quantile
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_features = max_features
+        self.subsample = subsample
+        self.sampling = sampling
+        self.l2_regularization = l2_regularization
+        self.min_split_gain = min_split_gain
+        self.min_samples_leaf = min_samples_leaf
+        self.min_child_weight = min_child_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
+        self.candidates = candidates
+        self.categorical_features = categorical_features
+        self.categorical = categorical
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.advanced = advanced
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fit ----------------------------------------------------------------
+
+    def _make_loss(self, n_targets: int) -> NumberLoss | CustomLoss:
+        if not isinstance(self.loss, str):
+            return CustomLoss(self.loss, n_targets)
+        levels = None
+        if self.loss == "quantile":
+            levels = check_quantiles(self.quantile)
+            if n_targets > 1:
+                raise ValueError(
+                    f"loss='quantile' predicts quantiles of one target, y has "
+                    f"{n_targets}; fit a model for each."
+                )
+        return NumberLoss(self.loss, levels, float(self.huber_quantile), n_targets)
+
+    def _needs_positive_targets(self) -> bool:
+        return isinstance(self.loss, str) and self.loss in OF_LOGARITHMS
+
+    def _check_target_values(self, values: FloatArray) -> None:
+        self._make_loss(values.shape[1]).check(values)
+
+    def _check_held_targets(self, y: Any) -> FloatArray:
+        values = check_numbers(y, None, type(self).__name__)
+        self._check_target_values(values)
+        return values
+
+    def _check_validation(
+        self, given: GivenRows, training: NumberTargets
+    ) -> Validation:
+        values = self._check_held_targets(given.y)
+        n_targets = training.values.shape[1]
+        if values.shape[1] != n_targets:
+            raise ValueError(f"there are {values.shape[1]} targets, y has {n_targets}.")
+        weights = check_weights(given.weights, len(values))
+        return Validation(given.X, None, weights, values)
+
+    def _n_leaf_values(self) -> int:
+        return self._loss.n_outputs
+
+    def _check_outputs(self) -> None:
+        loss: Any = vars(self).get("_loss")
+        require(isinstance(loss, NumberLoss | CustomLoss), "the loss is missing")
+        loss.check_model(self.n_outputs_)
+        super()._check_outputs()
+        self._check_rounds()
+        if self._score_unit is not None:
+            check_length("_score_unit", self._score_unit, loss.n_outputs)
+
+    def _n_outputs(self, data: TrainingData) -> int:
+        assert data.values is not None
+        return self._make_loss(data.values.shape[1]).n_outputs
+
+    def _is_constant(self, data: TrainingData) -> bool:
+        assert data.values is not None
+        used = data.values if data.weights is None else data.values[data.weights > 0]
+        return bool((used == used[0]).all()) and isinstance(self.loss, str)
+
+    def _begin_scores(self, data: TrainingData, weights: FloatArray | None) -> None:
+        assert data.values is not None
+        y = data.values
+        if weights is not None:
+            y, weights = y[weights > 0], weights[weights > 0]
+        self._loss = self._make_loss(y.shape[1])
+        self._loss.begin(y, weights)
+        self._start = self._loss.start
+        self._score_unit = self._loss.score_unit()
+        self._loss_unit = self._loss.loss_unit()
+
+    def _run_rounds(
+        self,
+        data: TrainingData,
+        training: CodedRows,
+        validation: list[CodedRows],
+        rounds: Rounds,
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        if isinstance(self._loss, NumberLoss):
+            core = self._loss.core
+        else:
+            core = partial(self._loss.for_rows, [training, *validation])
+            # Its gradients are weighted.
+            training = training._replace(weights=None)
+            validation = [rows._replace(weights=None) for rows in validation]
+        return self._run_core(core, data, training, validation, rounds)
+
+    def _core_targets(
+        self, data: TrainingData
+    ) -> tuple[npt.NDArray[np.uint32] | None, npt.NDArray[np.float32] | None]:
+        assert data.values is not None
+        return None, self._loss.targets(data.values)
+
+    def _loss_name(self) -> str:
+        return self.loss if isinstance(self.loss, str) else "loss"
+
+    def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
+        unit = 1.0 if self._score_unit is None else self._score_unit
+
+        def predict(scores: npt.NDArray[np.float32]) -> FloatArray:
+            own = (scores[:, : len(self._start)] * unit).astype(np.float32)
+            return self._predictions(own)
+
+        assert watched.targets is not None
+        y = self._loss.original(watched.targets)
+        return CurrentRegressor(predict, watched.scores), self._shaped(y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        one_target = isinstance(self.loss, str) and self.loss == "quantile"
+        tags.target_tags.multi_output = not one_target
+        return tags
+
+    # --- predict ------------------------------------------------------------
+
+    def _contributions(self, X: Array | SparseRows) -> FloatArray:
+        added = super()._contributions(X)
+        added[:, -1] += self._loss.offset()
+        return added
+
+    def _predictions(self, scores: npt.NDArray[np.float32]) -> FloatArray:
+        predicted = self._loss.predictions(scores)
+        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict the targets of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
+            A column for each target, or for each quantile, if there are several.
+        """
+        return self._predictions(self._scores(X))
+
+    def staged_predict(self, X: Any) -> Iterator[FloatArray]:
+        """Yield what `predict` is after each round.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
+        """
+        for scores in self._staged_scores(X):
+            yield self._predictions(scores)

@@ -5,18 +5,31 @@ Trees are drawn by `dics.export.plot_tree`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from dics._matplotlib import matplotlib_needed
-from dics._tree_view import check_integer, read_names
-from dics._validation import FloatArray
+from dics._input.checks import FloatArray
+from dics.export._tree_view import check_integer, read_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+@contextmanager
+def matplotlib_needed(by: str) -> Iterator[None]:
+    """Import Matplotlib inside this; if it isn't there, say how to get it."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f'{by} needs Matplotlib; install it with: pip install "dics[plot]"'
+        ) from error
+
 
 __all__ = ["plot_importance", "plot_metric"]
 

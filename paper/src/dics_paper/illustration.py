@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import KMeans
 
-from dics._boundaries import boundaries
+from dics.candidates import boundaries
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from dics.dask._estimators import (
     DaskFastCGBMClassifier,
     DaskFastCGBMRegressor,
 )
-from dics.dask._watch import WorkersLost
+from dics.dask._workers import WorkersLost
 
 __all__ = [
     "DaskCGForestClassifier",

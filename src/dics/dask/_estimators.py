@@ -13,16 +13,15 @@ from distributed import Client, get_client
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
-from dics._boosting_rows import GivenRows, naming_set
-from dics._categories import Categories, ReadX
-from dics._foreign_arguments import explain_unknown_arguments
-from dics._grow_forest import plan_forest
-from dics._rounds import Callback
-from dics.boosting import FastCGBMClassifier
-from dics.boosting_regression import FastCGBMRegressor
+from dics._boosting.rounds import Callback
+from dics._boosting.rows import GivenRows, naming_set
+from dics._estimator.arguments import explain_unknown_arguments
+from dics._growing.forest import plan_forest
+from dics._input.categories import Categories, ReadX
+from dics.boosting import FastCGBMClassifier, FastCGBMRegressor
 from dics.dask._collection import Collection
-from dics.dask._lazy import predicts_lazily
-from dics.dask._watch import Watch
+from dics.dask._predict import predicts_lazily
+from dics.dask._workers import Watch
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 

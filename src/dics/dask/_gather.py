@@ -19,18 +19,15 @@ import numpy.typing as npt
 from distributed import Future, get_worker, worker_client
 
 from dics import _core
-from dics._candidates_base import TrainingData
-from dics._forest_draws import draw_counts
-from dics._grow_forest import ForestPlan, grow_planned
-from dics._settings import make_settings, settings_fields
-from dics._sparse_rows import SparseRows, joined_matrices
-from dics._validation import Array
-from dics.dask._parts import threads_of_worker
-from dics.dask._reports import Reporting
-from dics.dask._watch import pause
-from dics.dask._worker import ends_unwanted
-from dics.dictionary import Dictionary
-from dics.trees import Trees
+from dics._dictionary import Dictionary, TrainingData
+from dics._growing.forest import ForestPlan, grow_planned
+from dics._growing.sampling import draw_counts
+from dics._growing.settings import make_settings, settings_fields
+from dics._input.checks import Array
+from dics._input.sparse import SparseRows, joined_matrices
+from dics._model.trees import Trees
+from dics.dask._partitions import threads_of_worker
+from dics.dask._workers import Reporting, ends_unwanted, pause
 
 # Trees that draw more than this share of the rows get the codes of all of them.
 MOST_DRAWN = 0.75

@@ -16,18 +16,19 @@ from distributed import Future
 from sklearn.utils.validation import validate_data
 
 from dics import _core
-from dics._boosting_call import BoostCall
-from dics._boosting_rows import total_weight, weight_unit
-from dics._candidates_base import TrainingData
-from dics._categories import Categories, filled_type
-from dics._fold_means import LevelMeans
-from dics._grow_forest import ForestPlan
-from dics._out_of_bag import OutOfBag, OutOfBagSums
-from dics._progress import Progress
-from dics._rounds import Rounds
-from dics._rows_elsewhere import CodedElsewhere, RowsElsewhere
-from dics._sparse_rows import SparseRows, joined_matrices
-from dics._validation import Array, FloatArray
+from dics._boosting.rounds import Rounds
+from dics._boosting.rows import BoostCall, total_weight, weight_unit
+from dics._dictionary import Dictionary, TrainingData
+from dics._estimator.running import Progress
+from dics._growing.forest import ForestPlan
+from dics._growing.sampling import OutOfBag, OutOfBagSums
+from dics._input.categories import Categories, filled_type
+from dics._input.category_encoder import LevelMeans
+from dics._input.checks import Array, FloatArray
+from dics._input.rows import CodedElsewhere, RowsElsewhere
+from dics._input.sparse import SparseRows, joined_matrices
+from dics._model.trees import Trees, concatenated
+from dics.dask._boosting import MAX_RESTARTS, BoostSession
 from dics.dask._gather import (
     ForestJob,
     call_with_rows,
@@ -38,20 +39,22 @@ from dics.dask._gather import (
     n_gathered,
     rows_in_part,
 )
-from dics.dask._part_levels import with_levels
-from dics.dask._parts import (
+from dics.dask._partitions import (
     PartShape,
     codes_of,
     matrix_of,
     out_of_bag_of,
     rows_of,
+    with_levels,
 )
-from dics.dask._ranks import MAX_RESTARTS
-from dics.dask._reports import new_topic, reports_of
-from dics.dask._session import BoostSession
-from dics.dask._watch import LOOK_SECONDS, LOST, Watch, WorkersLost
-from dics.dictionary import Dictionary
-from dics.trees import Trees, concatenated
+from dics.dask._workers import (
+    LOOK_SECONDS,
+    LOST,
+    Watch,
+    WorkersLost,
+    new_topic,
+    reports_of,
+)
 
 # Share of the workers' memory that X may take to be kept there during a fit; a larger
 # one is made again whenever rows of it are looked at.

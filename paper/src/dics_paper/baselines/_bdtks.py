@@ -14,9 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from dics._boosting_rows import hold_out
-from dics._fit_context import checks_parameters
-from dics._validation import (
+from dics._boosting.rows import hold_out
+from dics._estimator.arguments import checks_parameters
+from dics._input.checks import (
     Array,
     FloatArray,
     built_aside,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dics._validation import Array, FloatArray
+from dics._input.checks import Array, FloatArray
 from dics_paper.baselines._hyperplane import (
     Cut,
     FloatType,

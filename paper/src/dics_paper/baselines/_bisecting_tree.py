@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dics._validation import Array, FloatArray
+from dics._input.checks import Array, FloatArray
 from dics_paper.baselines._bisect import bisect, block_length
 from dics_paper.baselines._hyperplane import Rows, float_type
 

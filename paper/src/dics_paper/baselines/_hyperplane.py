@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dics._validation import Array, FloatArray
+from dics._input.checks import Array, FloatArray
 
 Rows = npt.NDArray[np.intp]
 Sides = npt.NDArray[np.bool_]

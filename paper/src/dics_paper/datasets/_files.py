@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dics._validation import Array
+from dics._input.checks import Array
 
 DATA_VARIABLE = "DICS_DATA_DIR"
 

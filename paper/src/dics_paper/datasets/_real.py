@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.datasets import fetch_openml
 from sklearn.model_selection import train_test_split
 
-from dics._validation import Array
+from dics._input.checks import Array
 from dics_paper.datasets._files import (
     DATA_VARIABLE,
     BadDatasetError,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dics._validation import FloatArray
+from dics._input.checks import FloatArray
 from dics_paper.diagnostics._fitted import Nodes, nodes_of
 
 

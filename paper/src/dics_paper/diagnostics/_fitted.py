@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from dics._validation import Array, FloatArray
+from dics._input.checks import Array, FloatArray
 from dics.tree import CGTreeClassifier
 
 

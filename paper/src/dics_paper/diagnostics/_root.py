@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dics._validation import Array, FloatArray
+from dics._input.checks import Array, FloatArray
 from dics.candidates import BaseCandidates
 from dics_paper.diagnostics._splits import Split, _Gap, check_rows, gini_gains
 

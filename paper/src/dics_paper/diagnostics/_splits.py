@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
-from dics._validation import Array, FloatArray, Targets, check_targets
+from dics._input.checks import Array, FloatArray, Targets, check_targets
 from dics_paper.diagnostics._fitted import nodes_of
 
 

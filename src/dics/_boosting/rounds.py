@@ -1,0 +1,306 @@
+"""What happens after each round of boosting: scores, early stopping, progress."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from dics._boosting.rows import CodedRows, Parts, Validation
+from dics._dictionary import TrainingData
+from dics._estimator.running import Progress, warn_user
+from dics._input.checks import Array, FloatArray
+from dics._input.rows import RowsElsewhere
+
+if TYPE_CHECKING:
+    from dics._boosting.losses import LogLoss
+
+
+def scorer_of(model: Any) -> Callable[..., float]:
+    """Return the scorer that early stopping of a model asks."""
+    from sklearn.metrics import get_scorer
+
+    name = model._default_scoring if model.scoring is None else model.scoring
+    scorer: Callable[..., float] = get_scorer(name)
+    return scorer
+
+
+def watched_score(
+    model: Any,
+    data: TrainingData,
+    parts: Parts,
+    given: Validation | None,
+    training: CodedRows,
+    validation: dict[str, CodedRows],
+) -> Callable[[], float]:
+    """Return what scores the rows that early stopping watches, as they are."""
+    watched, which = training, parts.training
+    if validation:
+        watched, which = list(validation.values())[-1], parts.validation
+    X = data.X if given is None else given.X
+    if isinstance(X, RowsElsewhere):
+        X = np.empty((watched.n_rows, 0))  # the model knows the rows without it
+    elif given is None and which is not None:
+        X = X[which]
+    current, y = model._watched_model(watched)
+    scorer = scorer_of(model)
+    weights = {}
+    takes_weights = "sample_weight" in inspect.signature(scorer).parameters
+    if takes_weights and watched.weights is not None:
+        weights["sample_weight"] = watched.weights * watched.weight_unit
+    return lambda: float(scorer(current, X, y, **weights))
+
+
+class CurrentModel(ClassifierMixin, BaseEstimator):
+    """The model as it is during a fit, for a scorer: it knows the rows it is asked."""
+
+    def __init__(
+        self, classes: Array, objective: LogLoss, scores: npt.NDArray[np.float32]
+    ) -> None:
+        self.classes = classes
+        self.objective = objective
+        self.scores = scores  # the core adds to them in place
+
+    @property
+    def classes_(self) -> Array:
+        return self.classes
+
+    def _scores_of(self, X: Any) -> npt.NDArray[np.float32]:
+        check_watched(X, self.scores)
+        return self.scores
+
+    def decision_function(self, X: Any) -> FloatArray:
+        return self.objective.decision(self._scores_of(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        return self.objective.probabilities(self._scores_of(X))
+
+    def predict(self, X: Any) -> Array:
+        predicted: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return predicted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class CurrentRegressor(RegressorMixin, BaseEstimator):
+    """The same for numbers."""
+
+    def __init__(
+        self,
+        predictions: Callable[[npt.NDArray[np.float32]], FloatArray],
+        scores: npt.NDArray[np.float32],
+    ) -> None:
+        self.predictions = predictions
+        self.scores = scores
+
+    def predict(self, X: Any) -> FloatArray:
+        check_watched(X, self.scores)
+        return self.predictions(self.scores)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def check_watched(X: Any, scores: npt.NDArray[np.float32]) -> None:
+    """Refuse rows other than those that are watched."""
+    if len(X) != len(scores):
+        raise ValueError(
+            f"scoring asks for predictions of {len(X)} rows; during a fit there are "
+            f"only those of all {len(scores)} rows that are watched."
+        )
+
+
+class RoundReport(NamedTuple):
+    """What a callback of boosting is told after a round.
+
+    Attributes
+    ----------
+    round : int
+        Rounds that this fit has done, from 1 on.
+    n_rounds : int
+        Rounds that it is to do.
+    train_loss : float
+        Mean loss of the training rows.
+    validation_loss : float or None
+        Mean loss of the (last) validation set, if there is one.
+    score : float
+        What early stopping looks at; the negative loss if nothing else is asked for.
+    model : estimator
+        A copy of the model that is being fitted. It can't predict yet.
+    losses : dict of str to float
+        Mean losses of all sets by name, "training" first.
+    """
+
+    round: int
+    n_rounds: int
+    train_loss: float
+    validation_loss: float | None
+    score: float
+    model: Any
+    losses: dict[str, float]
+
+
+Callback = Callable[[RoundReport], Any]
+
+
+class Rounds:
+    """Called by the core after each round; says when to stop.
+
+    Parameters
+    ----------
+    score : callable or None, default=None
+        Scores the rows that are watched; None takes the negative loss.
+    n_sets : int, default=0
+        Number of validation sets. Early stopping watches the last, or the training
+        rows if there is none.
+    patience : int or None, default=None
+        Rounds without a better score after which to stop; None never stops.
+    tol : float, default=0.0
+        By how much a score must be better than the best before it.
+    report_to : callable or None, default=None
+        Called with the number of a round, the losses and the score; true stops.
+    """
+
+    def __init__(
+        self,
+        *,
+        score: Callable[[], float] | None = None,
+        n_sets: int = 0,
+        patience: int | None = None,
+        tol: float = 0.0,
+        report_to: Callable[[int, float, list[float], float], bool] | None = None,
+    ) -> None:
+        self.score = score
+        self.patience = patience
+        self.tol = tol
+        self.report_to = report_to
+        self.progress: Progress | None = None
+        self.losses: list[list[float]] = [[] for _ in range(1 + n_sets)]
+        self.scores: list[float] = []  # of the rows that are watched
+        self.best_round = 0
+        self.remark = ""  # what is shown beside the losses
+
+    @property
+    def train(self) -> list[float]:
+        """Scores of the training rows."""
+        if self.watches_training and self.score is not None:
+            return self.scores
+        return [-loss for loss in self.losses[0]]
+
+    @property
+    def validation(self) -> list[float]:
+        """Scores of the last validation set, if there is one."""
+        return [] if self.watches_training else self.scores
+
+    @property
+    def watches_training(self) -> bool:
+        """Whether there is no validation set."""
+        return len(self.losses) == 1
+
+    @property
+    def n_done(self) -> int:
+        """Rounds noted, without the start."""
+        return len(self.scores) - 1
+
+    def note(self, train_loss: float, validation_losses: list[float]) -> bool:
+        """Keep the scores of a round (or of the start); tell whether to stop."""
+        losses = [train_loss, *validation_losses]
+        for kept, loss in zip(self.losses, losses, strict=True):
+            kept.append(loss)
+        score = -losses[-1]
+        if self.score is not None:
+            score = self.score()
+            if np.isnan(score):
+                raise ValueError("scoring gives nan for the rows that are watched.")
+        self.scores.append(score)
+        done = self.n_done
+        if score > self.scores[self.best_round] + self.tol:
+            self.best_round = done
+        if self.progress is not None:
+            self.progress.update(done, self.describe(losses, score))
+        stops = False
+        if self.report_to is not None and done > 0:
+            stops = self.report_to(done, train_loss, validation_losses, score)
+        # A plain bool: the core takes no other, and the patience may be NumPy's.
+        waited = done - self.best_round
+        return stops or (self.patience is not None and bool(waited >= self.patience))
+
+    def describe(self, losses: list[float], score: float | None = None) -> str:
+        """Say how good the model is after a round."""
+        text = f"loss {losses[0]:.4f}"
+        if len(losses) > 1:
+            text += f", validation {losses[-1]:.4f}"
+        if self.score is not None and score is not None:
+            text += f", score {score:.4f}"
+        return f"{text}, {self.remark}" if self.remark else text
+
+
+def check_callbacks(callbacks: Any) -> list[Callback]:
+    """Check what `fit` was given as callbacks."""
+    if callbacks is None:
+        return []
+    if callable(callbacks):
+        raise TypeError("callbacks must be a sequence; write callbacks=[...].")
+    checked = list(callbacks)
+    for callback in checked:
+        if not callable(callback):
+            raise TypeError(f"callbacks must be callable, got {callback!r}.")
+    return checked
+
+
+def reporter(
+    model: Any, callbacks: list[Callback], first: int, names: tuple[str, ...]
+) -> Callable[[int, float, list[float], float], bool] | None:
+    """Return what tells all callbacks about a round, and whether one says stop.
+
+    `first` is the number of rounds before this fit of the model, `names` those of its
+    validation sets.
+    """
+    if not callbacks:
+        return None
+    n_before = len(model.trees_) - first  # of this fit, in a trial
+
+    def report(done: int, train: float, held: list[float], score: float) -> bool:
+        told = RoundReport(
+            round=n_before + done,
+            n_rounds=model.plan_.n_estimators - first,
+            train_loss=train,
+            validation_loss=held[-1] if held else None,
+            score=score,
+            model=model,
+            losses=dict(zip(("training", *names), (train, *held), strict=True)),
+        )
+        answers = [bool(callback(told)) for callback in callbacks]  # ask all
+        return any(answers)
+
+    return report
+
+
+def warn_of_no_rounds(n_done: int, *, is_given: bool) -> None:
+    """Say that early stopping has left nothing, and what may be the cause."""
+    cause = (
+        "If the validation rows are scaled or coded differently from X, pass them as X "
+        "is passed: a Pipeline transforms X alone, unless scikit-learn's "
+        'Pipeline(steps, transform_input=["X_val"]) makes it transform them too.'
+        if is_given
+        else "If there is something to learn, try a smaller learning_rate, a larger "
+        "validation_fraction or another random_state."
+    )
+    warn_user(
+        f"Early stopping keeps none of {n_done} rounds, as none made the score of the "
+        f"validation rows better: the model predicts a constant. {cause}"
+    )
+
+
+def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> FloatArray:
+    """Join scores of two fits, of which one may have had no validation rows."""
+    if len(before) == len(after) == 0:
+        return before
+    if len(before) == 0:
+        before = np.full(n_before, np.nan)
+    return np.concatenate([before, after])

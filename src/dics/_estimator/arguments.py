@@ -1,0 +1,185 @@
+"""scikit-learn's check of parameters before a fit, with types that survive it."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from sklearn.base import _fit_context
+
+from dics.options import GOSS, CategoricalOptions, Options
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+GROUPS: dict[str, type[Options]] = {
+    "categorical": CategoricalOptions,
+    "sampling": GOSS,
+}
+
+FORESTS = "Forests have it: CGForestClassifier and CGForestRegressor."
+BOOSTING = "Boosting has it: FastCGBMClassifier and FastCGBMRegressor."
+NO_BOOSTER = "There is one kind of boosting; its parameter sampling draws rows."
+CPU = "dics runs on the CPU only."
+LOG_LOSS = "Boosting for classification always minimizes the log-loss."
+NO_L1 = "There is no L1 penalty; use l2_regularization or min_samples_leaf."
+LIMITS = "Use max_leaf_nodes, max_depth or min_samples_leaf to limit the trees."
+BALANCED = ('class_weight="balanced"', "sample_weight")
+BINS = ("max_bins", "candidates=CentroidCandidates(max_bins=64)")
+ROWS = ("max_samples", "subsample", FORESTS)
+
+ANSWERS: dict[str, str | tuple[str, ...]] = {
+    "alpha": ("huber_quantile", NO_L1),
+    "bagging_fraction": ROWS,
+    "booster": NO_BOOSTER,
+    "boosting_type": NO_BOOSTER,
+    "bootstrap": ("sampling", FORESTS),
+    "bootstrap_type": ("sampling", "bootstrap", FORESTS),
+    "cat_features": "categorical_features",
+    "cat_l2": "categorical=CategoricalOptions(l2=...)",
+    "cat_pairs": "categorical=CategoricalOptions(pairs=...)",
+    "cat_smooth": "categorical=CategoricalOptions(smooth=...)",
+    "categorical_feature": "categorical_features",
+    "ccp_alpha": LIMITS,
+    "centroids": ("centroid_source", "candidates=CentroidCandidates(...)"),
+    "class_weight": "sample_weight",
+    "class_weights": ("class_weight", "sample_weight"),
+    "colsample_bynode": "max_features",
+    "colsample_bytree": "max_features",
+    "criterion": ("loss", LOG_LOSS),
+    "depth": "max_depth",
+    "device": CPU,
+    "early_stopping": BOOSTING,
+    "early_stopping_rounds": "n_iter_no_change",
+    "enable_categorical": "categorical_features",
+    "eta": ("learning_rate", BOOSTING),
+    "eval_metric": ("scoring", BOOSTING),
+    "eval_set": BOOSTING,
+    "feature_fraction": "max_features",
+    "fill": ("fill_quantiles", "candidates=CentroidCandidates(...)"),
+    "gamma": ("min_split_gain", "min_impurity_decrease"),
+    "group": "dics has no ranking.",
+    "init_model": "warm_start",
+    "interaction_constraints": ("interaction_cst", BOOSTING),
+    "is_unbalance": BALANCED,
+    "iterations": "n_estimators",
+    "l2_leaf_reg": ("l2_regularization", BOOSTING),
+    "lambda_l1": NO_L1,
+    "lambda_l2": ("l2_regularization", BOOSTING),
+    "layout": "A tree is grown where its rows are gathered; max_samples limits them.",
+    "learning_rate": BOOSTING,
+    "loss": ("criterion", LOG_LOSS),
+    "loss_function": ("loss", "criterion", LOG_LOSS),
+    "max_bin": BINS,
+    "max_bins": BINS,
+    "max_cat_levels": "categorical=CategoricalOptions(max_categories=...)",
+    "max_iter": "n_estimators",
+    "max_leaves": "max_leaf_nodes",
+    "max_samples": ROWS,
+    "max_thresholds": BINS,
+    "min_cat_samples": "categorical=CategoricalOptions(min_samples=...)",
+    "min_child_samples": "min_samples_leaf",
+    "min_child_weight": BOOSTING,
+    "min_data_in_leaf": "min_samples_leaf",
+    "min_impurity_decrease": "min_split_gain",
+    "min_samples_split": LIMITS,
+    "min_split_gain": "min_impurity_decrease",
+    "min_sum_hessian": ("min_child_weight", BOOSTING),
+    "missing": "NaN is always a missing value; each split learns its side.",
+    "monotone_constraints": "monotonic_cst",
+    "n_estimators": FORESTS,
+    "n_iter": "n_estimators",
+    "nthread": "n_jobs",
+    "num_boost_round": "n_estimators",
+    "num_iterations": "n_estimators",
+    "num_leaves": "max_leaf_nodes",
+    "num_threads": "n_jobs",
+    "objective": ("loss", "criterion", LOG_LOSS),
+    "oob_score": FORESTS,
+    "random_seed": "random_state",
+    "reg_alpha": NO_L1,
+    "reg_lambda": ("l2_regularization", BOOSTING),
+    "sample_weight_eval_set": ("eval_sample_weight", BOOSTING),
+    "scale": ("standardize", "candidates=CentroidCandidates(...)"),
+    "scale_pos_weight": ("class_weight", "sample_weight"),
+    "seed": "random_state",
+    "subsample": ROWS,
+    "task_type": CPU,
+    "thread_count": "n_jobs",
+    "tree_method": "There is one method; candidates= chooses its thresholds.",
+    "verbosity": "verbose",
+}
+
+
+def explain_unknown_arguments(method: Method) -> Method:
+    """Let the error of `__init__` or `fit` name the argument to use instead."""
+    own = set(argument_names(method))
+
+    @functools.wraps(method)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        cls, called = type(self), method.__name__
+        for name in sorted(kwargs.keys() - own):
+            if text := answer(cls, called, name):
+                shown = f"{cls.__name__}.{called}".removesuffix(".__init__")
+                raise TypeError(
+                    f"{shown}() got an unexpected argument {name!r}. {text}"
+                )
+        return method(self, *args, **kwargs)  # Python refuses names without an answer
+
+    return checked  # type: ignore[return-value]
+
+
+def check_parameters(cls: type, names: Iterable[str]) -> None:
+    """Raise a ValueError if `set_params` gets an unknown name that has an answer."""
+    outer = {name.partition("__")[0] for name in names}
+    for name in sorted(outer.difference(argument_names(cls))):
+        if text := answer(cls, "__init__", name):
+            raise ValueError(f"Invalid parameter {name!r} for {cls.__name__}. {text}")
+
+
+def argument_names(method: Callable[..., Any]) -> list[str]:
+    """Return the names of the arguments of a method or a constructor, without self."""
+    return [name for name in inspect.signature(method).parameters if name != "self"]
+
+
+def answer(cls: Any, method: str, unknown: str) -> str:
+    """Return a sentence about an unknown argument; empty if there is no answer."""
+    known = ANSWERS.get(unknown, ())
+    answers = (known,) if isinstance(known, str) else known
+    own, other = argument_names(cls), argument_names(cls.fit)
+    groups = GROUPS | {"advanced": getattr(cls, "_options_class", Options)}
+    for parameter, group in groups.items():
+        if parameter in own and unknown in argument_names(group):
+            answers = (f"{parameter}={group.__name__}({unknown}=...)",)
+    if method == "fit":
+        own, other = other, own
+    for text in (unknown, *answers):
+        name = text.partition("=")[0]
+        if name in own:
+            return f"Use {text} instead."
+        if name in other:
+            return f"Pass {text} to {'the constructor' if method == 'fit' else 'fit'}."
+        if text.endswith("."):
+            return text
+    if answers:
+        return f"It is {answers[-1]} in dics; {cls.__name__} does not have it."
+    close = difflib.get_close_matches(unknown, own, n=1, cutoff=0.8)
+    return f"Did you mean {close[0]}?" if close else ""
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def checks_parameters(*, skips_nested: bool = False) -> Callable[[F], F]:
+    """Check the parameters of an estimator before its method runs.
+
+    Parameters
+    ----------
+    skips_nested : bool, default=False
+        Whether fits of other estimators inside it need no check.
+    """
+    decorate: Callable[[F], F] = _fit_context(
+        prefer_skip_nested_validation=skips_nested
+    )
+    return decorate

@@ -1,0 +1,167 @@
+"""Progress of long work, for `verbose`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO
+
+import joblib
+import sklearn
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+OURS = tuple(str(Path(file).parent) + os.sep for file in (__file__, sklearn.__file__))
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn as if from the call that led into this package or scikit-learn."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+# More than a few for each core only cost: a fit with 20000 threads took 20 s.
+MOST_THREADS = 16
+
+
+def effective_n_threads(n_jobs: int | None) -> int:
+    """Resolve ``n_jobs`` to a number of threads, at least one.
+
+    ``None`` and ``-1`` mean the cores this process may use: scikit-learn's helper
+    knows the cgroup quota, the affinity mask, ``OMP_NUM_THREADS`` and the limits set
+    with threadpoolctl, so that we behave like its own estimators inside joblib workers.
+    """
+    if n_jobs == 0:
+        raise ValueError(
+            "n_jobs == 0 has no meaning; use None, -1 or a positive number."
+        )
+    if n_jobs is not None and n_jobs > 0:
+        return min(n_jobs, max(MOST_THREADS, 4 * (os.cpu_count() or 1)))
+    available = _available_threads()
+    if n_jobs is None:
+        return available
+    return max(1, available + 1 + n_jobs)
+
+
+def _available_threads() -> int:
+    try:
+        return int(_openmp_effective_n_threads())
+    except (TypeError, ValueError):  # a scikit-learn built without OpenMP
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        cores = int(joblib.cpu_count())
+        return min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
+
+
+class Progress:
+    """A line on stderr that says how far the work is and how long it will still take.
+
+    On a terminal one line is written over and over; elsewhere (a log, a notebook) a new
+    one is written at every tenth of the work. Work that is done within a second says
+    nothing before its last line.
+
+    Parameters
+    ----------
+    title : str
+        What is being done.
+    total : int
+        Steps in all.
+    unit : str
+        What a step is called, in the plural.
+    enabled : bool, default=True
+        False writes nothing at all.
+    stream : text file, default=sys.stderr
+    """
+
+    QUIET_SECONDS = 1.0
+
+    def __init__(
+        self,
+        title: str,
+        total: int,
+        unit: str,
+        *,
+        enabled: bool = True,
+        stream: TextIO | None = None,
+    ) -> None:
+        self.title = title
+        self.total = total
+        self.unit = unit
+        self.stream = sys.stderr if stream is None else stream
+        self.enabled = enabled and self.stream is not None  # None under pythonw
+        self.on_terminal = self.enabled and self.stream.isatty()
+        self.done = 0
+        self.stopped_at: int | None = None  # of work that may end early
+        self.written = 0
+        self.width = 0
+        self.start = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self.enabled:
+            return
+        if kind is None:
+            done = self.total if self.stopped_at is None else self.stopped_at
+            self._write(f"{done} {self.unit} in {as_time(self._elapsed())}")
+        else:
+            self._write(f"stopped after {self.done} of {self.total} {self.unit}")
+        if self.on_terminal:
+            self.stream.write("\n")
+        self.stream.flush()
+
+    def update(self, done: int, note: str = "") -> None:
+        """Say that `done` steps are finished, and what is worth noting of them."""
+        self.done = done
+        elapsed = self._elapsed()
+        if not self.enabled or done == 0 or elapsed < self.QUIET_SECONDS:
+            return
+        if not self.on_terminal and done - self.written < self.total / 10:
+            return
+        self.written = done
+        left = elapsed / done * (self.total - done)
+        state = f"{done}/{self.total} {self.unit}"
+        self._write(", ".join(filter(None, [state, note, f"{as_time(left)} left"])))
+
+    def announce(self, message: str) -> None:
+        """Write a line that stays, before the work begins."""
+        if not self.enabled:
+            return
+        self.stream.write(f"{self.title}: {message}\n")
+        self.stream.flush()
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self.start
+
+    def _write(self, message: str) -> None:
+        line = f"{self.title}: {message}"
+        if self.on_terminal:
+            self.stream.write("\r" + line.ljust(self.width))
+            self.width = len(line)
+        else:
+            self.stream.write(line + "\n")
+        self.stream.flush()
+
+
+def as_time(seconds: float) -> str:
+    """Write a duration as people say it.
+
+    >>> as_time(0.04), as_time(7.2), as_time(75), as_time(3700)
+    ('0.0 s', '7.2 s', '1 min 15 s', '1 h 01 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,204 @@
+"""Minimal cost-complexity pruning of trees (Breiman et al. 1984)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dics._input.checks import FloatArray
+from dics._model.trees import Trees
+
+# The path adds costs up in another order than the pruning: an alpha of the path must
+# prune what it belongs to.
+ROUNDING = 1e-12
+
+
+def weakest_links(tree: Trees) -> Iterator[tuple[float, float, int]]:
+    """Yield what is pruned next: its alpha, the impurity of the leaves then, the node.
+
+    The cost of a node is its impurity times its share of the rows. Alpha of a node is
+    how much the cost rises, for each leaf that is lost, if the node becomes a leaf.
+    """
+    left, inner = tree.left, tree.feature >= 0
+    share = tree.weight.astype(np.float64) / float(tree.weight[0])
+    own = share * tree.impurity
+    below = own.copy()  # cost of the leaves below each node
+    n_leaves = np.ones(tree.n_nodes, dtype=np.int64)
+    parent = np.full(tree.n_nodes, -1, dtype=np.int64)
+    for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
+        children = slice(left[node], left[node] + 2)
+        parent[children] = node
+        below[node] = below[children].sum()
+        n_leaves[node] = n_leaves[children].sum()
+    gone = ~inner
+
+    def alpha(node: int) -> float:
+        return float((own[node] - below[node]) / (n_leaves[node] - 1))
+
+    heap = [(alpha(node), node) for node in np.flatnonzero(inner).tolist()]
+    heapq.heapify(heap)
+    while heap:
+        value, node = heapq.heappop(heap)
+        if gone[node] or value != alpha(node):
+            continue  # it isn't there any more, or has another entry
+        _mark_below(node, left, inner, gone)
+        lost, rise = n_leaves[node] - 1, own[node] - below[node]
+        above = node
+        while above >= 0:
+            n_leaves[above] -= lost
+            below[above] += rise
+            if above != node:  # its branch has changed: a new entry
+                heapq.heappush(heap, (alpha(above), above))
+            above = int(parent[above])
+        yield value, float(below[0]), node
+
+
+def _mark_below(
+    node: int,
+    left: npt.NDArray[np.int32],
+    inner: npt.NDArray[np.bool_],
+    gone: npt.NDArray[np.bool_],
+) -> None:
+    open_nodes = [node]
+    while open_nodes:
+        here = open_nodes.pop()
+        if not gone[here]:
+            gone[here] = True
+            if inner[here]:
+                open_nodes += [int(left[here]), int(left[here]) + 1]
+
+
+def pruning_path(tree: Trees) -> tuple[FloatArray, FloatArray]:
+    """Return alphas at which the tree gets smaller, and the impurity of its leaves."""
+    leaves = tree.feature < 0
+    share = tree.weight.astype(np.float64) / float(tree.weight[0])
+    start = float((share * tree.impurity)[leaves].sum())
+    links = [(alpha, impurity) for alpha, impurity, _ in weakest_links(tree)]
+    path = np.array([(0.0, start), *links])
+    return path[:, 0], path[:, 1]
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """Trees that were pruned.
+
+    Attributes
+    ----------
+    trees : Trees
+    leaf : ndarray of shape (n_nodes,)
+        For each node that was a leaf before, the node that has its rows now.
+    """
+
+    trees: Trees
+    leaf: npt.NDArray[np.int64]
+
+
+def prune(trees: Trees, ccp_alpha: float) -> Pruned:
+    """Find the smallest trees whose cost, with alpha for each leaf, is least.
+
+    Inner nodes that become leaves get the mean of the leaves they had.
+    """
+    return _cut_off(trees, _stubs(trees, ccp_alpha))
+
+
+def _stubs(trees: Trees, ccp_alpha: float) -> npt.NDArray[np.bool_]:
+    """Say which nodes cost no more as leaves than the best branches below them do.
+
+    From the leaves up, so that one pass does; `weakest_links` prunes the same nodes.
+    """
+    sizes = np.diff(trees.node_starts)
+    root = np.repeat(trees.node_starts[:-1], sizes)
+    own = trees.weight.astype(np.float64) / trees.weight[root] * trees.impurity
+    slack = ROUNDING * own[root]
+    below, n_leaves = own.copy(), np.ones(trees.n_nodes, dtype=np.int64)
+    stubs = np.zeros(trees.n_nodes, dtype=bool)
+    left = trees.left + root
+    for nodes in reversed(_inner_levels(trees)):
+        a, b = left[nodes], left[nodes] + 1
+        branch, n = below[a] + below[b], n_leaves[a] + n_leaves[b]
+        stubs[nodes] = own[nodes] - branch <= ccp_alpha * (n - 1) + slack[nodes]
+        below[nodes] = np.where(stubs[nodes], own[nodes], branch)
+        n_leaves[nodes] = np.where(stubs[nodes], 1, n)
+    return stubs
+
+
+def _inner_levels(trees: Trees) -> list[npt.NDArray[np.int64]]:
+    """Inner nodes of all trees by their depth."""
+    left = trees.left + np.repeat(trees.node_starts[:-1], np.diff(trees.node_starts))
+    level, levels = trees.node_starts[:-1], []
+    while len(level):
+        level = level[trees.feature[level] >= 0]
+        levels.append(level)
+        level = np.concatenate([left[level], left[level] + 1])
+    return levels
+
+
+def _cut_off(trees: Trees, stubs: npt.NDArray[np.bool_]) -> Pruned:
+    """Make leaves of some nodes; breadth-first order stays as it is."""
+    kept, owner = _owners(trees, stubs)
+    old = np.flatnonzero(kept)
+    starts = np.concatenate([[0], np.cumsum(kept)])[trees.node_starts]
+    nodes = trees.nodes[old].copy()
+    nodes["feature"][stubs[old]] = -1
+    nodes["threshold"][stubs[old]] = np.nan
+    inner = nodes["feature"] >= 0
+    # A leaf of one class stays one; the others have a row of values each.
+    rows = ~inner & (stubs[old] | (nodes["left"] >= 0))
+    nodes["left"][inner] = 1 + 2 * _ranks(inner, starts)
+    nodes["left"][rows] = _ranks(rows, starts)
+    has_values = np.zeros(trees.n_nodes, dtype=bool)
+    has_values[old[rows]] = True
+    cut = Trees(
+        nodes=nodes,
+        n_samples=trees.n_samples[old],
+        missing_left=trees.missing_left[old],
+        weight=trees.weight[old],
+        impurity=trees.impurity[old],
+        gain=trees.gain,
+        leaf_values=_values(trees, has_values),
+        node_starts=starts,
+        leaf_starts=np.concatenate([[0], np.cumsum(rows)])[starts],
+        criterion=trees.criterion,
+        n_features=trees.n_features,
+        sets=None if trees.sets is None else trees.sets.of_nodes(old, inner),
+    )
+    return Pruned(cut, (np.cumsum(kept) - 1)[owner])
+
+
+def _values(trees: Trees, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """Values of some nodes, tree by tree."""
+    starts = trees.node_starts
+    parts = [
+        trees[t].node_values()[chosen[starts[t] : starts[t + 1]]]
+        for t in range(len(trees))
+    ]
+    return np.concatenate(parts).astype(trees.leaf_values.dtype)
+
+
+def _owners(
+    trees: Trees, stubs: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Say which nodes are kept, and which of these stands for each node."""
+    left = trees.left + np.repeat(trees.node_starts[:-1], np.diff(trees.node_starts))
+    owner = np.arange(trees.n_nodes)
+    is_cut = stubs.copy()  # here or above
+    for level in _inner_levels(trees):
+        for child in (left[level], left[level] + 1):
+            owner[child] = np.where(is_cut[level], owner[level], child)
+            is_cut[child] |= is_cut[level]
+    return owner == np.arange(trees.n_nodes), owner
+
+
+def _ranks(
+    chosen: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Count those that are chosen, in each tree from 0."""
+    before = np.concatenate([[0], np.cumsum(chosen)])
+    first = np.repeat(before[starts[:-1]], np.diff(starts))
+    ranks: npt.NDArray[np.int64] = before[:-1][chosen] - first[chosen]
+    return ranks
