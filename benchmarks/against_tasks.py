@@ -125,7 +125,7 @@ def make_forests(n_trees: int) -> list[Model]:
 
 
 def make_boosting(n_rounds: int) -> list[Model]:
-    kind, name = "FastCGBMClassifier", f"boosting, {n_rounds} rounds"
+    kind, name = "CGBoostingClassifier", f"boosting, {n_rounds} rounds"
     default = {"n_estimators": n_rounds}
     fixed = {**default, "early_stopping": False}
     fast = {**fixed, "learning_rate": 0.2, "max_features": 100}

@@ -115,7 +115,7 @@ FAMILIES = {
     "boosting": Family(
         "boosting",
         BY_NAME["lightgbm"],
-        "FastCGBM",
+        "CGBoosting",
         BY_NAME["fastcgbm"],
         DEFAULTS,
         small_splits=20,

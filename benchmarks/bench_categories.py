@@ -31,12 +31,12 @@ from sklearn.preprocessing import OneHotEncoder
 
 from dics import (
     CategoricalOptions,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
 )
 from dics_paper.progress import Steps
 from dics_paper.text import markdown_table, show_seconds
@@ -82,9 +82,9 @@ class Model:
 def ours(table: CategoryTable, **options: Any) -> Any:
     options = {"random_state": 0, "n_jobs": N_THREADS, **options}
     if table.is_classes:
-        return FastCGBMClassifier(**options)
+        return CGBoostingClassifier(**options)
     loss = "poisson" if table.is_poisson else "squared_error"
-    return FastCGBMRegressor(loss=loss, **options)
+    return CGBoostingRegressor(loss=loss, **options)
 
 
 def our_trees(table: CategoryTable, *, is_forest: bool, **options: Any) -> Any:

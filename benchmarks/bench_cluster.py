@@ -147,10 +147,10 @@ def compare_boosting(
     options = {"n_estimators": N_ROUNDS, "random_state": 0, "n_jobs": 2}
 
     def here(given: Rows = rows) -> Any:
-        return dics.FastCGBMClassifier(**options).fit(given.X, given.y)
+        return dics.CGBoostingClassifier(**options).fit(given.X, given.y)
 
     def there(given: Rows = rows) -> Any:
-        return dics.dask.DaskFastCGBMClassifier(**options).fit(given.dX, given.dy)
+        return dics.dask.DaskCGBoostingClassifier(**options).fit(given.dX, given.dy)
 
     here(few), there(few)
     ours, cluster = Runs(here, None), Runs(there, client)

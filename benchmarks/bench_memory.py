@@ -114,7 +114,7 @@ def as_cells(row: dict[str, Any]) -> list[str]:
 LEGEND = """
 whole, k100: CGTreeClassifier of depth 8. exhaustive: DecisionTreeClassifier of depth 1.
 forest: CGForestClassifier of full depth. forest_paper: CGForestClassifier.paper().
-random_forest: RandomForestClassifier of depth 1. boosting: FastCGBMClassifier.
+random_forest: RandomForestClassifier of depth 1. boosting: CGBoostingClassifier.
 lightgbm: LGBMClassifier of one round."""
 
 

@@ -59,7 +59,7 @@ MODELS: dict[str, Callable[[], Any]] = {
         bootstrap=False, random_state=0
     ),
     "ExtraTrees": _peer("sklearn.ensemble", "ExtraTreesClassifier"),
-    "FastCGBM": lambda: dics.FastCGBMClassifier(random_state=0),
+    "CGBoosting": lambda: dics.CGBoostingClassifier(random_state=0),
     "LightGBM": _peer("lightgbm", "LGBMClassifier", verbose=-1),
     "XGBoost": _peer("xgboost", "XGBClassifier"),
 }
@@ -67,7 +67,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 CONTESTS = {
     "CGForest": ("RandomForest",),
     "CGForest, all rows": ("ExtraTrees",),
-    "FastCGBM": ("LightGBM", "XGBoost"),
+    "CGBoosting": ("LightGBM", "XGBoost"),
 }
 FASTER, MEMORY, NOT_SLOWER = 2.0, 2.0, 1.0
 
@@ -182,7 +182,7 @@ def print_contest(own: dict[str, Any], peer: dict[str, Any]) -> None:
 PIPELINE_MODELS = {
     "CGTree": lambda: dics.CGTreeClassifier(random_state=0),
     "CGForest": lambda: dics.CGForestClassifier(random_state=0),
-    "FastCGBM": lambda: dics.FastCGBMClassifier(random_state=0),
+    "CGBoosting": lambda: dics.CGBoostingClassifier(random_state=0),
 }
 ADULT_TRAIN = 32561
 ADULT_LEVELS = 42  # columns of no more distinct values are categories
@@ -246,7 +246,7 @@ def print_one_hot(rows: list[dict[str, Any]]) -> None:
 def run_zeros() -> list[dict[str, Any]]:
     split = load("santander_satisfaction")
     rows = []
-    for name in ("FastCGBM", "LightGBM"):
+    for name in ("CGBoosting", "LightGBM"):
         print(f"santander_satisfaction: {name}", file=sys.stderr, flush=True)
         make = MODELS[name]
         timing, model = measure(
@@ -264,7 +264,7 @@ def print_zeros(rows: list[dict[str, Any]]) -> None:
     ]
     print(markdown_table(["santander_satisfaction", "fit", "accuracy"], cells))
     ratio = rows[1]["seconds"] / rows[0]["seconds"]
-    print(f"\n- FastCGBM / LightGBM: time {show_verdict(ratio, NOT_SLOWER)}\n")
+    print(f"\n- CGBoosting / LightGBM: time {show_verdict(ratio, NOT_SLOWER)}\n")
 
 
 PARTS: dict[str, tuple[Callable[..., list[dict[str, Any]]], Callable[..., None]]] = {

@@ -20,7 +20,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 from tables_data import FILES, LARGE, load_table, make_large, make_rare
 
-from dics import FastCGBMClassifier
+from dics import CGBoostingClassifier
 from dics_paper.data import Split
 from dics_paper.progress import Steps
 from dics_paper.text import markdown_table, show_seconds
@@ -36,7 +36,7 @@ PREDICTED_ROWS = 10_000
 
 
 def ours(**options: Any) -> Any:
-    return FastCGBMClassifier(**{"random_state": 0, "n_jobs": N_THREADS, **options})
+    return CGBoostingClassifier(**{"random_state": 0, "n_jobs": N_THREADS, **options})
 
 
 def lightgbm(**options: Any) -> Any:

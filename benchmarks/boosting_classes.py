@@ -16,7 +16,7 @@ import numpy as np
 from boosting_peers import DEPTH, PEERS, fit_peer
 from common import peak_growth
 
-from dics import FastCGBMClassifier
+from dics import CGBoostingClassifier
 from dics_paper.progress import Steps
 from dics_paper.text import markdown_table, show_ratio, show_seconds
 from dics_paper.timing import measure
@@ -105,7 +105,7 @@ def time_round(X: np.ndarray, y: np.ndarray, n_threads: int, n_classes: int) -> 
     between = max(LEAST_BETWEEN, CLASS_ROUNDS // n_classes)
     few, more = (
         measure(
-            lambda n=n: FastCGBMClassifier(
+            lambda n=n: CGBoostingClassifier(
                 n_estimators=n, n_jobs=n_threads, **OPTIONS
             ).fit(X, y),
             3,
@@ -131,7 +131,7 @@ def measure_in_process(n_rows: int, n_threads: int) -> dict[str, Any]:
 def measure_memory(n_rows: int, n_threads: int) -> dict[str, Any]:
     """Measure one fit; to be called in a fresh process."""
     X, y = make_classes(n_rows, MEMORY_CLASSES)
-    model = FastCGBMClassifier(n_estimators=FEW_ROUNDS, n_jobs=n_threads, **OPTIONS)
+    model = CGBoostingClassifier(n_estimators=FEW_ROUNDS, n_jobs=n_threads, **OPTIONS)
     model.fit(X[:200], y[:200] % 3)  # imports and threads come first
     n_bytes, exact, _ = peak_growth(lambda: model.fit(X, y))
     return {

@@ -21,7 +21,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from dics_paper.report.canvas import COLORS, MARKERS, styled
 
-OURS = {"fast": "FastCGBM, fast setting", "default": "FastCGBM, default"}
+OURS = {"fast": "CGBoosting, fast setting", "default": "CGBoosting, default"}
 COLUMNS = 3
 # A panel begins this many times the range of the final accuracies below them, or the
 # first rounds would flatten the rest.

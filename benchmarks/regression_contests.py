@@ -37,7 +37,7 @@ from sklearn.metrics import (
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from dics import CGForestRegressor, CGTreeRegressor, FastCGBMRegressor
+from dics import CGBoostingRegressor, CGForestRegressor, CGTreeRegressor
 from dics_paper.progress import Steps
 from dics_paper.text import markdown_table, show_seconds
 from dics_paper.timing import measure
@@ -155,7 +155,7 @@ def tree_contest(depth: int | None) -> Contest:
 
 def deviance_contest(loss: str, data: Sequence[str], score: Any) -> Contest:
     return Contest(
-        lambda: FastCGBMRegressor(loss=loss, **OURS),
+        lambda: CGBoostingRegressor(loss=loss, **OURS),
         {
             "LightGBM": lambda: lightgbm(objective=loss),
             "HistGB": lambda: hist_gb(loss=loss),
@@ -185,7 +185,7 @@ FAMILIES: dict[str, dict[str, Contest]] = {
     },
     "boosting": {
         "boosting": Contest(
-            lambda: FastCGBMRegressor(**OURS),
+            lambda: CGBoostingRegressor(**OURS),
             {"LightGBM": lightgbm, "XGBoost": xgboost, "HistGB": hist_gb},
             {name: Target(mean_gap=0) for name in ("LightGBM", "XGBoost", "HistGB")},
             (*FILES, WIDE),
@@ -193,7 +193,7 @@ FAMILIES: dict[str, dict[str, Contest]] = {
             Target(1.5, 10),
         ),
         "quantiles": Contest(
-            lambda: FastCGBMRegressor(loss="quantile", quantile=LEVELS, **OURS),
+            lambda: CGBoostingRegressor(loss="quantile", quantile=LEVELS, **OURS),
             {
                 "LightGBM": each_level(
                     lambda q: lightgbm(objective="quantile", alpha=q)
@@ -207,7 +207,7 @@ FAMILIES: dict[str, dict[str, Contest]] = {
         "poisson": deviance_contest("poisson", COUNTS, poisson_deviance),
         "gamma": deviance_contest("gamma", POSITIVE, gamma_deviance),
         "16 targets": Contest(
-            lambda: FastCGBMRegressor(**OURS),
+            lambda: CGBoostingRegressor(**OURS),
             {
                 "LightGBM": lambda: OneEach([lightgbm] * N_TARGETS),
                 "XGBoost": lambda: xgboost(multi_strategy="multi_output_tree"),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from dics import CGTreeRegressor, FastCGBMRegressor
+from dics import CGBoostingRegressor, CGTreeRegressor
 from dics.export import export_text
 
 N_FLATS = 4000
@@ -39,9 +39,9 @@ def main() -> None:
     tree = CGTreeRegressor(max_depth=2, random_state=0).fit(train, y_train)
     print("A tree of two levels; a split of a category is a set of its levels:\n")
     print(export_text(tree))
-    model = FastCGBMRegressor(random_state=0).fit(train, y_train)
+    model = CGBoostingRegressor(random_state=0).fit(train, y_train)
     print(f"R2 of boosting on flats it has not seen: {model.score(test, y_test):.3f}")
-    without = FastCGBMRegressor(random_state=0).fit(train[["area"]], y_train)
+    without = CGBoostingRegressor(random_state=0).fit(train[["area"]], y_train)
     print(f"Without the categories: {without.score(test[['area']], y_test):.3f}")
     new = pd.DataFrame({"district": ["Airport"], "heating": [None], "area": [50.0]})
     print(f"A district that is new and no heating: {model.predict(new)[0]:.0f} a month")

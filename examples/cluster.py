@@ -12,8 +12,8 @@ from typing import Any
 import dask.array as da
 from distributed import Client, LocalCluster
 
-from dics import FastCGBMClassifier
-from dics.dask import DaskFastCGBMClassifier
+from dics import CGBoostingClassifier
+from dics.dask import DaskCGBoostingClassifier
 
 N_ROWS, CHUNK = 40_000, 7_000
 
@@ -34,13 +34,13 @@ def main() -> None:
         LocalCluster(n_workers=2, processes=False, dashboard_address=":0") as cluster,
         Client(cluster),
     ):
-        model = DaskFastCGBMClassifier(**parameters).fit(X, y)
+        model = DaskCGBoostingClassifier(**parameters).fit(X, y)
         print(f"{N_ROWS} rows in {X.numblocks[0]} partitions, two workers")
         print(f"Accuracy: {model.score(X, y):.3f}")
         lazy = model.predict_proba(X)
         print(f"Predictions are lazy: {lazy.chunks[0]} rows, {lazy.npartitions} tasks")
         print(f"One of them: {lazy.blocks[0].compute()[0].round(3)}")
-        here = FastCGBMClassifier(**parameters).fit(X.compute(), y.compute())
+        here = CGBoostingClassifier(**parameters).fit(X.compute(), y.compute())
     is_same = file_bytes(model) == file_bytes(here)
     print(f"One machine makes the same model: {'yes' if is_same else 'no'}")
 

@@ -34,12 +34,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dics import (
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
 )
 from dics_paper.datasets import make_paper_synthetic
 
@@ -82,7 +82,7 @@ FAMILIES = [
     ),
     # A round of the peer grows a tree for each class, one of ours a single tree.
     Family(
-        ours=lambda: FastCGBMClassifier(n_estimators=100, **BOOSTING),
+        ours=lambda: CGBoostingClassifier(n_estimators=100, **BOOSTING),
         peer=lambda: HistGradientBoostingClassifier(max_iter=20, **BOOSTING),
     ),
 ]
@@ -98,7 +98,7 @@ OF_NUMBERS = [
         peer=lambda: RandomForestRegressor(n_jobs=-1, random_state=0),
     ),
     Family(
-        ours=lambda: FastCGBMRegressor(n_estimators=100, **BOOSTING),
+        ours=lambda: CGBoostingRegressor(n_estimators=100, **BOOSTING),
         peer=lambda: HistGradientBoostingRegressor(max_iter=100, **BOOSTING),
     ),
 ]

@@ -4,7 +4,7 @@ import numpy as np
 from checks import make
 from sklearn.datasets import make_classification
 
-from dics import FastCGBMClassifier
+from dics import CGBoostingClassifier
 
 # What tests rely on is said here, and not left to the defaults.
 PARAMETERS = {
@@ -36,7 +36,7 @@ GRID = [np.linspace(-3, 3, 25)] * 9
 
 def booster(n_estimators=10, **parameters):
     parameters = {**PARAMETERS, "n_estimators": n_estimators, **parameters}
-    return make(FastCGBMClassifier, **parameters)
+    return make(CGBoostingClassifier, **parameters)
 
 
 def make_data(n_classes, n=400):

@@ -152,7 +152,9 @@ class Case:
         self.X = self._make_rows(n, p)
         first = np.nan_to_num(self.X[:, 0].astype(np.float64), posinf=9, neginf=-9)
         score = first + rng.normal(size=n) * 0.3
-        family = rng.choice(["FastCGBM", "FastCGBM", "FastCGBM", "CGForest", "CGTree"])
+        family = rng.choice(
+            ["CGBoosting", "CGBoosting", "CGBoosting", "CGForest", "CGTree"]
+        )
         kind = rng.choice(["Classifier", "Regressor"])
         self.name = family + kind
         self.parameters = {"random_state": int(seed)}
@@ -164,11 +166,11 @@ class Case:
                 self.y = np.sort(self.y)
         self.weights = self._make_weights(n)
         self.validation = {}
-        if family == "FastCGBM":
+        if family == "CGBoosting":
             self._choose_boosting(kind)
         elif family == "CGForest":
             self.parameters["n_estimators"] = int(rng.integers(1, 7))
-        if family != "FastCGBM":
+        if family != "CGBoosting":
             self._choose_trees(family, kind, np.random.default_rng([seed, 1]))
 
     def _make_rows(self, n, p):
@@ -275,7 +277,7 @@ class CategoryCase(Case):
             self.X = self._with_text(levels)
         self._choose_constraints(rng)
         self.validation = {}
-        if "CGBM" in self.name and rng.random() < 0.4:
+        if "Boosting" in self.name and rng.random() < 0.4:
             rows = rng.integers(0, len(self.X), int(rng.integers(1, 200)))
             held = self._with_new_levels(rows)
             self.validation = {"X_val": held, "y_val": self.y[rows]}
@@ -313,7 +315,7 @@ class CategoryCase(Case):
 
     def _choose_constraints(self, rng):
         own = self.parameters
-        if "CGBM" in self.name:
+        if "Boosting" in self.name:
             own["categorical__pairs"] = bool(rng.random() < 0.8)
             if rng.random() < 0.1:
                 own["interaction_cst"] = "pairwise"

@@ -13,7 +13,7 @@ SCORE = X[:, 0] + 0.1 * RNG.normal(size=N_ROWS)
 LABELS = np.array(["low", "middle", "high"])[np.digitize(SCORE, [-0.5, 0.5])]
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
 NAMES = [name[4:] for name in dics.dask.__all__ if name.startswith("Dask")]
-BOOSTING = ["FastCGBMClassifier", "FastCGBMRegressor"]
+BOOSTING = ["CGBoostingClassifier", "CGBoostingRegressor"]
 
 
 def y_of(name):

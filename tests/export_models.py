@@ -27,10 +27,10 @@ FOREST = dics.CGForestClassifier(n_estimators=7, max_depth=6, random_state=0)
 VOTES = dics.CGForestClassifier(
     n_estimators=6, advanced=dics.ForestOptions(voting="hard"), random_state=0
 )
-BOOSTING = dics.FastCGBMClassifier(n_estimators=8, min_samples_leaf=5, random_state=0)
-NUMBERS = dics.FastCGBMRegressor(n_estimators=8, random_state=0)
-POISSON = dics.FastCGBMRegressor(loss="poisson", n_estimators=8, random_state=0)
-QUANTILE = dics.FastCGBMRegressor(loss="quantile", n_estimators=8, random_state=0)
+BOOSTING = dics.CGBoostingClassifier(n_estimators=8, min_samples_leaf=5, random_state=0)
+NUMBERS = dics.CGBoostingRegressor(n_estimators=8, random_state=0)
+POISSON = dics.CGBoostingRegressor(loss="poisson", n_estimators=8, random_state=0)
+QUANTILE = dics.CGBoostingRegressor(loss="quantile", n_estimators=8, random_state=0)
 
 CLASSIFIERS = {
     "tree": (TREE, Y),

@@ -13,12 +13,12 @@ import numpy as np
 from checks import digest
 
 from dics import (
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
     QuantileCandidates,
 )
 
@@ -200,7 +200,7 @@ def fit_numbers(kind, setting, data, weights):
         model = make(CGForestRegressor, FORESTS_OF_NUMBERS, setting, n_estimators=7)
     else:
         loss = setting if setting in BOOSTERS_OF_NUMBERS else "squared_error"
-        model = make(FastCGBMRegressor, BOOSTERS_OF_NUMBERS, setting, n_estimators=12)
+        model = make(CGBoostingRegressor, BOOSTERS_OF_NUMBERS, setting, n_estimators=12)
         model.set_params(loss=loss)
     return model.set_params(**shared).fit(
         X, y, sample_weight=make_weights(weights, len(X))
@@ -218,7 +218,7 @@ def fit(kind, setting, data, weights):
     if kind == "forest":
         model = make(CGForestClassifier, FORESTS, setting, n_estimators=7, **shared)
     else:
-        model = make(FastCGBMClassifier, BOOSTERS, setting, n_estimators=12, **shared)
+        model = make(CGBoostingClassifier, BOOSTERS, setting, n_estimators=12, **shared)
     if setting == "warm start":
         return with_warm_start(model, X, y)
     if setting == "validation":

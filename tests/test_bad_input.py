@@ -13,9 +13,9 @@ from dics import (
     BoostingOptions,
     CategoricalOptions,
     CentroidCandidates,
+    CGBoostingClassifier,
     CGForestClassifier,
     CGTreeClassifier,
-    FastCGBMClassifier,
     ForestOptions,
     QuantileCandidates,
     TreeOptions,
@@ -225,7 +225,7 @@ def forest(request):
 
 @pytest.fixture(params=[None, "goss"], ids=["all rows", "goss"])
 def booster(request):
-    return FastCGBMClassifier(
+    return CGBoostingClassifier(
         n_estimators=3, sampling=request.param, random_state=0
     ).fit(X, Y)
 
@@ -334,11 +334,11 @@ def test_bad_parameters_of_the_forest(name, value):
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize(("name", "value"), each(BAD_BOOSTING_PARAMETERS))
 def test_bad_parameters_of_boosting(name, value):
-    refuse_unfitted(FastCGBMClassifier().set_params(**{name: value}), name, value)
+    refuse_unfitted(CGBoostingClassifier().set_params(**{name: value}), name, value)
 
 
 def test_all_parameters_of_boosting_are_tried():
-    model = FastCGBMClassifier(
+    model = CGBoostingClassifier(
         sampling=GOSS(), categorical=CategoricalOptions(), advanced=BoostingOptions()
     )
     assert set(BAD_BOOSTING_PARAMETERS) == set(model.get_params())
@@ -409,7 +409,7 @@ def test_parameters_that_do_not_go_together(parameters, match):
 )
 def test_parameters_of_boosting_that_do_not_go_together(parameters, match):
     with pytest.raises(ValueError, match=match):
-        FastCGBMClassifier(**parameters).fit(X, Y)
+        CGBoostingClassifier(**parameters).fit(X, Y)
 
 
 BAD_VALIDATION = {
@@ -447,7 +447,7 @@ def test_bad_parameters_of_candidates(name, value):
     for model in (
         CGTreeClassifier(),
         CGForestClassifier(n_estimators=2),
-        FastCGBMClassifier(n_estimators=2),
+        CGBoostingClassifier(n_estimators=2),
     ):
         model.set_params(random_state=0).fit(X, Y)
         model.set_params(candidates=CentroidCandidates(**{name: value}))
@@ -554,14 +554,14 @@ def test_unfitted_forest(method):
     ],
 )
 def test_unfitted_booster(method):
-    with pytest.raises(NotFittedError, match="FastCGBMClassifier"):
-        list(getattr(FastCGBMClassifier(), method)(X))
+    with pytest.raises(NotFittedError, match="CGBoostingClassifier"):
+        list(getattr(CGBoostingClassifier(), method)(X))
 
 
 def test_unfitted_attributes():
     with pytest.raises(NotFittedError):
-        FastCGBMClassifier().split_counts_  # noqa: B018
-    for model in (CGTreeClassifier(), CGForestClassifier(), FastCGBMClassifier()):
+        CGBoostingClassifier().split_counts_  # noqa: B018
+    for model in (CGTreeClassifier(), CGForestClassifier(), CGBoostingClassifier()):
         with pytest.raises(NotFittedError):
             model.feature_importances_  # noqa: B018
     with pytest.raises(NotFittedError):

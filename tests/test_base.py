@@ -7,11 +7,11 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
-from dics import CGForestClassifier, CGTreeClassifier, FastCGBMClassifier
+from dics import CGBoostingClassifier, CGForestClassifier, CGTreeClassifier
 from dics._estimator.base import TreesEstimator
 from dics._estimator.mixins import TreesClassifierMixin
 
-HOLDERS = (CGTreeClassifier, CGForestClassifier, FastCGBMClassifier)
+HOLDERS = (CGTreeClassifier, CGForestClassifier, CGBoostingClassifier)
 
 
 def test_all_have_the_same_base():

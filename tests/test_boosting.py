@@ -1,4 +1,4 @@
-"""FastCGBMClassifier as users of scikit-learn meet it."""
+"""CGBoostingClassifier as users of scikit-learn meet it."""
 
 import pickle
 
@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from dics import BoostingOptions, CentroidCandidates, FastCGBMClassifier
+from dics import BoostingOptions, CentroidCandidates, CGBoostingClassifier
 
 
 @pytest.fixture(params=[2, 3])
@@ -306,7 +306,7 @@ def test_model_selection(data):
 
 def test_paper_setting(data):
     X, y = data
-    model = FastCGBMClassifier.paper(n_estimators=20, random_state=0)
+    model = CGBoostingClassifier.paper(n_estimators=20, random_state=0)
     changed = changed_parameters(model)
     assert changed.pop("candidates") == CentroidCandidates.paper().get_params()
     assert changed.pop("sampling") == {"top_rate": 0.2, "other_rate": 0.1}
@@ -342,8 +342,8 @@ def test_verbose(data, capfd, verbose, early_stopping):
     assert written.out == ""
     if verbose:
         plan, rounds = written.err.splitlines()
-        assert plan == f"FastCGBMClassifier: {model.plan_}"
-        assert rounds.startswith("FastCGBMClassifier: 7 rounds in ")
+        assert plan == f"CGBoostingClassifier: {model.plan_}"
+        assert rounds.startswith("CGBoostingClassifier: 7 rounds in ")
         assert rounds.endswith(" s")
     else:
         assert written.err == ""
@@ -362,7 +362,7 @@ def test_progress_of_a_fit_that_stops_early(capfd):
         candidates=GivenCandidates([[20]]),
     ).fit(X, y, X_val=X, y_val=1 - y)
     written = capfd.readouterr().err.splitlines()
-    assert written[-1].startswith("FastCGBMClassifier: 3 rounds in ")
+    assert written[-1].startswith("CGBoostingClassifier: 3 rounds in ")
 
 
 def test_progress_reports_the_loss(data, monkeypatch):
@@ -385,7 +385,7 @@ def test_few_informative_features_of_many():
     X, y = make_classification(
         4000, 600, n_informative=5, n_redundant=0, random_state=1
     )
-    drawn = FastCGBMClassifier(n_estimators=60, learning_rate=0.1, random_state=0)
+    drawn = CGBoostingClassifier(n_estimators=60, learning_rate=0.1, random_state=0)
     every = clone(drawn).set_params(max_features=None)
     scores = [
         m.fit(X[:2000], y[:2000]).score(X[2000:], y[2000:]) for m in (drawn, every)

@@ -11,7 +11,7 @@ import reference_boosting
 from checks import GivenCandidates, make
 from reference_boosting import Boosting, Grower, Tree
 
-from dics import CentroidCandidates, FastCGBMClassifier
+from dics import CentroidCandidates, CGBoostingClassifier
 
 pytestmark = pytest.mark.core
 
@@ -108,7 +108,7 @@ def fit(X, y, dictionary, *, weights=None, seed=0, n_rounds=4, n_jobs=1, **setti
         rates = settings.pop("top_rate"), settings.pop("other_rate")
         settings["subsample"] = sum(rates)
     return make(
-        FastCGBMClassifier,
+        CGBoostingClassifier,
         n_estimators=n_rounds,
         candidates=GivenCandidates(dictionary),
         early_stopping=False,
@@ -401,7 +401,7 @@ def test_many_rounds_alone(n_classes, sampling):
 def test_dictionaries_of_the_library(n_classes, candidates):
     X, y, _ = make_set(n_classes, missing=0.02)
     model = make(
-        FastCGBMClassifier,
+        CGBoostingClassifier,
         n_estimators=4,
         candidates=candidates,
         early_stopping=False,

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from dics import (
     GOSS,
     BoostingOptions,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     QuantileCandidates,
 )
 from dics._boosting.plan import BoostingPlan, make_plan
@@ -27,7 +27,7 @@ def plan_of(n_rows=1000, n_features=10, n_classes=3, **parameters):
     early_stopping = parameters.pop("early_stopping", False)
     has_rare_features = parameters.pop("has_rare_features", False)
     return make_plan(
-        flat_parameters(make(FastCGBMClassifier, **parameters)),
+        flat_parameters(make(CGBoostingClassifier, **parameters)),
         n_rows=n_rows,
         n_features=n_features,
         n_classes=n_classes,
@@ -138,7 +138,7 @@ def test_subsample():
 
 
 def test_a_plan_cannot_be_changed():
-    model = FastCGBMClassifier(n_estimators=3, random_state=0).fit(*make_rows())
+    model = CGBoostingClassifier(n_estimators=3, random_state=0).fit(*make_rows())
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.plan_.learning_rate = 1.0
     assert pickle.loads(pickle.dumps(model)).plan_ == model.plan_
@@ -146,12 +146,14 @@ def test_a_plan_cannot_be_changed():
 
 def test_a_fit_follows_its_plan():
     X, y = make_rows(n_features=30)
-    auto = FastCGBMClassifier(n_estimators=5, random_state=0).fit(X, y)
+    auto = CGBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
     values = {
         name: getattr(auto.plan_, name)
         for name in ("learning_rate", "max_features", "sampling", "early_stopping")
     }
-    said = make(FastCGBMClassifier, n_estimators=5, random_state=0, **values).fit(X, y)
+    said = make(CGBoostingClassifier, n_estimators=5, random_state=0, **values).fit(
+        X, y
+    )
     same_bytes(auto, said)
     assert said.plan_ == auto.plan_
 
@@ -167,7 +169,7 @@ def low_limits(monkeypatch):
 
 def test_only_training_rows_count(low_limits):
     X, y = make_rows(400, n_classes=2)
-    model = FastCGBMClassifier(n_estimators=3, random_state=0)
+    model = CGBoostingClassifier(n_estimators=3, random_state=0)
     plans = {
         "all": model.fit(X, y).plan_,
         "fewer": clone(model).fit(X[:300], y[:300]).plan_,
@@ -192,10 +194,12 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(low_limits):
     X, y = make_rows(400, n_classes=2)
     weights = (np.arange(400) < 300).astype(float)
     parameters = {"candidates": QuantileCandidates(max_bins=10), "random_state": 0}
-    some = make(FastCGBMClassifier, n_estimators=5, **parameters).fit(
+    some = make(CGBoostingClassifier, n_estimators=5, **parameters).fit(
         X, y, sample_weight=weights
     )
-    alone = make(FastCGBMClassifier, n_estimators=5, **parameters).fit(X[:300], y[:300])
+    alone = make(CGBoostingClassifier, n_estimators=5, **parameters).fit(
+        X[:300], y[:300]
+    )
     assert some.plan_ == alone.plan_
     assert some.plan_.learning_rate == 0.1
     scores = [model.decision_function(X) for model in (some, alone)]
@@ -204,21 +208,21 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(low_limits):
 
 def test_one_class_has_a_plan():
     X, _ = make_rows()
-    plan = FastCGBMClassifier(early_stopping=True).fit(X, np.zeros(len(X))).plan_
+    plan = CGBoostingClassifier(early_stopping=True).fit(X, np.zeros(len(X))).plan_
     assert plan.n_classes == 1
     assert not plan.early_stopping
 
 
 def test_warm_start_makes_a_new_plan(low_limits):
     X, y = make_rows(400, n_classes=2)
-    model = FastCGBMClassifier(n_estimators=3, warm_start=True, random_state=0).fit(
+    model = CGBoostingClassifier(n_estimators=3, warm_start=True, random_state=0).fit(
         X, y
     )
     first = model.plan_
     model.set_params(n_estimators=6).fit(X, y)
     assert model.plan_ == dataclasses.replace(first, n_estimators=6)
     assert digest(model) == digest(
-        FastCGBMClassifier(n_estimators=6, random_state=0).fit(X, y)
+        CGBoostingClassifier(n_estimators=6, random_state=0).fit(X, y)
     )
     model.set_params(n_estimators=8, candidates=QuantileCandidates(max_bins=4))
     model.fit(X[:300], y[:300])
@@ -228,7 +232,7 @@ def test_warm_start_makes_a_new_plan(low_limits):
 
 def test_a_failed_fit_keeps_the_plan():
     X, y = make_rows()
-    model = FastCGBMClassifier(n_estimators=3, random_state=0).fit(X, y)
+    model = CGBoostingClassifier(n_estimators=3, random_state=0).fit(X, y)
     plan = model.plan_
 
     def scoring(model, X, y):
@@ -293,7 +297,7 @@ def test_rare_features_are_found(n_classes):
     X = (rng.random((400, 2049)) < 0.001).astype(np.float32)
     y = np.arange(400) % n_classes
     X[:, :n_classes] = np.eye(n_classes)[y] * (rng.random((400, 1)) < 0.9)
-    model = FastCGBMClassifier(n_estimators=3, random_state=0)
+    model = CGBoostingClassifier(n_estimators=3, random_state=0)
     for rows in (X, scipy.sparse.csr_array(X)):
         assert model.fit(rows, y).plan_.min_samples_leaf == 5
         assert model.fit(rows[:, :2048], y).plan_.min_samples_leaf == 20
@@ -306,7 +310,7 @@ def test_smaller_leaves_of_rare_features():
     y = np.arange(300) % 3
     X[:6, 5] = 1
     y[:6] = 0
-    model = FastCGBMClassifier(n_estimators=3, random_state=0, max_features=None).fit(
+    model = CGBoostingClassifier(n_estimators=3, random_state=0, max_features=None).fit(
         X, y
     )
     assert model.split_counts_[5] > 0
@@ -316,7 +320,9 @@ def test_smaller_leaves_of_rare_features():
 
 def test_leaves_of_numbers():
     X = np.random.default_rng(0).normal(size=(50, 2))
-    model = FastCGBMRegressor(n_estimators=3, min_samples_leaf=4, l2_regularization=2.0)
+    model = CGBoostingRegressor(
+        n_estimators=3, min_samples_leaf=4, l2_regularization=2.0
+    )
     plan = model.fit(X, X[:, 0]).plan_
     assert (plan.min_samples_leaf, plan.l2_regularization) == (4, 2.0)
 
@@ -331,7 +337,7 @@ def test_rate_without_shrinkage():
 
 def test_warm_start_with_rounds_by_rule():
     X, y = make_rows(n_classes=2)
-    model = FastCGBMClassifier(warm_start=True, random_state=0).fit(X, y)
+    model = CGBoostingClassifier(warm_start=True, random_state=0).fit(X, y)
     with pytest.warns(UserWarning, match="does not fit new trees"):
         model.fit(X, y)
     assert model.n_iter_ == 100
@@ -359,10 +365,10 @@ def test_sketch(n_classes, given, used):
 
 def test_a_sketch_as_wide_as_the_outputs_is_none():
     X, y = make_rows()
-    wide = FastCGBMClassifier(
+    wide = CGBoostingClassifier(
         n_estimators=5, advanced=BoostingOptions(sketch_outputs=3), random_state=0
     ).fit(X, y)
-    same_bytes(wide, FastCGBMClassifier(n_estimators=5, random_state=0).fit(X, y))
+    same_bytes(wide, CGBoostingClassifier(n_estimators=5, random_state=0).fit(X, y))
 
 
 def test_numbers_prefer_features_that_gained():
@@ -380,7 +386,7 @@ def test_numbers_prefer_features_that_gained():
 
 def plan_of_numbers(*, n_rows, n_features, **parameters):
     return make_plan(
-        flat_parameters(make(FastCGBMRegressor, **parameters)),
+        flat_parameters(make(CGBoostingRegressor, **parameters)),
         n_rows=n_rows,
         n_features=n_features,
         n_classes=0,
@@ -395,14 +401,14 @@ def test_features_that_gained_are_found_again():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(14_000, 1500)).astype(np.float32)
     y = X[:, 100] * 2 + np.sin(3 * X[:, 700]) + X[:, 1400] ** 2
-    model = FastCGBMRegressor(n_estimators=8, random_state=0).fit(X, y)
+    model = CGBoostingRegressor(n_estimators=8, random_state=0).fit(X, y)
     assert model.plan_.prefers_gains
     roots = model.trees_.feature[model.trees_.node_starts[:-1]]
     assert set(roots) <= {100, 700, 1400}
-    again = FastCGBMRegressor(n_estimators=3, random_state=0, warm_start=True)
+    again = CGBoostingRegressor(n_estimators=3, random_state=0, warm_start=True)
     again.fit(X, y).set_params(n_estimators=8).fit(X, y)
     same_bytes(again, model)
-    other = FastCGBMRegressor(n_estimators=8, random_state=0, n_jobs=1).fit(X, y)
+    other = CGBoostingRegressor(n_estimators=8, random_state=0, n_jobs=1).fit(X, y)
     same_bytes(other, model)
 
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import mean_pinball_loss
 
-from dics import FastCGBMRegressor
+from dics import CGBoostingRegressor
 
 pytestmark = pytest.mark.core
 
@@ -36,7 +36,7 @@ def model(loss="squared_error", **parameters):
         "max_features": None,
         "random_state": 0,
     }
-    return FastCGBMRegressor(loss=loss, **{**default, **parameters})
+    return CGBoostingRegressor(loss=loss, **{**default, **parameters})
 
 
 # --- every loss in NumPy --------------------------------------------------------------
@@ -358,7 +358,7 @@ def test_bad_gradients_are_refused(gradients, message):
         ({"loss": "gamma"}, lambda y: y * 0, "loss='gamma' needs y above 0"),
         ({}, lambda y: y * np.nan, "y contains NaN"),
         ({}, lambda y: y * np.inf, "y contains infinity"),
-        ({}, lambda y: np.array(["a"] * len(y)), "FastCGBMClassifier"),
+        ({}, lambda y: np.array(["a"] * len(y)), "CGBoostingClassifier"),
         ({"loss": "quantile", "quantile": 1.5}, lambda y: y, "quantile"),
         ({"loss": "quantile", "quantile": [0.1, 1.0]}, lambda y: y, "got 1.0"),
         ({"loss": "quantile"}, lambda y: np.c_[y, y], "one target"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from checks import ARRAYS
 
-from dics import BoostingOptions, FastCGBMClassifier, FastCGBMRegressor
+from dics import BoostingOptions, CGBoostingClassifier, CGBoostingRegressor
 from dics._boosting.rows import CodedRows
 
 pytestmark = pytest.mark.core
@@ -17,16 +17,16 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 60)).astype(np.float32)
 Y = (X[:, 0] + X[:, 1] + rng.normal(size=400) > 0).astype(int)
 MODELS = {
-    "features by gains": FastCGBMClassifier(
+    "features by gains": CGBoostingClassifier(
         n_estimators=8, max_features="auto", random_state=0
     ),
-    "splits once": FastCGBMClassifier(
+    "splits once": CGBoostingClassifier(
         n_estimators=8,
         advanced=BoostingOptions(reuse_splits=False, max_candidates=40),
         sampling="goss",
         random_state=0,
     ),
-    "numbers": FastCGBMRegressor(loss="poisson", n_estimators=8, random_state=0),
+    "numbers": CGBoostingRegressor(loss="poisson", n_estimators=8, random_state=0),
 }
 
 

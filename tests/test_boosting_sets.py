@@ -5,7 +5,7 @@ import pytest
 from boosting_data import DATA, booster, mean_loss
 from checks import same_bytes
 
-from dics import FastCGBMRegressor
+from dics import CGBoostingRegressor
 
 
 @pytest.fixture(params=[2, 3])
@@ -20,7 +20,7 @@ def numbers(sets):
 
 def make_regressor(n_estimators=10, **parameters):
     parameters = {"random_state": 0, "early_stopping": False, **parameters}
-    return FastCGBMRegressor(n_estimators=n_estimators, **parameters)
+    return CGBoostingRegressor(n_estimators=n_estimators, **parameters)
 
 
 def test_losses_of_several_sets(sets):

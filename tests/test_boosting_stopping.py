@@ -1,4 +1,4 @@
-"""Early stopping of FastCGBMClassifier."""
+"""Early stopping of CGBoostingClassifier."""
 
 import numpy as np
 import pytest

@@ -7,7 +7,7 @@ from boosting_data import mean_loss
 from checks import digest, same_bytes
 from sklearn.datasets import make_blobs, make_classification
 
-from dics import FastCGBMClassifier, FastCGBMRegressor
+from dics import CGBoostingClassifier, CGBoostingRegressor
 
 
 def make_noisy(n=1500):
@@ -26,7 +26,7 @@ NOISY, CLEAN = make_noisy(), make_clean()
 
 
 def fit(X, y, **parameters):
-    return FastCGBMClassifier(**{"random_state": 0, **parameters}).fit(X, y)
+    return CGBoostingClassifier(**{"random_state": 0, **parameters}).fit(X, y)
 
 
 def test_noise_lowers_the_rate():
@@ -62,7 +62,7 @@ def test_a_trial_with_weights_and_any_threads(data):
     X, y = data
     weights = np.arange(len(y)) % 4 + 0.0
     models = [
-        FastCGBMClassifier(random_state=3, n_jobs=n).fit(X, y, sample_weight=weights)
+        CGBoostingClassifier(random_state=3, n_jobs=n).fit(X, y, sample_weight=weights)
         for n in (1, 2)
     ]
     assert models[0].plan_.n_trial_rounds == 100
@@ -72,7 +72,7 @@ def test_a_trial_with_weights_and_any_threads(data):
 @pytest.mark.parametrize("data", [NOISY, CLEAN], ids=["noisy", "clean"])
 def test_callbacks_are_told_about_rounds_that_are_kept(data):
     reports = []
-    model = FastCGBMClassifier(random_state=0).fit(*data, callbacks=[reports.append])
+    model = CGBoostingClassifier(random_state=0).fit(*data, callbacks=[reports.append])
     assert [report.round for report in reports] == list(range(1, model.n_iter_ + 1))
     assert {report.n_rounds for report in reports} == {model.n_iter_}
     losses = [report.train_loss for report in reports]
@@ -81,7 +81,7 @@ def test_callbacks_are_told_about_rounds_that_are_kept(data):
 
 @pytest.mark.parametrize("last", [7, 130])
 def test_a_callback_ends_a_fit_with_a_trial(last):
-    model = FastCGBMClassifier(random_state=0)
+    model = CGBoostingClassifier(random_state=0)
     model.fit(*CLEAN, callbacks=[lambda report: report.round == last])
     assert model.n_iter_ == len(model.trees_) == last
     assert len(model.train_score_) == last + 1
@@ -89,7 +89,7 @@ def test_a_callback_ends_a_fit_with_a_trial(last):
 
 
 def test_growing_on_keeps_the_rate_of_the_trial():
-    model = FastCGBMClassifier(random_state=0, warm_start=True).fit(*NOISY)
+    model = CGBoostingClassifier(random_state=0, warm_start=True).fit(*NOISY)
     rate = model.plan_.learning_rate
     model.set_params(n_estimators=120).fit(*NOISY)
     assert model.n_iter_ == 120
@@ -112,19 +112,21 @@ X2, Y2 = NOISY[0], (NOISY[1] > 0).astype(int)
     ids=["rate", "rounds", "stops early", "validation", "few rows", "two classes"],
 )
 def test_no_trial(data, parameters, rows):
-    model = FastCGBMClassifier(random_state=0, **parameters).fit(*data, **rows)
+    model = CGBoostingClassifier(random_state=0, **parameters).fit(*data, **rows)
     assert model.plan_.n_trial_rounds == 0
 
 
 @pytest.mark.parametrize("data", [NOISY, CLEAN], ids=["noisy", "clean"])
 def test_a_trial_is_written_down(data, capfd):
-    model = FastCGBMClassifier(random_state=0, verbose=1).fit(*data)
+    model = CGBoostingClassifier(random_state=0, verbose=1).fit(*data)
     lines = capfd.readouterr().err.splitlines()
     assert "(tried for 100 rounds)" in lines[0]
-    assert lines[1].startswith("FastCGBMClassifier, trial: ")
+    assert lines[1].startswith("CGBoostingClassifier, trial: ")
     if data is NOISY:
         assert "the trial was best after" in lines[2]
-    assert lines[-1].startswith(f"FastCGBMClassifier: {100 if data is NOISY else 150} ")
+    assert lines[-1].startswith(
+        f"CGBoostingClassifier: {100 if data is NOISY else 150} "
+    )
     assert model.n_iter_ == model.plan_.n_estimators
 
 
@@ -169,19 +171,19 @@ def test_noisy_levels_lower_the_rate(loss, n_rounds):
     X, y = make_levels(noise=3)
     y = np.abs(y) if loss == "poisson" else y
     options = {"n_estimators": n_rounds, "random_state": 0}
-    model = FastCGBMRegressor(loss=loss, **options).fit(X, y)
+    model = CGBoostingRegressor(loss=loss, **options).fit(X, y)
     assert model.plan_.n_trial_rounds == 0.6 * n_rounds
     rate = model.plan_.learning_rate
     assert rate < 0.1
     assert model.n_iter_ == n_rounds
     assert model.plan_.max_leaf_nodes == 8
     given = {"learning_rate": rate, "max_leaf_nodes": 8, **options}
-    same_bytes(model, FastCGBMRegressor(loss=loss, **given).fit(X, y))
+    same_bytes(model, CGBoostingRegressor(loss=loss, **given).fit(X, y))
 
 
 def test_clear_levels_keep_the_rate():
     X, y = make_levels(noise=0.01)
-    model = FastCGBMRegressor(random_state=0).fit(X, y)
+    model = CGBoostingRegressor(random_state=0).fit(X, y)
     assert model.plan_.n_trial_rounds == 60
     assert model.plan_.learning_rate == 0.1
     assert model.plan_.max_leaf_nodes == 31
@@ -200,7 +202,7 @@ def test_levels_of_two_classes():
 def test_few_levels_have_a_trial_too():
     X, y = make_levels(noise=6)
     X["level"] = X["level"].str[:2]
-    model = FastCGBMRegressor(random_state=0).fit(X, y)
+    model = CGBoostingRegressor(random_state=0).fit(X, y)
     assert model._categories.columns[0].is_ranked
     assert model.plan_.n_trial_rounds == 60
     assert model.plan_.learning_rate < 0.1
@@ -209,20 +211,20 @@ def test_few_levels_have_a_trial_too():
 @pytest.mark.parametrize("leaves", [16, None])
 def test_leaves_that_were_asked_for_stay(leaves):
     X, y = make_levels(noise=3)
-    model = FastCGBMRegressor(max_leaf_nodes=leaves, random_state=0).fit(X, y)
+    model = CGBoostingRegressor(max_leaf_nodes=leaves, random_state=0).fit(X, y)
     assert model.plan_.learning_rate < 0.1
     assert model.plan_.max_leaf_nodes == leaves
 
 
 def test_numbers_keep_their_leaves():
-    model = FastCGBMClassifier(random_state=0).fit(*NOISY)
+    model = CGBoostingClassifier(random_state=0).fit(*NOISY)
     assert model.plan_.learning_rate < 0.15
     assert model.plan_.max_leaf_nodes == 31
 
 
 def test_growing_on_keeps_the_leaves_of_the_trial():
     X, y = make_levels(noise=3)
-    model = FastCGBMRegressor(random_state=0, warm_start=True).fit(X, y)
+    model = CGBoostingRegressor(random_state=0, warm_start=True).fit(X, y)
     model.set_params(n_estimators=120).fit(X, y)
     assert model.plan_.max_leaf_nodes == 8
     assert np.diff(model.trees_.node_starts).max() <= 15
@@ -233,5 +235,5 @@ def test_growing_on_keeps_the_leaves_of_the_trial():
     [{"learning_rate": 0.1}, {"early_stopping": True}, {"n_estimators": 1}],
 )
 def test_no_trial_of_levels(parameters):
-    model = FastCGBMRegressor(random_state=0, **parameters).fit(*make_levels(noise=1))
+    model = CGBoostingRegressor(random_state=0, **parameters).fit(*make_levels(noise=1))
     assert model.plan_.n_trial_rounds == 0

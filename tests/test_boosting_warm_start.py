@@ -1,4 +1,4 @@
-"""Rounds that FastCGBMClassifier adds to an earlier fit."""
+"""Rounds that CGBoostingClassifier adds to an earlier fit."""
 
 import numpy as np
 import pytest

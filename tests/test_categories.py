@@ -16,18 +16,19 @@ from sklearn.model_selection import GridSearchCV
 import dics
 from dics import (
     CategoricalOptions,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
 )
-from dics._input.categories import LEAST_ROWS, MAX_RANKS, N_FOLDS
+from dics._input.categories import MAX_RANKS
+from dics._input.category_encoder import LEAST_ROWS, N_FOLDS
 from dics.export import export_graphviz, export_text, to_json
 
-CLASSIFIERS = (CGTreeClassifier, CGForestClassifier, FastCGBMClassifier)
-REGRESSORS = (CGTreeRegressor, CGForestRegressor, FastCGBMRegressor)
+CLASSIFIERS = (CGTreeClassifier, CGForestClassifier, CGBoostingClassifier)
+REGRESSORS = (CGTreeRegressor, CGForestRegressor, CGBoostingRegressor)
 MODELS = (*CLASSIFIERS, *REGRESSORS)
 LEVELS = list("abcdefgh")
 
@@ -94,7 +95,7 @@ def test_all_frames_give_the_same_model(cls):
 
 
 @pytest.mark.parametrize("wanted", [["k"], [2], np.array([False, False, True])])
-@pytest.mark.parametrize("cls", [CGTreeRegressor, FastCGBMClassifier])
+@pytest.mark.parametrize("cls", [CGTreeRegressor, CGBoostingClassifier])
 def test_numbers_can_be_named_categories(cls, wanted):
     frame, y = make_rows()
     numbers = frame[["x", "x", "k"]].set_axis(["a", "b", "k"], axis=1)
@@ -210,7 +211,7 @@ def test_a_category_of_noise_does_no_harm(cls):
             scores[name] = roc_auc_score(y[n:], shares)
     # Any column of noise costs trees of single rows something.
     least = scores["nothing"]
-    if cls is not FastCGBMClassifier:
+    if cls is not CGBoostingClassifier:
         least = min(least, scores["numbers"])
     assert scores["levels"] > least - 0.005
 
@@ -224,7 +225,7 @@ def test_sets_of_levels_of_noise_do_no_harm():
     noise = pd.Categorical(rng.integers(0, 50, 2 * n).astype(str))
     scores = []
     for rows in (frame, frame.assign(noise=noise)):
-        model = FastCGBMClassifier(random_state=0).fit(rows[:n], y[:n])
+        model = CGBoostingClassifier(random_state=0).fit(rows[:n], y[:n])
         shares = model.predict_proba(rows[n:])[:, 1]
         scores.append(roc_auc_score(y[n:], shares))
     assert model._categories.of(4).is_ranked
@@ -243,7 +244,7 @@ def test_models_travel(cls):
         assert other.categories_[0].tolist() == LEVELS
 
 
-@pytest.mark.parametrize("cls", [CGForestClassifier, FastCGBMRegressor])
+@pytest.mark.parametrize("cls", [CGForestClassifier, CGBoostingRegressor])
 def test_a_warm_start_knows_the_same_levels(cls):
     rng = np.random.default_rng(0)
     n = 1000
@@ -279,7 +280,7 @@ def test_texts_name_the_levels():
     assert export_text(tree).splitlines()[0] == "|--- color in {b, d, f, h}"
     assert "|--- color in {a, c, e, g}" in export_text(tree)
     assert "color in {b, d, f, h}" in export_graphviz(tree)
-    boosting = FastCGBMRegressor(n_estimators=1, max_leaf_nodes=2, random_state=0)
+    boosting = CGBoostingRegressor(n_estimators=1, max_leaf_nodes=2, random_state=0)
     boosting.fit(frame[["color"]], y)
     assert "color in {b, d, f, h}" in export_text(boosting[0])
     forest = CGForestRegressor(n_estimators=1, max_depth=1, random_state=0)
@@ -311,7 +312,7 @@ def test_texts_ask_for_what_is_missing():
 
 def test_contributions_add_up():
     frame, y = make_rows()
-    model = FastCGBMRegressor(n_estimators=10, random_state=0).fit(frame, y)
+    model = CGBoostingRegressor(n_estimators=10, random_state=0).fit(frame, y)
     added = model.predict_contributions(frame)
     assert added.shape == (len(frame), 4)
     np.testing.assert_allclose(added.sum(axis=1), model.predict(frame), atol=1e-4)
@@ -322,7 +323,7 @@ def test_tools_of_scikit_learn_take_categories():
     frame, y = make_rows()
     frame = frame.drop(index=3)
     y = np.delete(y, 3)
-    model = FastCGBMRegressor(n_estimators=30, random_state=0)
+    model = CGBoostingRegressor(n_estimators=30, random_state=0)
     search = GridSearchCV(model, {"categorical__smooth": [1.0, 20.0]}, cv=3).fit(
         frame, y
     )
@@ -340,10 +341,10 @@ def test_tools_of_scikit_learn_take_categories():
 
 def test_validation_rows_have_categories():
     frame, y = make_rows()
-    model = FastCGBMRegressor(n_estimators=200, random_state=0)
+    model = CGBoostingRegressor(n_estimators=200, random_state=0)
     model.fit(frame[:400], y[:400], X_val=frame[400:], y_val=y[400:])
     held = pl.from_pandas(frame[400:])
-    again = FastCGBMRegressor(n_estimators=200, random_state=0)
+    again = CGBoostingRegressor(n_estimators=200, random_state=0)
     again.fit(frame[:400], y[:400], eval_set=[(held, y[400:])])
     assert model.n_iter_ == again.n_iter_
     with pytest.raises(ValueError, match=r"X_val.*'color'.*numbers.*text"):

@@ -11,11 +11,11 @@ from checks import make
 import dics
 from dics import (
     CategoricalOptions,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
 )
-from dics._input.categories import FOLD_KEY, LEAST_ROWS, N_FOLDS
+from dics._input.category_encoder import FOLD_KEY, LEAST_ROWS, N_FOLDS
 from dics._input.category_pairs import joined_column
 from dics._input.frames import LevelColumn
 from dics.export import export_text
@@ -41,7 +41,7 @@ def make_rows(n=3000, seed=0):
     return frame, y
 
 
-def small(cls=FastCGBMRegressor, **options):
+def small(cls=CGBoostingRegressor, **options):
     return make(cls, **{"n_estimators": 20, "random_state": 0, **options})
 
 
@@ -88,7 +88,7 @@ def test_pairs_tell_what_their_columns_do_not():
     half = 3000
     scores = {}
     for pairs in (False, True):
-        model = FastCGBMRegressor(
+        model = CGBoostingRegressor(
             random_state=0, categorical=CategoricalOptions(pairs=pairs)
         )
         model.fit(frame[:half], y[:half])
@@ -112,7 +112,7 @@ def test_noise_has_no_pairs(seed):
 
 
 def test_ranked_columns_have_no_pairs(monkeypatch):
-    monkeypatch.setattr("dics._input.categories.LEAST_ROWS", 1)
+    monkeypatch.setattr("dics._input.category_encoder.LEAST_ROWS", 1)
     model = small()
     model._check_training_data(*make_rows(), None)
     assert model._categories.pairs == []
@@ -136,7 +136,7 @@ def test_models_know_pairs_everywhere(n_classes):
     model = small()
     if n_classes:
         y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
-        model = small(FastCGBMClassifier)
+        model = small(CGBoostingClassifier)
     model.fit(frame, y)
     assert len(model._categories.pairs) == 1
     assert (model.trees_.feature == 3).any()
@@ -190,7 +190,7 @@ def test_two_classes_take_smaller_steps_with_categories():
     numbers = frame.select_dtypes("number").assign(one=1.0)
     for options, share in (({}, 0.5), ({"learning_rate": 0.3}, 1.0)):
         with_levels, without = (
-            small(FastCGBMClassifier, **options).fit(X, y > 0).plan_.learning_rate
+            small(CGBoostingClassifier, **options).fit(X, y > 0).plan_.learning_rate
             for X in (frame, numbers)
         )
         assert with_levels == share * without

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from checks import make
 
-from dics import FastCGBMClassifier, FastCGBMRegressor
+from dics import CGBoostingClassifier, CGBoostingRegressor
 from dics._model.trees import NodeSets, Trees
 
 TOLERANCE = 0.02  # gradients are whole numbers of 16 bits
@@ -16,7 +16,7 @@ TOLERANCE = 0.02  # gradients are whole numbers of 16 bits
 @pytest.fixture(autouse=True)
 def few_rows_of_each_level(monkeypatch):
     """Let levels be ranked though they have few rows; trying all sets takes long."""
-    monkeypatch.setattr("dics._input.categories.LEAST_ROWS", 20)
+    monkeypatch.setattr("dics._input.category_encoder.LEAST_ROWS", 20)
 
 
 def make_levels(n, n_levels, seed, missing=0.0):
@@ -119,7 +119,7 @@ PLAIN = {
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_have_the_best_of_all_sets(seed, missing):
     X, y = make_levels(400, 7, seed, missing)
-    model = make(FastCGBMRegressor, **PLAIN, l2_regularization=1.0).fit(X, y)
+    model = make(CGBoostingRegressor, **PLAIN, l2_regularization=1.0).fit(X, y)
     ranks = model._check_matrix(X)[:, 0]
     g = (y.mean() - y)[:, None]
     assert check_nodes(model, X, ranks, g, np.ones_like(g), 1.0) > 0
@@ -129,7 +129,7 @@ def test_numbers_have_the_best_of_all_sets(seed, missing):
 def test_two_classes_have_the_best_of_all_sets(seed):
     X, y = make_levels(400, 7, seed)
     labels = (y > 0).astype(int)
-    model = make(FastCGBMClassifier, **PLAIN, l2_regularization=1.0).fit(X, labels)
+    model = make(CGBoostingClassifier, **PLAIN, l2_regularization=1.0).fit(X, labels)
     ranks = model._check_matrix(X)[:, 0]
     share = labels.mean()
     g = (share - labels)[:, None]
@@ -143,7 +143,7 @@ def test_many_outputs_part_levels_along_a_direction():
     level = rng.integers(0, 6, 600)
     y = np.stack([level % 2, -2.0 * (level % 2), np.zeros(600)], axis=1)
     y += 0.1 * rng.normal(size=y.shape)
-    model = make(FastCGBMRegressor, **{**PLAIN, "max_leaf_nodes": 2})
+    model = make(CGBoostingRegressor, **{**PLAIN, "max_leaf_nodes": 2})
     model.fit(level[:, None].astype(float), y)
     left = goes_left(model.trees_[0], 0, model._check_matrix(level[:, None])[:, 0])
     assert len(np.unique(level[left] % 2)) == 1
@@ -170,7 +170,7 @@ def test_limits_leave_out_sets(seed, min_rows, max_levels):
     X = X[:, :1]
     options = {**PLAIN, "max_leaf_nodes": 2}
     options |= {"min_samples": min_rows, "max_categories": max_levels}
-    model = make(FastCGBMRegressor, **options).fit(X, y)
+    model = make(CGBoostingRegressor, **options).fit(X, y)
     ranks = model._check_matrix(X)[:, 0].astype(int)
     g = y.mean() - y
     rows = np.bincount(ranks)
@@ -191,7 +191,7 @@ def test_limits_leave_out_sets(seed, min_rows, max_levels):
 
 def test_levels_without_rows_go_with_the_larger_side():
     X, y = make_levels(300, 6, 1)
-    model = make(FastCGBMRegressor, **{**PLAIN, "max_leaf_nodes": 12}).fit(X, y)
+    model = make(CGBoostingRegressor, **{**PLAIN, "max_leaf_nodes": 12}).fit(X, y)
     tree = model.trees_[0]
     ranks = model._check_matrix(X)[:, 0]
     rows_of, n_absent = {0: np.arange(len(X))}, 0
@@ -216,7 +216,7 @@ def test_all_ways_down_agree(n_classes):
     options = {"categorical_features": [0], "random_state": 0, "n_estimators": 20}
     options |= {"l2": 1.0, "min_samples": 1}
     models = [
-        make(FastCGBMClassifier, n_jobs=n, max_leaf_nodes=leaves, **options).fit(
+        make(CGBoostingClassifier, n_jobs=n, max_leaf_nodes=leaves, **options).fit(
             X, labels
         )
         for n in (1, 3)
@@ -244,7 +244,9 @@ def test_all_ways_down_agree(n_classes):
 def test_contributions_of_sets_are_shapley_values():
     X, y = make_levels(500, 6, 0, missing=0.1)
     frame = pd.DataFrame(X, columns=["level", "x"])
-    model = make(FastCGBMRegressor, **{**PLAIN, "n_estimators": 1, "max_leaf_nodes": 8})
+    model = make(
+        CGBoostingRegressor, **{**PLAIN, "n_estimators": 1, "max_leaf_nodes": 8}
+    )
     model.fit(frame, y)
     tree = model.trees_[0]
     ranks = model._check_matrix(frame)
@@ -275,7 +277,7 @@ def test_contributions_of_sets_are_shapley_values():
 
 def test_sets_that_are_not_there_are_refused():
     X, y = make_levels(300, 6, 1)
-    trees = make(FastCGBMRegressor, **PLAIN).fit(X, y).trees_
+    trees = make(CGBoostingRegressor, **PLAIN).fit(X, y).trees_
     fields = {**vars(trees), "sets": NodeSets(trees.sets.numbers + 1, trees.sets.words)}
     with pytest.raises(ValueError, match="set"):
         Trees(**fields)
@@ -283,4 +285,4 @@ def test_sets_that_are_not_there_are_refused():
 
 def test_models_without_categories_have_no_sets():
     X, y = make_levels(300, 6, 1)
-    assert FastCGBMRegressor(n_estimators=2).fit(X, y).trees_.sets is None
+    assert CGBoostingRegressor(n_estimators=2).fit(X, y).trees_.sets is None

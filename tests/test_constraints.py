@@ -10,12 +10,12 @@ from sklearn.metrics import log_loss
 
 from dics import (
     BoostingOptions,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
     ForestOptions,
     TreeOptions,
 )
@@ -36,8 +36,8 @@ CLASSIFIERS = [
         advanced=ForestOptions(feature_sampling="tree", voting="hard"),
         random_state=0,
     ),
-    FastCGBMClassifier(**BOOSTING),
-    FastCGBMClassifier(
+    CGBoostingClassifier(**BOOSTING),
+    CGBoostingClassifier(
         sampling="goss", advanced=BoostingOptions(leaf_values="sample"), **BOOSTING
     ),
 ]
@@ -56,12 +56,12 @@ REGRESSORS = [
     CGForestRegressor(
         n_estimators=10, criterion="poisson", max_features=2, random_state=0
     ),
-    FastCGBMRegressor(**BOOSTING),
-    FastCGBMRegressor(loss="absolute_error", **BOOSTING),
-    FastCGBMRegressor(loss="huber", **BOOSTING),
-    FastCGBMRegressor(loss="quantile", quantile=0.8, **BOOSTING),
-    FastCGBMRegressor(loss="poisson", **BOOSTING),
-    FastCGBMRegressor(sampling="mvs", max_depth=4, **BOOSTING),
+    CGBoostingRegressor(**BOOSTING),
+    CGBoostingRegressor(loss="absolute_error", **BOOSTING),
+    CGBoostingRegressor(loss="huber", **BOOSTING),
+    CGBoostingRegressor(loss="quantile", quantile=0.8, **BOOSTING),
+    CGBoostingRegressor(loss="poisson", **BOOSTING),
+    CGBoostingRegressor(sampling="mvs", max_depth=4, **BOOSTING),
 ]
 DIRECTIONS = [1, -1, 0, 0, 1]
 
@@ -133,7 +133,7 @@ def test_a_free_tree_of_classes_is_one_of_numbers(criterion):
 def test_boosting_is_as_good_as_scikit_learn_s():
     X, y = make_data(2000, missing=0)
     X_test, y_test = make_data(2000, seed=1, missing=0)
-    ours = FastCGBMRegressor(n_estimators=100, learning_rate=0.1, random_state=0)
+    ours = CGBoostingRegressor(n_estimators=100, learning_rate=0.1, random_state=0)
     theirs = HistGradientBoostingRegressor(random_state=0, early_stopping=False)
     scores = [
         model.set_params(monotonic_cst=DIRECTIONS).fit(X, y).score(X_test, y_test)
@@ -147,7 +147,7 @@ def test_names_of_features():
     X, y = make_data()
     frame = pd.DataFrame(X, columns=list("abcde"))
     for model in (
-        FastCGBMRegressor(**BOOSTING),
+        CGBoostingRegressor(**BOOSTING),
         CGForestRegressor(n_estimators=3, random_state=0),
     ):
         named = clone(model).set_params(monotonic_cst={"a": 1, "b": -1}).fit(frame, y)
@@ -159,10 +159,14 @@ def test_names_of_features():
     ("model", "constraints", "message"),
     [
         (CGTreeClassifier(), [1, 0], "monotonic_cst has shape"),
-        (FastCGBMClassifier(), [1, 0, 0, 0, 2], "monotonic_cst must be"),
-        (FastCGBMRegressor(), {"a": 1}, "not fitted on data with feature names"),
+        (CGBoostingClassifier(), [1, 0, 0, 0, 2], "monotonic_cst must be"),
+        (CGBoostingRegressor(), {"a": 1}, "not fitted on data with feature names"),
         (CGForestClassifier(), DIRECTIONS, "needs two classes or one target, y has 3"),
-        (FastCGBMClassifier(), DIRECTIONS, "needs two classes or one target, y has 3"),
+        (
+            CGBoostingClassifier(),
+            DIRECTIONS,
+            "needs two classes or one target, y has 3",
+        ),
         (
             CGTreeClassifier(advanced=TreeOptions(reuse_splits=False)),
             DIRECTIONS,
@@ -174,7 +178,7 @@ def test_names_of_features():
             "balanced_subsample",
         ),
         (
-            FastCGBMRegressor(loss="quantile", quantile=[0.1, 0.9]),
+            CGBoostingRegressor(loss="quantile", quantile=[0.1, 0.9]),
             DIRECTIONS,
             "a single prediction for each row, there are 2",
         ),
@@ -215,10 +219,14 @@ def paths(trees):
         ("pairwise", [{f, g} for f in range(5) for g in range(f)]),
     ],
 )
-@pytest.mark.parametrize("kind", [FastCGBMClassifier, FastCGBMRegressor])
+@pytest.mark.parametrize("kind", [CGBoostingClassifier, CGBoostingRegressor])
 def test_paths_stay_within_a_group(kind, wanted, groups):
     X, y = make_data(1500)
-    y = np.digitize(y, np.quantile(y, [0.3, 0.6])) if kind is FastCGBMClassifier else y
+    y = (
+        np.digitize(y, np.quantile(y, [0.3, 0.6]))
+        if kind is CGBoostingClassifier
+        else y
+    )
     model = kind(interaction_cst=wanted, **BOOSTING).fit(X, y)
     found = set(paths(model.trees_))
     assert all(any(path <= group for group in groups) for path in found)
@@ -232,8 +240,8 @@ def test_interactions_by_name():
     pd = pytest.importorskip("pandas")
     X, y = make_data()
     frame = pd.DataFrame(X, columns=list("abcde"))
-    named = FastCGBMRegressor(interaction_cst=[["a", "b"]], **BOOSTING).fit(frame, y)
-    plain = FastCGBMRegressor(interaction_cst=[[0, 1]], **BOOSTING).fit(X, y)
+    named = CGBoostingRegressor(interaction_cst=[["a", "b"]], **BOOSTING).fit(frame, y)
+    plain = CGBoostingRegressor(interaction_cst=[[0, 1]], **BOOSTING).fit(X, y)
     same_bytes(named, plain)
 
 
@@ -251,16 +259,16 @@ def test_interactions_by_name():
 def test_bad_interactions_are_refused(wanted, error, message):
     X, y = make_data(50)
     with pytest.raises(error, match=message):
-        FastCGBMRegressor(interaction_cst=wanted).fit(X, y)
+        CGBoostingRegressor(interaction_cst=wanted).fit(X, y)
 
 
 # --- callbacks ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [FastCGBMClassifier, FastCGBMRegressor])
+@pytest.mark.parametrize("kind", [CGBoostingClassifier, CGBoostingRegressor])
 def test_callbacks_are_told_about_each_round(kind):
     X, y = make_data()
-    y = y > np.median(y) if kind is FastCGBMClassifier else y
+    y = y > np.median(y) if kind is CGBoostingClassifier else y
     reports = []
     model = kind(**BOOSTING)
     model.fit(X, y, X_val=X, y_val=y, callbacks=[reports.append])
@@ -271,23 +279,23 @@ def test_callbacks_are_told_about_each_round(kind):
         assert report.n_rounds == 30
         assert type(report.model) is type(model)
         assert report.model.get_params() == model.get_params()
-    if kind is FastCGBMClassifier:
+    if kind is CGBoostingClassifier:
         expected = log_loss(y, model.predict_proba(X))
         assert_allclose(reports[-1].train_loss, expected, rtol=1e-5)
 
 
 def test_a_callback_can_stop():
     X, y = make_data()
-    model = FastCGBMRegressor(**BOOSTING)
+    model = CGBoostingRegressor(**BOOSTING)
     model.fit(X, y, callbacks=[lambda report: report.round == 7])
     assert model.n_iter_ == 7
-    whole = FastCGBMRegressor(**{**BOOSTING, "n_estimators": 7}).fit(X, y)
+    whole = CGBoostingRegressor(**{**BOOSTING, "n_estimators": 7}).fit(X, y)
     same_bytes(model, whole)
 
 
 def test_what_a_callback_raises_leaves_the_model_as_it_was():
     X, y = make_data()
-    model = FastCGBMRegressor(**BOOSTING).fit(X, y)
+    model = CGBoostingRegressor(**BOOSTING).fit(X, y)
     before = model.trees_
 
     def fail(report):
@@ -302,4 +310,4 @@ def test_what_a_callback_raises_leaves_the_model_as_it_was():
 def test_bad_callbacks_are_refused(callbacks):
     X, y = make_data(50)
     with pytest.raises(TypeError, match="callbacks must be"):
-        FastCGBMRegressor().fit(X, y, callbacks=callbacks)
+        CGBoostingRegressor().fit(X, y, callbacks=callbacks)

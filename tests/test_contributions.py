@@ -25,17 +25,19 @@ MODELS = {
     "hard forest": dics.CGForestClassifier(
         n_estimators=4, advanced=dics.ForestOptions(voting="hard"), random_state=0
     ),
-    "boosting": dics.FastCGBMClassifier(
+    "boosting": dics.CGBoostingClassifier(
         n_estimators=5, min_samples_leaf=5, random_state=0
     ),
-    "boosting of two": dics.FastCGBMClassifier(
+    "boosting of two": dics.CGBoostingClassifier(
         n_estimators=5, min_samples_leaf=5, random_state=0
     ),
     "tree of numbers": dics.CGTreeRegressor(max_depth=5, random_state=0),
     "forest of numbers": dics.CGForestRegressor(n_estimators=3, random_state=0),
-    "targets": dics.FastCGBMRegressor(n_estimators=5, random_state=0),
-    "poisson": dics.FastCGBMRegressor(loss="poisson", n_estimators=5, random_state=0),
-    "quantile": dics.FastCGBMRegressor(loss="quantile", n_estimators=5, random_state=0),
+    "targets": dics.CGBoostingRegressor(n_estimators=5, random_state=0),
+    "poisson": dics.CGBoostingRegressor(loss="poisson", n_estimators=5, random_state=0),
+    "quantile": dics.CGBoostingRegressor(
+        loss="quantile", n_estimators=5, random_state=0
+    ),
 }
 
 
@@ -53,7 +55,7 @@ def fitted(name):
 
 def predicted(model, rows):
     """What contributions sum up to, [row][output]."""
-    if isinstance(model, dics.FastCGBMClassifier):
+    if isinstance(model, dics.CGBoostingClassifier):
         found = model.decision_function(rows)
     elif hasattr(model, "predict_proba"):
         found = model.predict_proba(rows)
@@ -121,7 +123,7 @@ def test_contributions_are_shapley_values(name):
         values = table[of_nodes[begin:end]]
         for i, row in enumerate(rows):
             expected[i] += shapley(model.trees_[t], values, row, 5)
-    if isinstance(model, dics.FastCGBMClassifier):
+    if isinstance(model, dics.CGBoostingClassifier):
         expected[:, -1] += model._start
     else:
         expected /= len(model.trees_)
@@ -143,7 +145,7 @@ def test_any_threads_and_any_memory_order(name):
 
 
 def test_a_model_without_rounds():
-    model = dics.FastCGBMRegressor().fit(X, np.full(300, 2.5))
+    model = dics.CGBoostingRegressor().fit(X, np.full(300, 2.5))
     added = model.predict_contributions(X)
     np.testing.assert_array_equal(added[:, :-1], 0)
     np.testing.assert_allclose(added[:, -1], 2.5)

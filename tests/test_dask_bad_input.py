@@ -83,14 +83,14 @@ def with_bad_part(value):
     return da.from_array(rows, chunks=(20, 4))
 
 
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeClassifier"])
 def test_bad_values_name_the_partition(client, name):
     said = r"partition 2 of X: column 1 holds text, such as 'text'; name it in categ"
     with pytest.raises(ValueError, match=said):
         dask_model(name, categorical_features=None).fit(with_bad_part("text"), LABELS)
 
 
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGForestClassifier"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGForestClassifier"])
 def test_collections_that_lie(client, name):
     shorter = GIVEN.map_blocks(
         lambda block: block[1:], dtype=float, chunks=GIVEN.chunks
@@ -107,7 +107,7 @@ def test_collections_that_lie(client, name):
 
 
 def test_validation_rows(client):
-    model = dask_model("FastCGBMClassifier")
+    model = dask_model("CGBoostingClassifier")
     with pytest.raises(ValueError, match=r"classes that y has not: .*'other'"):
         model.fit(untouched(), LABELS, X_val=GIVEN[:1], y_val=da.array(["other"]))
     with pytest.raises(ValueError, match=r"X_val.* has 3 features, .* expecting 4"):
@@ -145,7 +145,7 @@ def test_columns_are_checked_before_any_work(client, name, given, own, message):
         dask_model(name, **own).fit(untouched(given), y)
 
 
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeRegressor"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeRegressor"])
 def test_frames_are_checked_before_any_work(client, name):
     for dtype, message in (
         (complex, "Complex data not supported"),
@@ -159,7 +159,7 @@ def test_frames_are_checked_before_any_work(client, name):
             dask_model(name).fit(given, UNTOUCHED_Y)
 
 
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGForestClassifier"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGForestClassifier"])
 def test_warm_start_is_checked_before_any_work(client, name):
     model = dask_model(name, warm_start=True, n_estimators=2).fit(GIVEN, LABELS)
     model.set_params(n_estimators=4)
@@ -168,7 +168,7 @@ def test_warm_start_is_checked_before_any_work(client, name):
 
 
 def test_interactions_are_checked_before_any_work(client):
-    model = dask_model("FastCGBMClassifier", interaction_cst=[[0, 9]])
+    model = dask_model("CGBoostingClassifier", interaction_cst=[[0, 9]])
     with pytest.raises(ValueError, match="interaction_cst has feature 9, X has feat"):
         model.fit(untouched(), UNTOUCHED_Y)
 
@@ -184,7 +184,7 @@ def test_interactions_are_checked_before_any_work(client):
 )
 def test_validation_is_checked_before_any_work(client, held, y_held, message):
     with pytest.raises(ValueError, match=message):
-        dask_model("FastCGBMClassifier").fit(
+        dask_model("CGBoostingClassifier").fit(
             untouched(), UNTOUCHED_Y, X_val=untouched(held), y_val=y_held
         )
 
@@ -192,11 +192,11 @@ def test_validation_is_checked_before_any_work(client, held, y_held, message):
 def test_validation_targets_are_checked_before_x(client):
     wide = untouched(GIVEN.astype("f8"))  # of which rows are looked at early
     with pytest.raises(ValueError, match=r"classes that y has not: .*'other'"):
-        dask_model("FastCGBMClassifier").fit(
+        dask_model("CGBoostingClassifier").fit(
             wide, LABELS, X_val=wide[:1], y_val=np.array(["other"])
         )
     with pytest.raises(ValueError, match="there are 2 targets, y has 1"):
-        dask_model("FastCGBMRegressor").fit(
+        dask_model("CGBoostingRegressor").fit(
             wide, SCORE, X_val=wide, y_val=da.ones((N_ROWS, 2))
         )
 
@@ -213,11 +213,11 @@ def test_what_a_cluster_cannot_do(client):
             return raw - y, np.ones_like(raw)
 
     with pytest.raises(ValueError, match="a loss of your own can't be used"):
-        dask_model("FastCGBMRegressor", loss=OwnLoss()).fit(untouched(), SCORE)
+        dask_model("CGBoostingRegressor", loss=OwnLoss()).fit(untouched(), SCORE)
     with pytest.raises(ValueError, match="max_depth"):
         dask_model("CGTreeClassifier", max_depth=-1).fit(untouched(), LABELS)
     with pytest.raises(TypeError, match="unexpected argument 'eval_metric'"):
-        dask_model("FastCGBMClassifier").fit(untouched(), LABELS, eval_metric="auc")
+        dask_model("CGBoostingClassifier").fit(untouched(), LABELS, eval_metric="auc")
 
 
 def test_no_client(monkeypatch):
@@ -237,7 +237,7 @@ def test_closed_client(client):
         dask_model("CGTreeClassifier", client=other).fit(GIVEN, LABELS)
 
 
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeClassifier"])
 def test_versions_that_differ(client, name, monkeypatch):
     monkeypatch.setattr("dics._version.VERSION", "0.0.1")  # the workers'
     with pytest.raises(ValueError, match=r"the worker .* has dics 0\.0\.1, the client"):
@@ -256,7 +256,7 @@ def test_worker_without_dics(client, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("FastCGBMClassifier", "100000 rows and 40 columns take at least"),
+        ("CGBoostingClassifier", "100000 rows and 40 columns take at least"),
         ("CGForestClassifier", "63213 of 100000 rows .*max_samples, or use boosting"),
         ("CGForestRegressor", "63213 of 100000 rows .*max_samples, or use boosting"),
         ("CGTreeClassifier", "all rows .*max_samples well below 1, .*or boosting"),
@@ -271,13 +271,13 @@ def test_too_little_memory(name, said):
     with dask.config.set(memory), cluster_of(2, memory_limit="1 MiB") as client:
         rows = da.zeros((100_000, 40), chunks=(1000, 40), dtype="f4")
         y = np.arange(100_000) % 2
-        if "CGBM" not in name:  # before any partition is made
+        if "Boosting" not in name:  # before any partition is made
             rows = untouched(rows)
         with pytest.raises(MemoryError, match=said):
             dask_model(name, client=client).fit(rows, y)
 
 
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeClassifier"])
 def test_workers_that_are_paused(name):
     """Dask gives them no task as long as their memory is full."""
     settings = {"distributed.worker.memory.pause": 0.001, "dics.patience": 1.0}

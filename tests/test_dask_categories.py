@@ -80,7 +80,7 @@ def test_sets_of_nodes_that_are_taken_back():
         "categorical_features": [0, 1, 2],
         "categorical": dics.CategoricalOptions(l2=1.0),
     }
-    local, model = models("FastCGBMRegressor", n_estimators=15, **own)
+    local, model = models("CGBoostingRegressor", n_estimators=15, **own)
     with cluster_of(2):
         model.fit(da.from_array(X, chunks=(2000, 6)), y)
     assert file_bytes(model) == file_bytes(local.fit(X, y))
@@ -95,7 +95,7 @@ def test_trees_and_forests_have_the_sets_of_one_machine():
     X = np.hstack([levels, x])
     with cluster_of(2):
         for name in NAMES:
-            if "CGBM" in name:
+            if "Boosting" in name:
                 continue
             target = y if "Regressor" in name else np.digitize(y, [-1, 1])
             for own in ({}, {"max_samples": 0.5})[: 1 + ("Forest" in name)]:
@@ -168,7 +168,7 @@ def collections():
 def test_kinds_of_collections(client, kind):
     here, given, *wanted = collections()[kind]
     more = {"categorical_features": wanted[0]} if wanted else {}
-    for name in ("FastCGBMRegressor", "CGTreeClassifier"):
+    for name in ("CGBoostingRegressor", "CGTreeClassifier"):
         local, model = models(name, **more)
         local.fit(here, y_of(name))
         model.fit(given, y_of(name))
@@ -181,7 +181,7 @@ def test_kinds_of_collections(client, kind):
 
 def test_pairs_and_means_are_there():
     """What the other tests are about occurs in their rows."""
-    model, _ = models("FastCGBMRegressor")
+    model, _ = models("CGBoostingRegressor")
     model.fit(FRAME, SCORE)
     assert [c.is_ranked for c in model._categories.columns] == [True, False, False]
     assert [(pair.first, pair.second) for pair in model._categories.pairs] == [(2, 3)]
@@ -189,7 +189,7 @@ def test_pairs_and_means_are_there():
 
 def test_validation_rows_have_levels_that_are_new(client):
     held = FRAME[:90].assign(word="new", color=pd.Categorical(["blue", None, "x"] * 30))
-    local, model = models("FastCGBMRegressor", early_stopping=True)
+    local, model = models("CGBoostingRegressor", early_stopping=True)
     sets = [(FRAME[100:], SCORE[100:]), (held, SCORE[:90])]
     local.fit(FRAME, SCORE, eval_set=sets)
     lazy = [(dd.from_pandas(rows, npartitions=2), y) for rows, y in sets]
@@ -248,7 +248,7 @@ def test_united_levels():
     ("name", "methods"),
     [
         (
-            "FastCGBMClassifier",
+            "CGBoostingClassifier",
             ["predict", "predict_proba", "apply", "predict_contributions"],
         ),
         ("CGForestRegressor", ["predict", "apply", "predict_quantiles"]),
@@ -278,7 +278,7 @@ def test_predictions(client, name, methods):
 
 
 def test_staged_predictions(client):
-    local, model = models("FastCGBMRegressor")
+    local, model = models("CGBoostingRegressor")
     local.fit(FRAME, SCORE)
     given = as_dask(FRAME, CHUNKS)
     stages = model.fit(given, SCORE).staged_predict(given)
@@ -301,7 +301,7 @@ def test_predictions_refuse_other_kinds_of_levels(client):
 # --- bad input --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeRegressor"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeRegressor"])
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
@@ -368,7 +368,7 @@ def test_levels_that_cannot_be(client):
 
 
 def test_validation_rows_that_cannot_be(client):
-    _, model = models("FastCGBMRegressor")
+    _, model = models("CGBoostingRegressor")
     given = as_dask(FRAME, CHUNKS)
 
     def fit(held):

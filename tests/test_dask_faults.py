@@ -37,7 +37,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8_000, 8)).astype(np.float32)
 Y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + RNG.normal(size=len(X)), [-1, 1])
 MODELS = {
-    "FastCGBMClassifier": {"n_estimators": 60, "early_stopping": False},
+    "CGBoostingClassifier": {"n_estimators": 60, "early_stopping": False},
     "CGForestClassifier": {"n_estimators": 8},
     "CGTreeClassifier": {},
 }
@@ -90,7 +90,7 @@ class Meeting:
         from dics.dask._workers import Listening
 
         owner, method = {
-            "FastCGBMClassifier": (Listening, "note"),
+            "CGBoostingClassifier": (Listening, "note"),
             "CGForestClassifier": (_gather, "grow_planned"),
             "CGTreeClassifier": (dics.CGTreeClassifier, "_grow"),
         }[self.name]
@@ -175,7 +175,7 @@ def rounds_gone_on_from(caplog):
 
 def test_workers_die_between_rounds(tmp_path, caplog):
     """Two of three, one after the other; boosting goes on from where it was."""
-    name = "FastCGBMClassifier"
+    name = "CGBoostingClassifier"
     expected = file_bytes(local_model(name))
     caplog.set_level(logging.INFO, "dics.dask")
     with cluster_of(3, processes=True) as client:
@@ -190,7 +190,7 @@ def test_workers_die_between_rounds(tmp_path, caplog):
 
 def test_worker_dies_while_the_client_decides(tmp_path):
     """Each round is reported once, whichever rounds are made again."""
-    name = "FastCGBMClassifier"
+    name = "CGBoostingClassifier"
     expected = file_bytes(local_model(name))
     seen = []
     with cluster_of(2, processes=True) as client:
@@ -221,7 +221,7 @@ def test_worker_dies_while_it_grows(name, more, tmp_path):
     assert file_bytes(model) == expected
 
 
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeClassifier"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeClassifier"])
 def test_worker_dies_that_has_levels(name, tmp_path):
     """The numbers of its rows are made again, from what the cluster was sent."""
     levels = np.stack([Y + RNG.integers(0, 90, len(X)), RNG.integers(0, 9, len(X))])
@@ -232,7 +232,7 @@ def test_worker_dies_that_has_levels(name, tmp_path):
     given = da.from_array(both, chunks=(1000, 10))
     with cluster_of(2, processes=True) as client:
         model = getattr(dics.dask, f"Dask{name}")(client=client, **own)
-        n_rounds = 20 if "CGBM" in name else 0
+        n_rounds = 20 if "Boosting" in name else 0
         events = {Meeting(tmp_path, name, n_rounds): kill}
         fit_with(events, client, lambda: model.fit(given, Y))
     assert file_bytes(model) == file_bytes(local)
@@ -419,7 +419,7 @@ def test_client_of_trees_is_gone(name, tmp_path):
 def fit_elsewhere(address, asks):
     """Fit for a long time; the process of a client that is to die."""
     with Client(address) as client:
-        model = dask_model("FastCGBMClassifier", client, n_estimators=10**6)
+        model = dask_model("CGBoostingClassifier", client, n_estimators=10**6)
         model.fit(rows(), Y, callbacks=[lambda _: False] if asks else None)
 
 
@@ -442,7 +442,7 @@ def test_client_is_gone(asks, tmp_path):
             elsewhere.join(PATIENCE)
             assert elsewhere.exitcode == -signal.SIGKILL
 
-        meeting = Meeting(tmp_path, "FastCGBMClassifier", 5)
+        meeting = Meeting(tmp_path, "CGBoostingClassifier", 5)
         fit_with({meeting: lambda _: kill(elsewhere.pid)}, client, fit)
         deadline = time.monotonic() + PATIENCE
         while any(client.run(open_links).values()):

@@ -73,7 +73,7 @@ def collections():
 
 
 @pytest.mark.parametrize("kind", collections())
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGForestRegressor"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGForestRegressor"])
 def test_kinds_of_collections(client, name, kind):
     given = collections()[kind]
     here = FRAME if kind.startswith("frame") else given.compute()
@@ -128,7 +128,7 @@ def test_the_client_that_is_given_is_used(client):
 def test_several_outputs(client):
     y = np.column_stack([SCORE, -SCORE])
     given = da.from_array(X, chunks=20), da.from_array(y, chunks=(11, 1))
-    for name in ("FastCGBMRegressor", "CGForestRegressor", "CGTreeRegressor"):
+    for name in ("CGBoostingRegressor", "CGForestRegressor", "CGTreeRegressor"):
         model = dask_model(name).fit(*given)
         same_bytes(model.to_local(), local_model(name).fit(X, y))
         assert model.predict(given[0]).shape == y.shape
@@ -157,9 +157,9 @@ def test_callbacks_see_each_round_and_end_the_fit(client):
         model.fit(given, LABELS, callbacks=[callback])
         return list(reports)
 
-    model = dask_model("FastCGBMClassifier", n_estimators=9)
+    model = dask_model("CGBoostingClassifier", n_estimators=9)
     on_cluster = fit(model, da.from_array(X, chunks=20))
-    local = local_model("FastCGBMClassifier", n_estimators=9)
+    local = local_model("CGBoostingClassifier", n_estimators=9)
     assert on_cluster == fit(local, X)
     assert model.n_iter_ == 4
     same_bytes(model.to_local(), local)
@@ -189,7 +189,7 @@ def test_scoring_and_sets(client, name):
 
 def test_failed_fit_changes_nothing(client):
     given = da.from_array(X, chunks=20)
-    model = dask_model("FastCGBMClassifier").fit(given, LABELS)
+    model = dask_model("CGBoostingClassifier").fit(given, LABELS)
     before = file_bytes(model)
 
     def fails(report):
@@ -200,7 +200,7 @@ def test_failed_fit_changes_nothing(client):
     assert file_bytes(model) == before
     same_bytes(
         model.fit(given, LABELS).to_local(),
-        local_model("FastCGBMClassifier").fit(X, LABELS),
+        local_model("CGBoostingClassifier").fit(X, LABELS),
     )
 
 
@@ -298,7 +298,7 @@ def test_score(client, fitted, name):
 
 
 def test_predictions_refuse_other_rows_at_once(client, fitted):
-    model = fitted["FastCGBMClassifier"]
+    model = fitted["CGBoostingClassifier"]
     with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4"):
         model.predict(da.zeros((5, 3)))
     with pytest.raises(ValueError, match="1D array"):
@@ -309,7 +309,7 @@ def test_predictions_refuse_other_rows_at_once(client, fitted):
     with pytest.raises(ValueError, match="feature names"):
         named.predict(dd.from_pandas(FRAME.rename(columns={"a": "z"}), npartitions=2))
     with pytest.raises(NotFittedError):
-        dask_model("FastCGBMClassifier").predict(da.zeros((5, 3)))
+        dask_model("CGBoostingClassifier").predict(da.zeros((5, 3)))
 
 
 def test_types_of_columns_are_checked_at_once(client):
@@ -354,7 +354,7 @@ def test_late_errors_name_the_partition(client, fitted):
     rows = X.astype(object)
     rows[45, 1] = "text"
     said = r"partition 2 of X: column {} holds text, such as 'text'; in fit it held"
-    found = fitted["FastCGBMClassifier"].predict(da.from_array(rows, chunks=(20, 4)))
+    found = fitted["CGBoostingClassifier"].predict(da.from_array(rows, chunks=(20, 4)))
     with pytest.raises(ValueError, match=said.format("1")):
         found.compute()
     frame = pd.DataFrame(rows, columns=FRAME.columns)
@@ -406,7 +406,7 @@ def test_paper_setting_and_pruning_path(client):
 
 
 @pytest.mark.parametrize(
-    ("name", "n"), [("FastCGBMClassifier", 20), ("CGForestClassifier", 20_000)]
+    ("name", "n"), [("CGBoostingClassifier", 20), ("CGForestClassifier", 20_000)]
 )
 def test_progress_is_shown_while_it_runs(client, name, n, capfd, monkeypatch):
     monkeypatch.setattr("dics._estimator.running.Progress.QUIET_SECONDS", 0.0)

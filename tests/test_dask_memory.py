@@ -123,8 +123,8 @@ def test_rows_three_times_the_memory():
         cluster_of(1, processes=True, memory_limit=LIMIT) as client,
     ):
         processes = client.run(os.getpid)
-        model = dics.dask.DaskFastCGBMClassifier(client=client, **PARAMETERS)
+        model = dics.dask.DaskCGBoostingClassifier(client=client, **PARAMETERS)
         model.fit(X, y)
         assert client.run(os.getpid) == processes  # none was ended for its memory
-    local = dics.FastCGBMClassifier(**PARAMETERS).fit(here, y)
+    local = dics.CGBoostingClassifier(**PARAMETERS).fit(here, y)
     assert file_bytes(model) == file_bytes(local)

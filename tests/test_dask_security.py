@@ -39,10 +39,10 @@ def test_same_model(client, monkeypatch):
 
     monkeypatch.setattr(Links, "_keep", kept)
     rows = da.from_array(X, chunks=(50, 3))
-    model = dics.dask.DaskFastCGBMClassifier(n_estimators=5, random_state=0).fit(
+    model = dics.dask.DaskCGBoostingClassifier(n_estimators=5, random_state=0).fit(
         rows, Y
     )
-    local = dics.FastCGBMClassifier(n_estimators=5, random_state=0).fit(X, Y)
+    local = dics.CGBoostingClassifier(n_estimators=5, random_state=0).fit(X, Y)
     assert file_bytes(model) == file_bytes(local)
     assert set(opened) == {ssl.SSLSocket}  # the workers are threads of this process
 

@@ -92,7 +92,7 @@ def collections():
 
 
 @pytest.mark.parametrize("kind", collections())
-@pytest.mark.parametrize("name", ["FastCGBMClassifier", "CGTreeRegressor"])
+@pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeRegressor"])
 def test_kinds_of_collections(client, name, kind):
     given = collections()[kind]
     model = dask_model(name).fit(given, y_of(name))
@@ -118,8 +118,10 @@ def test_unknown_width(client):
     given = da.from_delayed(
         dask.delayed(SPARSE), shape=(np.nan, np.nan), meta=SPARSE[:0]
     )
-    model = dask_model("FastCGBMClassifier").fit(given, LABELS)
-    same_bytes(model.to_local(), local_model("FastCGBMClassifier").fit(SPARSE, LABELS))
+    model = dask_model("CGBoostingClassifier").fit(given, LABELS)
+    same_bytes(
+        model.to_local(), local_model("CGBoostingClassifier").fit(SPARSE, LABELS)
+    )
     found = model.predict_proba(given).compute()
     np.testing.assert_array_equal(found, model.to_local().predict_proba(SPARSE))
 
@@ -146,7 +148,7 @@ def test_rare_words(client, name):
 def test_frame(client):
     here = named(SPARSE)
     given = dd.from_delayed([dask.delayed(here[:30]), dask.delayed(here[30:])])
-    for name in ("FastCGBMClassifier", "CGForestRegressor"):
+    for name in ("CGBoostingClassifier", "CGForestRegressor"):
         model = dask_model(name).fit(given, y_of(name))
         local = local_model(name).fit(here, y_of(name))
         same_bytes(model.to_local(), local)
@@ -240,7 +242,7 @@ def test_stored_nan(client, fitted):
     frame = named(bad)
     lazy = dd.from_delayed([dask.delayed(frame[:40]), dask.delayed(frame[40:])])
     said = "partition {} of X is sparse and stores NaN in column {}, row {}; replace"
-    for name in ("FastCGBMClassifier", "CGForestRegressor", "CGTreeClassifier"):
+    for name in ("CGBoostingClassifier", "CGForestRegressor", "CGTreeClassifier"):
         with pytest.raises(ValueError, match=said.format(3, 8, 29)):
             dask_model(name).fit(as_dask(bad, CHUNKS), y_of(name))
         with pytest.raises(ValueError, match=said.format(1, "'word 8'", 30)):
@@ -251,7 +253,7 @@ def test_stored_nan(client, fitted):
 
 def test_other_width(client, fitted):
     narrow = as_dask(SPARSE[:, :5], CHUNKS)
-    model = fitted["FastCGBMClassifier"]
+    model = fitted["CGBoostingClassifier"]
     with pytest.raises(ValueError, match=r"5 features, .* expecting 12"):
         model.predict(narrow)
     unknown = da.from_delayed(
@@ -260,7 +262,7 @@ def test_other_width(client, fitted):
     with pytest.raises(ValueError, match="partition 0 of X has 5 features"):
         model.predict(unknown).compute()
     with pytest.raises(ValueError, match=r"X_val.* has 5 features, .* 12"):
-        dask_model("FastCGBMClassifier").fit(
+        dask_model("CGBoostingClassifier").fit(
             as_dask(SPARSE, CHUNKS), LABELS, X_val=narrow, y_val=LABELS
         )
 
@@ -278,13 +280,13 @@ def test_what_needs_a_dense_x(client):
 
 def test_categories_need_a_dense_x(client):
     dense = da.from_array(np.round(X), chunks=(30, N_COLUMNS))
-    model = dask_model("FastCGBMClassifier", categorical_features=[0])
+    model = dask_model("CGBoostingClassifier", categorical_features=[0])
     for kind in ("csr_array", "dense meta"):
         given = collections()[kind]
         said = r"partition \d of X is sparse, but column 0 holds categories"
         with pytest.raises(ValueError, match=said):
             model.fit(dense, LABELS, X_val=given, y_val=LABELS)
-        fitted = dask_model("FastCGBMClassifier", categorical_features=[0])
+        fitted = dask_model("CGBoostingClassifier", categorical_features=[0])
         with pytest.raises(ValueError, match="sparse, but column 0 holds categories"):
             fitted.fit(dense, LABELS).predict(given).compute()
 

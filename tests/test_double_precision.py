@@ -25,12 +25,12 @@ MODELS = {
     "forest": lambda: dics.CGForestClassifier(
         n_estimators=10, max_features=None, random_state=0
     ),
-    "boosting": lambda: dics.FastCGBMClassifier(n_estimators=20, random_state=0),
+    "boosting": lambda: dics.CGBoostingClassifier(n_estimators=20, random_state=0),
     "tree of numbers": lambda: dics.CGTreeRegressor(random_state=0),
     "forest of numbers": lambda: dics.CGForestRegressor(
         n_estimators=10, random_state=0
     ),
-    "boosting of numbers": lambda: dics.FastCGBMRegressor(
+    "boosting of numbers": lambda: dics.CGBoostingRegressor(
         n_estimators=50, learning_rate=0.3, random_state=0
     ),
 }
@@ -111,7 +111,7 @@ def test_missing_values():
 
 
 def test_validation_rows_and_more_rounds():
-    model = dics.FastCGBMClassifier(n_estimators=60, warm_start=True, random_state=0)
+    model = dics.CGBoostingClassifier(n_estimators=60, warm_start=True, random_state=0)
     model.fit(X[::2], Y[::2], X_val=X[1::2], y_val=Y[1::2])
     assert model.best_score_ > -0.2
     before = model.n_iter_
@@ -161,7 +161,7 @@ def test_ordinary_columns_have_thresholds_of_single_precision():
         dics.CGForestClassifier(
             n_estimators=3, candidates=NO_THRESHOLDS, random_state=0
         ),
-        dics.FastCGBMRegressor(n_estimators=3, candidates=NO_THRESHOLDS),
+        dics.CGBoostingRegressor(n_estimators=3, candidates=NO_THRESHOLDS),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -197,7 +197,7 @@ def test_every_type_of_x_has_the_sides_of_double_precision():
     y = rng.integers(0, 5, len(rows))
     for given in (rows, rows.astype(np.float64)):
         model = dics.CGTreeClassifier(candidates=source, random_state=0).fit(given, y)
-        boosting = dics.FastCGBMClassifier(
+        boosting = dics.CGBoostingClassifier(
             n_estimators=30, candidates=source, min_samples_leaf=1, random_state=0
         ).fit(given, y)
         for fitted in (model, boosting):

@@ -17,13 +17,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from dics import (
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
 )
-from dics.export import export_graphviz, export_text, plot_tree
+from dics.export import export_graphviz, export_text
+from dics.plot import plot_tree
 
 EXPORTERS = [export_text, export_graphviz, plot_tree]
 NASTY = 'a "b" \\N <c> & &lt; $d$ \n e'
@@ -525,7 +526,7 @@ def test_several_targets_in_a_picture():
 def iris_boosting():
     """Return boosting of three classes, with names of features."""
     X, y = load_iris(return_X_y=True, as_frame=True)
-    return FastCGBMClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
+    return CGBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
 
 
 def test_rounds_are_taken_out_by_number(iris_boosting):
@@ -539,7 +540,7 @@ def test_rounds_are_taken_out_by_number(iris_boosting):
     with pytest.raises(IndexError):
         iris_boosting[3]
     with pytest.raises(NotFittedError):
-        FastCGBMClassifier()[0]
+        CGBoostingClassifier()[0]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -547,7 +548,7 @@ def test_leaves_of_a_round_are_what_it_adds(n_classes):
     """The text of the leaves is the step of the decision function."""
     X, y = load_iris(return_X_y=True)
     X, y = X[y < n_classes], y[y < n_classes]
-    model = FastCGBMClassifier(n_estimators=2, max_depth=2, random_state=0).fit(X, y)
+    model = CGBoostingClassifier(n_estimators=2, max_depth=2, random_state=0).fit(X, y)
     first, second = model.staged_decision_function(X)
     steps = (second - first).reshape(len(X), -1)
     leaves = re.findall(r"adds: \[?(.*?)\]?\n", export_text(model[1], decimals=3))
@@ -557,7 +558,7 @@ def test_leaves_of_a_round_are_what_it_adds(n_classes):
 
 def test_a_round_of_numbers():
     X, y = load_iris(return_X_y=True)
-    model = FastCGBMRegressor(n_estimators=1, max_depth=1, random_state=0).fit(X, y)
+    model = CGBoostingRegressor(n_estimators=1, max_depth=1, random_state=0).fit(X, y)
     assert export_text(model).count("adds: ") == 2  # its only tree
     assert model.predict(X).min() == pytest.approx(
         model._start[0] + model._loss.centre[0] + model.trees_.leaf_values.min(),
@@ -583,7 +584,7 @@ def test_a_round_of_many_classes(plt):
     X, y = make_classification(
         400, 12, n_informative=8, n_classes=8, n_clusters_per_class=1, random_state=0
     )
-    model = FastCGBMClassifier(n_estimators=1, max_depth=2, random_state=0).fit(X, y)
+    model = CGBoostingClassifier(n_estimators=1, max_depth=2, random_state=0).fit(X, y)
     names = [f"kind {k}" for k in range(8)]
     boxes = [box.get_text() for box in plot_tree(model[0], class_names=names)]
     leaves = [box for box in boxes if "gain" not in box]
@@ -601,7 +602,7 @@ def test_a_forest_is_no_tree(export, iris_boosting, plt):
         export(iris_boosting)
     alone = CGForestClassifier(n_estimators=1, max_depth=2, random_state=0).fit(X, y)
     assert len(export(alone)) == len(export(alone[0]))
-    constant = FastCGBMClassifier(n_estimators=3).fit(X, np.zeros(len(X)))
+    constant = CGBoostingClassifier(n_estimators=3).fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="has no trees"):
         export(constant)
     assert constant  # though its length is 0

@@ -12,12 +12,12 @@ from sklearn.model_selection import GridSearchCV
 
 from dics import (
     CentroidCandidates,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
     QuantileCandidates,
 )
 from dics._estimator.arguments import ANSWERS, answer, argument_names
@@ -27,8 +27,8 @@ MODELS = (
     CGTreeRegressor,
     CGForestClassifier,
     CGForestRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
 )
 
 
@@ -53,16 +53,16 @@ def test_every_name_has_an_answer(model):
 @pytest.mark.parametrize(
     ("model", "name", "text"),
     [
-        (FastCGBMClassifier, "num_leaves", "Use max_leaf_nodes instead."),
-        (FastCGBMClassifier, "objective", "Boosting for classification always"),
-        (FastCGBMClassifier, "is_unbalance", 'Use class_weight="balanced" instead.'),
-        (FastCGBMClassifier, "eval_set", "Pass eval_set to fit."),
-        (FastCGBMRegressor, "objective", "Use loss instead."),
-        (FastCGBMRegressor, "is_unbalance", "Pass sample_weight to fit."),
+        (CGBoostingClassifier, "num_leaves", "Use max_leaf_nodes instead."),
+        (CGBoostingClassifier, "objective", "Boosting for classification always"),
+        (CGBoostingClassifier, "is_unbalance", 'Use class_weight="balanced" instead.'),
+        (CGBoostingClassifier, "eval_set", "Pass eval_set to fit."),
+        (CGBoostingRegressor, "objective", "Use loss instead."),
+        (CGBoostingRegressor, "is_unbalance", "Pass sample_weight to fit."),
         (CGForestClassifier, "subsample", "Use max_samples instead."),
-        (FastCGBMRegressor, "max_samples", "Use subsample instead."),
+        (CGBoostingRegressor, "max_samples", "Use subsample instead."),
         (CGForestRegressor, "max_dept", "Did you mean max_depth?"),
-        (CGTreeClassifier, "eta", "Boosting has it: FastCGBMClassifier"),
+        (CGTreeClassifier, "eta", "Boosting has it: CGBoostingClassifier"),
         (CGTreeClassifier, "verbosity", "It is verbose in dics; CGTreeClassifier does"),
     ],
 )
@@ -97,7 +97,7 @@ SUCCESSORS = [
         for name in ("top_rate", "other_rate")
     ],
     *[(model, "min_sum_hessian", "min_child_weight") for model in MODELS[4:]],
-    (FastCGBMRegressor, "alpha", "huber_quantile"),
+    (CGBoostingRegressor, "alpha", "huber_quantile"),
     (CentroidCandidates, "centroids", "centroid_source"),
     (CentroidCandidates, "scale", "standardize"),
     (CentroidCandidates, "fill", "fill_quantiles"),
@@ -119,7 +119,7 @@ def test_unknown_names_and_paper():
     with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword arg"):
         CGForestRegressor(qwertz=3)
     with pytest.raises(ValueError, match="Use n_estimators instead"):
-        FastCGBMClassifier.paper(num_boost_round=3)
+        CGBoostingClassifier.paper(num_boost_round=3)
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_unknown_names_and_paper():
 )
 def test_fit(name, text):
     with pytest.raises(TypeError) as error:
-        FastCGBMClassifier().fit([[0.0], [1.0]], [0, 1], **{name: None})
+        CGBoostingClassifier().fit([[0.0], [1.0]], [0, 1], **{name: None})
     assert str(error.value) == (
-        f"FastCGBMClassifier.fit() got an unexpected argument {name!r}. {text}"
+        f"CGBoostingClassifier.fit() got an unexpected argument {name!r}. {text}"
     )
 
 
 def test_set_params():
-    model = FastCGBMClassifier(max_depth=3)
+    model = CGBoostingClassifier(max_depth=3)
     with pytest.raises(ValueError, match=r"'num_leaves' for .*Use max_leaf_nodes"):
         model.set_params(num_leaves=31, max_depth=5)
     assert model.max_depth == 3

@@ -11,10 +11,10 @@ from sklearn.metrics import log_loss
 from test_threads import large_set, run_script
 
 from dics import (
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGTreeClassifier,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
 )
 from dics._boosting.rows import part_rows
 from dics._dictionary import TrainingData
@@ -39,18 +39,20 @@ FITS = {
     "forest of few rows": (
         "CGForestClassifier(n_estimators=10**5, max_depth=2).fit(X[:50], y[:50])"
     ),
-    "boosting": "FastCGBMClassifier(n_estimators=10**6, learning_rate=1e-3).fit(X, y)",
+    "boosting": (
+        "CGBoostingClassifier(n_estimators=10**6, learning_rate=1e-3).fit(X, y)"
+    ),
     "boosting of few rows": (
-        "FastCGBMClassifier(n_estimators=10**6, learning_rate=1e-3)"
+        "CGBoostingClassifier(n_estimators=10**6, learning_rate=1e-3)"
         ".fit(X[:50], y[:50] % 2)"
     ),
     "callback": (
-        "FastCGBMClassifier(n_estimators=10**6, learning_rate=1e-3).fit("
+        "CGBoostingClassifier(n_estimators=10**6, learning_rate=1e-3).fit("
         "X[:50], y[:50] % 2, callbacks=[lambda report: sum(range(3000)) < 0])"
     ),
     "loss": (
-        "FastCGBMRegressor(loss=Squared(), n_estimators=10**6, learning_rate=1e-3).fit("
-        "X[:50], X[:50, 0])"
+        "CGBoostingRegressor(loss=Squared(), n_estimators=10**6, "
+        "learning_rate=1e-3).fit(X[:50], X[:50, 0])"
     ),
 }
 
@@ -64,7 +66,7 @@ def test_exit_while_a_daemon_thread_fits(fit, n_threads):
     import numpy as np
     from dics import (
         TreeOptions,
-        CGForestClassifier, CGTreeClassifier, FastCGBMClassifier, FastCGBMRegressor
+        CGForestClassifier, CGTreeClassifier, CGBoostingClassifier, CGBoostingRegressor
     )
     from test_boosting_regression import Squared
 
@@ -128,7 +130,7 @@ def few_threads(name, n_jobs):
     model = {
         "tree": CGTreeClassifier(max_depth=6, random_state=0),
         "forest": CGForestClassifier(n_estimators=5, max_depth=6, random_state=0),
-        "boosting": FastCGBMClassifier(
+        "boosting": CGBoostingClassifier(
             n_estimators=5, max_features=None, random_state=0
         ),
     }[name]
@@ -262,7 +264,7 @@ def test_weights_of_many_sizes(n_classes, early_stopping, largest):
     if n_classes:
         y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     weights = 10.0 ** rng.uniform(-largest, largest, len(y))
-    kind = FastCGBMClassifier if n_classes else FastCGBMRegressor
+    kind = CGBoostingClassifier if n_classes else CGBoostingRegressor
     for more in ({}, {"sampling": "mvs", "learning_rate": 0.1}):
         model = kind(early_stopping=early_stopping, random_state=0, **more)
         if more:
@@ -381,10 +383,10 @@ def test_polars_frames_of_several_types():
 
 
 @pytest.mark.parametrize("convert", [int, float, str, bool])
-@pytest.mark.parametrize("model", [CGTreeClassifier, FastCGBMClassifier])
+@pytest.mark.parametrize("model", [CGTreeClassifier, CGBoostingClassifier])
 def test_more_classes_than_rows_can_tell(model, convert):
     X = np.arange(30.0).reshape(-1, 1)
-    model = model(n_estimators=2) if model is FastCGBMClassifier else model()
+    model = model(n_estimators=2) if model is CGBoostingClassifier else model()
     y = np.array([convert(i) for i in range(30)])
     if convert is bool:
         model.fit(X, y)

@@ -14,6 +14,7 @@ from sklearn.base import RegressorMixin
 from sklearn.datasets import make_classification, make_regression
 
 import dics
+import dics.model
 from dics._model.file import MAGIC, PER_ROW, PREFIX
 
 FOLDER = Path(__file__).parent / "model_files"
@@ -43,21 +44,21 @@ MODELS = {
     "forest of numbers": lambda: dics.CGForestRegressor(
         n_estimators=4, random_state=0
     ).fit(X, T),
-    "boosting": lambda: dics.FastCGBMClassifier(n_estimators=8, random_state=0).fit(
+    "boosting": lambda: dics.CGBoostingClassifier(n_estimators=8, random_state=0).fit(
         X, Y
     ),
-    "boosting of two": lambda: dics.FastCGBMClassifier(
+    "boosting of two": lambda: dics.CGBoostingClassifier(
         n_estimators=8,
         interaction_cst=[{0, 1}, {2, 3}],
         random_state=np.random.RandomState(3),
     ).fit(X, Y == 1),
-    "boosting of numbers": lambda: dics.FastCGBMRegressor(
+    "boosting of numbers": lambda: dics.CGBoostingRegressor(
         n_estimators=8, random_state=0
     ).fit(X, T, X_val=X, y_val=T),
-    "quantiles": lambda: dics.FastCGBMRegressor(
+    "quantiles": lambda: dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=8, random_state=0
     ).fit(X, T[:, 0]),
-    "options": lambda: dics.FastCGBMClassifier(
+    "options": lambda: dics.CGBoostingClassifier(
         n_estimators=4,
         sampling=dics.GOSS(top_rate=0.3),
         categorical=dics.CategoricalOptions(smooth=2.0),
@@ -132,7 +133,7 @@ def test_a_model_comes_back(name, mmap_mode, tmp_path):
 
 
 def test_a_loaded_model_grows_on():
-    model = dics.FastCGBMClassifier(
+    model = dics.CGBoostingClassifier(
         n_estimators=4, warm_start=True, random_state=0
     ).fit(X, Y)
     loaded = dics.load(io.BytesIO(file_of(model)))
@@ -169,10 +170,10 @@ def test_what_a_file_cannot_hold():
     def score(model, X, y):
         return 0.0
 
-    model = dics.FastCGBMClassifier(n_estimators=3, scoring=score, random_state=0).fit(
-        X, Y
-    )
-    message = r"FastCGBMClassifier\.scoring is <function.*pickle the model"
+    model = dics.CGBoostingClassifier(
+        n_estimators=3, scoring=score, random_state=0
+    ).fit(X, Y)
+    message = r"CGBoostingClassifier\.scoring is <function.*pickle the model"
     with pytest.raises(ValueError, match=message):
         model.save(io.BytesIO())
 
@@ -408,7 +409,7 @@ def with_array(trees, name, change):
     array = np.array(getattr(trees, name))
     change(array)
     fields = {**vars(trees), name: array}
-    return lambda: dics.trees.Trees(**fields)
+    return lambda: dics.model.Trees(**fields)
 
 
 def set_field(field, place, value):
@@ -469,7 +470,7 @@ def test_trees_that_contradict_themselves(name, change):
 def test_trees_of_other_arrays(array, other):
     fields = {**vars(MODELS["forest"]().trees_), array: other}
     with pytest.raises(ValueError, match="This is no valid model"):
-        dics.trees.Trees(**fields)
+        dics.model.Trees(**fields)
 
 
 def test_trees_made_by_hand():
@@ -477,7 +478,7 @@ def test_trees_made_by_hand():
     fields = {
         name: value for name, value in vars(trees).items() if name != "n_features"
     }
-    by_hand = dics.trees.Trees(**fields)
+    by_hand = dics.model.Trees(**fields)
     np.testing.assert_array_equal(by_hand.apply(X, 1), trees.apply(X, 1))
     with pytest.raises(ValueError, match="X has 1 features, but the trees expect"):
         by_hand.apply(X[:, :1], 1)

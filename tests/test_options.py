@@ -12,12 +12,12 @@ from dics import (
     BoostingOptions,
     CategoricalOptions,
     CentroidCandidates,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
     ForestOptions,
     QuantileCandidates,
     TreeOptions,
@@ -26,7 +26,7 @@ from dics import (
 FAMILIES = {
     17: (CGTreeClassifier, CGTreeRegressor),
     22: (CGForestClassifier, CGForestRegressor),
-    28: (FastCGBMClassifier, FastCGBMRegressor),
+    28: (CGBoostingClassifier, CGBoostingRegressor),
 }
 MODELS = [cls for family in FAMILIES.values() for cls in family]
 GROUPS = (GOSS, CategoricalOptions, TreeOptions, ForestOptions, BoostingOptions)
@@ -65,8 +65,8 @@ UNSUPPORTED = [
     *[(cls, "categorical__pairs", False) for cls in MODELS[:4]],
     (CGTreeRegressor, "advanced__reuse_splits", False),
     (CGForestRegressor, "advanced__voting", "hard"),
-    (FastCGBMRegressor, "advanced__reuse_splits", False),
-    (FastCGBMRegressor, "advanced__noise_shrinkage", 0.0),
+    (CGBoostingRegressor, "advanced__reuse_splits", False),
+    (CGBoostingRegressor, "advanced__noise_shrinkage", 0.0),
 ]
 
 

@@ -11,9 +11,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dics import (
     BaseCandidates,
     CentroidCandidates,
+    CGBoostingClassifier,
     CGForestClassifier,
     CGTreeClassifier,
-    FastCGBMClassifier,
     QuantileCandidates,
     TreeOptions,
 )
@@ -22,7 +22,7 @@ X, Y = load_iris(return_X_y=True)
 MODELS = {
     "tree": CGTreeClassifier(random_state=0),
     "forest": CGForestClassifier(n_estimators=9, random_state=0),
-    "boosting": FastCGBMClassifier(n_estimators=9, random_state=0),
+    "boosting": CGBoostingClassifier(n_estimators=9, random_state=0),
 }
 
 
@@ -210,7 +210,7 @@ def test_rows_without_weight_are_not_seen():
 
 @pytest.mark.filterwarnings("ignore:Early stopping keeps none")
 def test_rows_held_out_are_not_seen():
-    model = FastCGBMClassifier(
+    model = CGBoostingClassifier(
         n_estimators=2, candidates=Seen(), early_stopping=True, validation_fraction=50
     ).fit(X, Y)
     assert len(model.candidates_.seen_[0]) == model.plan_.n_rows == 100

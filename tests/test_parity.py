@@ -11,10 +11,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 import dics
 from dics import (
+    CGBoostingClassifier,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
-    FastCGBMClassifier,
 )
 
 X, Y = load_iris(return_X_y=True)
@@ -61,7 +61,7 @@ def test_log_loss_in_a_file():
     [
         CGTreeClassifier(),
         CGForestClassifier(n_estimators=2),
-        FastCGBMClassifier(n_estimators=2),
+        CGBoostingClassifier(n_estimators=2),
     ],
 )
 def test_classifiers_have_one_output(model):

@@ -6,10 +6,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
 from dics import (
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestRegressor,
     CGTreeClassifier,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
 )
 from dics.plot import plot_importance, plot_metric
 
@@ -30,7 +30,7 @@ def plt():
 def stopped():
     """Boosting with early stopping, on columns with names."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = FastCGBMClassifier(
+    model = CGBoostingClassifier(
         n_estimators=60, learning_rate=0.3, early_stopping=True, random_state=0
     )
     return model.fit(X, y)
@@ -51,7 +51,7 @@ def test_bars_are_the_best_features(stopped):
 
 @pytest.mark.parametrize(
     "model",
-    [CGTreeClassifier(), CGForestRegressor(n_estimators=5), FastCGBMRegressor()],
+    [CGTreeClassifier(), CGForestRegressor(n_estimators=5), CGBoostingRegressor()],
 )
 def test_bars_of_every_model(model):
     model.fit(*load_iris(return_X_y=True))
@@ -101,7 +101,9 @@ def test_curves(stopped):
 
 def test_curves_of_a_score():
     X, y = load_iris(return_X_y=True)
-    model = FastCGBMClassifier(n_estimators=20, scoring="accuracy", early_stopping=True)
+    model = CGBoostingClassifier(
+        n_estimators=20, scoring="accuracy", early_stopping=True
+    )
     model.fit(X, y)
     ax = plot_metric(model, metric="accuracy")
     assert ax.get_lines()[0].get_label() == "validation"
@@ -112,7 +114,7 @@ def test_curves_of_a_score():
 def test_curves_of_a_warm_start_go_on():
     """The rounds of the last fit have the numbers that they have in the model."""
     X, y = load_diabetes(return_X_y=True)
-    model = FastCGBMRegressor(n_estimators=5, warm_start=True).fit(X, y)
+    model = CGBoostingRegressor(n_estimators=5, warm_start=True).fit(X, y)
     model.set_params(n_estimators=8).fit(X, y)
     (line,) = plot_metric(model).get_lines()
     assert line.get_xdata().tolist() == [6, 7, 8]
@@ -127,9 +129,9 @@ def test_given_axes_are_used(stopped, plt):
 
 def test_refusals(stopped):
     with pytest.raises(NotFittedError):
-        plot_importance(FastCGBMClassifier())
+        plot_importance(CGBoostingClassifier())
     with pytest.raises(NotFittedError):
-        plot_metric(FastCGBMClassifier())
+        plot_metric(CGBoostingClassifier())
     with pytest.raises(ValueError, match="kind must be"):
         plot_importance(stopped, kind="weight")
     with pytest.raises(ValueError, match="max_features must be an integer"):
@@ -137,8 +139,8 @@ def test_refusals(stopped):
     tree = CGTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(TypeError, match="needs split_counts_"):
         plot_importance(tree, kind="split")
-    with pytest.raises(TypeError, match="must be a fitted FastCGBM"):
+    with pytest.raises(TypeError, match="must be a fitted CGBoosting"):
         plot_metric(tree)
-    constant = FastCGBMClassifier().fit([[0.0], [1.0]], [1, 1])
+    constant = CGBoostingClassifier().fit([[0.0], [1.0]], [1, 1])
     with pytest.raises(ValueError, match="y is constant"):
         plot_metric(constant)

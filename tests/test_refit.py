@@ -14,8 +14,8 @@ Y = (WIDE[:, 0] > 0).astype(int)
 MODELS = {
     "tree": lambda: dics.CGTreeClassifier(random_state=0),
     "forest": lambda: dics.CGForestClassifier(n_estimators=5, random_state=0),
-    "boosting": lambda: dics.FastCGBMClassifier(n_estimators=30, random_state=0),
-    "numbers": lambda: dics.FastCGBMRegressor(n_estimators=30, random_state=0),
+    "boosting": lambda: dics.CGBoostingClassifier(n_estimators=30, random_state=0),
+    "numbers": lambda: dics.CGBoostingRegressor(n_estimators=30, random_state=0),
 }
 
 

@@ -13,10 +13,10 @@ SHAPES = {"narrow": (600, 5), "wide": (200, 300)}
 MODELS = [
     dics.CGTreeClassifier(random_state=0),
     dics.CGForestClassifier(n_estimators=4, random_state=0),
-    dics.FastCGBMClassifier(n_estimators=8, random_state=0),
+    dics.CGBoostingClassifier(n_estimators=8, random_state=0),
     dics.CGTreeRegressor(random_state=0),
     dics.CGForestRegressor(n_estimators=4, random_state=0),
-    dics.FastCGBMRegressor(n_estimators=8, random_state=0),
+    dics.CGBoostingRegressor(n_estimators=8, random_state=0),
 ]
 
 

@@ -7,12 +7,12 @@ from dics import (
     GOSS,
     BoostingOptions,
     CentroidCandidates,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
     ForestOptions,
     QuantileCandidates,
     TreeOptions,
@@ -51,7 +51,7 @@ def expected_failed_checks(estimator):
             "rows are drawn by their weight, so a row given twice and a row of "
             "weight two are only drawn as often in the mean",
         )
-    if isinstance(estimator, FastCGBMClassifier | FastCGBMRegressor):
+    if isinstance(estimator, CGBoostingClassifier | CGBoostingRegressor):
         drawn = estimator.sampling not in (None, "auto")
         if drawn or estimator.early_stopping is True:
             return dict.fromkeys(
@@ -92,10 +92,10 @@ def expected_failed_checks(estimator):
             bootstrap=False,
         ),
         CGForestClassifier(n_estimators=60, oob_score=True, criterion="entropy"),
-        FastCGBMClassifier(
+        CGBoostingClassifier(
             n_estimators=20, min_samples_leaf=1, sampling=None, early_stopping=False
         ),
-        FastCGBMClassifier(
+        CGBoostingClassifier(
             n_estimators=20,
             max_depth=3,
             max_leaf_nodes=None,
@@ -105,16 +105,16 @@ def expected_failed_checks(estimator):
             learning_rate=0.3,
             early_stopping=False,
         ),
-        FastCGBMClassifier(
+        CGBoostingClassifier(
             n_estimators=20, min_samples_leaf=1, sampling=None, early_stopping=True
         ),
         CGTreeRegressor(),
         CGTreeRegressor(criterion="poisson", advanced=TreeOptions(max_candidates=10)),
         CGForestRegressor(n_estimators=5),
         CGForestRegressor(n_estimators=5, max_features=0.5, bootstrap=False),
-        FastCGBMRegressor(n_estimators=20, min_samples_leaf=1, sampling=None),
-        FastCGBMRegressor(loss="quantile", n_estimators=20, min_samples_leaf=1),
-        FastCGBMRegressor(
+        CGBoostingRegressor(n_estimators=20, min_samples_leaf=1, sampling=None),
+        CGBoostingRegressor(loss="quantile", n_estimators=20, min_samples_leaf=1),
+        CGBoostingRegressor(
             loss="huber", n_estimators=60, min_samples_leaf=2, early_stopping=True
         ),
         CentroidCandidates(),

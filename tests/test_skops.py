@@ -32,7 +32,7 @@ def test_columns_that_single_precision_would_merge(name):
 
 
 def test_it_can_be_fitted_further():
-    model = dics.FastCGBMClassifier(
+    model = dics.CGBoostingClassifier(
         n_estimators=3, warm_start=True, random_state=0
     ).fit(X, Y)
     read = again(model).set_params(n_estimators=6).fit(X, Y)

@@ -16,12 +16,12 @@ from dics import (
     BaseCandidates,
     BoostingOptions,
     CentroidCandidates,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
     ForestOptions,
     QuantileCandidates,
     TreeOptions,
@@ -54,17 +54,17 @@ MODELS = {
     "forest, candidates": CGForestClassifier(
         n_estimators=4, advanced=ForestOptions(max_candidates=9), random_state=0
     ),
-    "boosting": FastCGBMClassifier(n_estimators=8, random_state=0),
-    "boosting, features": FastCGBMClassifier(
+    "boosting": CGBoostingClassifier(n_estimators=8, random_state=0),
+    "boosting, features": CGBoostingClassifier(
         n_estimators=8, max_features=20, early_stopping=True, random_state=0
     ),
-    "boosting, rows": FastCGBMClassifier(
+    "boosting, rows": CGBoostingClassifier(
         n_estimators=8,
         sampling="mvs",
         advanced=BoostingOptions(max_candidates=30),
         random_state=0,
     ),
-    "boosting, leaves": FastCGBMClassifier(
+    "boosting, leaves": CGBoostingClassifier(
         n_estimators=4, max_leaf_nodes=100, min_samples_leaf=1, random_state=0
     ),
     "number tree": CGTreeRegressor(random_state=0),
@@ -77,7 +77,7 @@ MODELS = {
     "number forest, all features": CGForestRegressor(
         n_estimators=3, max_features=1.0, criterion="poisson", random_state=0
     ),
-    "number boosting": FastCGBMRegressor(n_estimators=8, random_state=0),
+    "number boosting": CGBoostingRegressor(n_estimators=8, random_state=0),
 }
 
 
@@ -309,7 +309,7 @@ def test_more_threads_than_blocks():
 
 def test_validation_rows(store):
     X, y = make_data()
-    model = FastCGBMClassifier(n_estimators=30, scoring="accuracy", random_state=0)
+    model = CGBoostingClassifier(n_estimators=30, scoring="accuracy", random_state=0)
     sparse = scipy.sparse.csr_array(X)
     dense = clone(model).fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
     fitted = clone(model).fit(
@@ -322,7 +322,7 @@ def test_validation_rows(store):
 def test_trial(store):
     """Rows that a trial holds out, and those that it keeps."""
     X, y = make_data(shape=(1200, 60))
-    model = FastCGBMClassifier(learning_rate="auto", random_state=0)
+    model = CGBoostingClassifier(learning_rate="auto", random_state=0)
     fitted, _ = check_same(model, X, scipy.sparse.csr_array(X), y)
     assert fitted.plan_.n_trial_rounds > 0
 
@@ -331,7 +331,7 @@ def test_rows_taken_twice(monkeypatch):
     """Lists of some rows share their entries with the lists that these are taken of."""
     monkeypatch.setattr(dictionary, "LISTED_SHARE", 2.0)
     X, y = make_data()
-    model = FastCGBMClassifier(n_estimators=5, early_stopping=True, random_state=0)
+    model = CGBoostingClassifier(n_estimators=5, early_stopping=True, random_state=0)
     once = clone(model).fit(scipy.sparse.csr_array(X), y)
     take, n_taken = CodedRows.take, []
 
@@ -370,7 +370,7 @@ def test_saved_model(tmp_path):
 
 @pytest.mark.parametrize(
     "model",
-    [CGTreeClassifier(), CGForestClassifier(n_estimators=5), FastCGBMClassifier()],
+    [CGTreeClassifier(), CGForestClassifier(n_estimators=5), CGBoostingClassifier()],
 )
 def test_pipelines(model):
     rng = np.random.default_rng(0)

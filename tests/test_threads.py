@@ -16,9 +16,9 @@ from sklearn.base import clone
 
 from dics import (
     CentroidCandidates,
+    CGBoostingClassifier,
     CGForestClassifier,
     CGTreeClassifier,
-    FastCGBMClassifier,
     ForestOptions,
     QuantileCandidates,
     _core,
@@ -91,7 +91,7 @@ def fit(setting, X, y, weights=None, **more):
             **BOOSTERS[setting],
         }
         model = make(
-            FastCGBMClassifier, n_estimators=4, random_state=0, **parameters, **more
+            CGBoostingClassifier, n_estimators=4, random_state=0, **parameters, **more
         )
         return model.fit(X, y % 2 if "two" in setting else y, sample_weight=weights)
     if setting in FORESTS:
@@ -392,14 +392,14 @@ def test_interrupted_boosting(n_jobs):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     import numpy as np
     from checks import digest
-    from dics import FastCGBMClassifier, QuantileCandidates
+    from dics import CGBoostingClassifier, QuantileCandidates
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 5))
     y = rng.integers(0, 3, 500)
-    fitted = FastCGBMClassifier(n_estimators=5, random_state=0)
+    fitted = CGBoostingClassifier(n_estimators=5, random_state=0)
     fitted.set_params(n_jobs={n_jobs}).fit(X, y)
-    never = FastCGBMClassifier(n_jobs={n_jobs})
+    never = CGBoostingClassifier(n_jobs={n_jobs})
 
     def state():
         known = digest(fitted), fitted.predict(X).tolist(), fitted.n_features_in_
@@ -495,7 +495,7 @@ class Unwanted(Exception):
     [
         CGTreeClassifier(),
         CGForestClassifier(n_estimators=10**5),
-        FastCGBMClassifier(n_estimators=10**5, early_stopping=False),
+        CGBoostingClassifier(n_estimators=10**5, early_stopping=False),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -543,7 +543,7 @@ def test_no_threads_at_all():
     for estimator in (
         CGTreeClassifier(n_jobs=0),
         CGForestClassifier(n_jobs=0),
-        FastCGBMClassifier(n_jobs=0),
+        CGBoostingClassifier(n_jobs=0),
         QuantileCandidates(n_jobs=0),
     ):
         with pytest.raises(ValueError, match="n_jobs"):

@@ -86,7 +86,7 @@ def test_columns_that_single_precision_would_merge(name):
 
 
 def test_what_it_refuses():
-    several = dics.FastCGBMRegressor(
+    several = dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=2
     )
     with pytest.raises(ValueError, match="to_json can't carry several quantiles"):

@@ -141,7 +141,7 @@ def test_what_it_refuses():
         to_onnx("model")
     with pytest.raises(NotFittedError):
         to_onnx(dics.CGTreeClassifier())
-    several = dics.FastCGBMRegressor(
+    several = dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=2
     )
     with pytest.raises(ValueError, match="several quantiles"):

@@ -17,7 +17,7 @@ def expected(model, rows):
     if not hasattr(model, "classes_"):
         return model.predict(rows).reshape(len(rows), -1, 1)
     shares = model.predict_proba(rows)
-    if isinstance(model, dics.FastCGBMClassifier) and shares.shape[1] == 2:
+    if isinstance(model, dics.CGBoostingClassifier) and shares.shape[1] == 2:
         shares = shares[:, 1:]
     return shares[:, None]
 
@@ -56,7 +56,7 @@ def test_columns_that_single_precision_would_merge(name):
 
 
 def test_what_it_refuses():
-    several = dics.FastCGBMRegressor(
+    several = dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=2
     )
     with pytest.raises(ValueError, match="to_treelite can't carry several quantiles"):

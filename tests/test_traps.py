@@ -11,10 +11,10 @@ from sklearn.preprocessing import StandardScaler
 
 from dics import (
     CentroidCandidates,
+    CGBoostingClassifier,
+    CGBoostingRegressor,
     CGForestRegressor,
     CGTreeClassifier,
-    FastCGBMClassifier,
-    FastCGBMRegressor,
 )
 
 RNG = np.random.default_rng(0)
@@ -24,14 +24,14 @@ X_VAL, Y_VAL = X[:100], Y[:100]
 MODELS = [
     CGTreeClassifier(),
     CGForestRegressor(n_estimators=3),
-    FastCGBMClassifier(n_estimators=5),
+    CGBoostingClassifier(n_estimators=5),
 ]
 
 # --- validation rows on another scale -------------------------------------------------
 
 
 def scaled(**options):
-    model = FastCGBMClassifier(n_estimators=30, random_state=0)
+    model = CGBoostingClassifier(n_estimators=30, random_state=0)
     model.set_fit_request(X_val=True, y_val=True)
     steps = [("scaler", StandardScaler()), ("model", model)]
     return Pipeline(steps, **options)
@@ -49,7 +49,7 @@ def test_unscaled_validation_rows_are_noticed():
 
 def test_nothing_to_learn_is_noticed():
     rng = np.random.default_rng(1)
-    model = FastCGBMRegressor(
+    model = CGBoostingRegressor(
         learning_rate=1.0, min_samples_leaf=1, early_stopping=True, random_state=0
     )
     with pytest.warns(UserWarning, match=r"keeps none of 10 rounds.*validation_frac"):
@@ -59,7 +59,7 @@ def test_nothing_to_learn_is_noticed():
 
 def test_a_warm_start_may_add_nothing():
     """Rounds that are there already are no constant."""
-    model = FastCGBMClassifier(n_estimators=40, warm_start=True, random_state=0)
+    model = CGBoostingClassifier(n_estimators=40, warm_start=True, random_state=0)
     model.fit(X, Y, X_val=X_VAL, y_val=Y_VAL)
     model.set_params(n_estimators=80)
     model.fit(X, Y, X_val=X_VAL, y_val=1 - Y_VAL)
@@ -97,7 +97,7 @@ def test_parameters_of_given_objects():
     tree = CGTreeClassifier()
     tree.set_params(candidates=CentroidCandidates(), candidates__n_pairs=4)
     assert tree.candidates.n_pairs == 4
-    model = FastCGBMClassifier(sampling="goss").set_params(sampling__top_rate=0.4)
+    model = CGBoostingClassifier(sampling="goss").set_params(sampling__top_rate=0.4)
     assert (model.sampling.top_rate, model.sampling.other_rate) == (0.4, 0.1)
 
 
@@ -171,4 +171,4 @@ def test_arrays_of_dates_and_text():
 def test_validation_rows_are_named():
     bad = np.array([["red"] * 4] * 100)
     with pytest.raises(ValueError, match="X_val, y_val: X: column 0 holds text"):
-        FastCGBMClassifier().fit(X, Y, X_val=bad, y_val=Y_VAL)
+        CGBoostingClassifier().fit(X, Y, X_val=bad, y_val=Y_VAL)

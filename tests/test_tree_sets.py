@@ -23,7 +23,7 @@ pytestmark = pytest.mark.core
 @pytest.fixture(autouse=True)
 def few_rows_of_each_level(monkeypatch):
     """Let levels be ranked though they have few rows."""
-    monkeypatch.setattr("dics._input.categories.LEAST_ROWS", 10)
+    monkeypatch.setattr("dics._input.category_encoder.LEAST_ROWS", 10)
 
 
 def make_rows(n, n_levels, seed, missing=0.0):

@@ -12,21 +12,21 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 
 SCRIPT = """
 import numpy as np
-from dics import CGForestClassifier, CGForestRegressor, FastCGBMClassifier
+from dics import CGForestClassifier, CGForestRegressor, CGBoostingClassifier
 import dics
 
 X, y = np.zeros((4, 2)), np.array([0, 1, 0, 1])
-reveal_type(FastCGBMClassifier().fit(X, y))
+reveal_type(CGBoostingClassifier().fit(X, y))
 reveal_type(CGForestClassifier(n_estimators=3).fit(X, y))
 reveal_type(CGForestClassifier(n_estimators=3).fit(X, y)[0])
 reveal_type(CGForestRegressor(n_estimators=3).fit(X, y)[0])
 reveal_type(CGForestRegressor(n_estimators=3).fit(X, y).estimators_)
 reveal_type(CGForestClassifier(n_estimators=3).fit(X, y).n_features_in_)
 reveal_type(dics.CentroidCandidates().fit(X, y))
-FastCGBMClassifier().fit(X)
+CGBoostingClassifier().fit(X)
 """
 EXPECTED = [
-    "dics.boosting.FastCGBMClassifier",
+    "dics.boosting.CGBoostingClassifier",
     "dics.forest.CGForestClassifier",
     "dics.tree.CGTreeClassifier",
     "dics.tree.CGTreeRegressor",

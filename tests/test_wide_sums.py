@@ -5,7 +5,7 @@ import pytest
 from checks import digest
 from dask_cases import Case, cluster_of
 
-from dics import BoostingOptions, FastCGBMClassifier, FastCGBMRegressor
+from dics import BoostingOptions, CGBoostingClassifier, CGBoostingRegressor
 from dics._boosting import loop as _boosting_base
 
 pytestmark = pytest.mark.core
@@ -27,7 +27,7 @@ def wide_sums(monkeypatch):
 
 def boosted(first, n_cases):
     cases = (Case(seed) for seed in range(first, first + n_cases))
-    return [case for case in cases if case.name.startswith("FastCGBM")]
+    return [case for case in cases if case.name.startswith("CGBoosting")]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -46,7 +46,7 @@ def test_many_classes_and_sketches_are_the_same(wide_sums):
     found = []
     for on in (False, True):
         wide_sums(on)
-        model = FastCGBMClassifier(
+        model = CGBoostingClassifier(
             n_estimators=12, advanced=BoostingOptions(sketch_outputs=4), random_state=0
         ).fit(X, y)
         found.append(digest(model))
@@ -63,7 +63,7 @@ def test_more_bits_where_32_are_too_few(wide_sums, n_threads):
     losses = []
     for on in (False, True):
         wide_sums(on)
-        model = FastCGBMRegressor(**options, n_jobs=n_threads).fit(X, y)
+        model = CGBoostingRegressor(**options, n_jobs=n_threads).fit(X, y)
         assert model.trees_.feature[0] == 0
         losses.append(-model.train_score_[-1])
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
@@ -77,7 +77,7 @@ def test_threads_and_workers_give_the_same_bytes(wide_sums):
     y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
     found = {
         digest(
-            FastCGBMClassifier(
+            CGBoostingClassifier(
                 n_estimators=4, sampling=None, random_state=0, n_jobs=n
             ).fit(X, y)
         )

@@ -2,7 +2,7 @@
 
     python tools/cluster_faults.py                          # every model, one of two
     python tools/cluster_faults.py --workers 3 --kills 2 --times 20
-    python tools/cluster_faults.py FastCGBMClassifier --signal SIGSTOP
+    python tools/cluster_faults.py CGBoostingClassifier --signal SIGSTOP
 
 Each trial starts a cluster of real processes on this machine. The moments of the first
 faults of a model are spread over the whole of a fit that nothing happens to; further
@@ -42,8 +42,8 @@ import dics.dask
 
 # So that a fit takes a second or two on a cluster.
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "FastCGBMClassifier": {"n_estimators": 150, "early_stopping": False},
-    "FastCGBMRegressor": {"n_estimators": 150, "early_stopping": False},
+    "CGBoostingClassifier": {"n_estimators": 150, "early_stopping": False},
+    "CGBoostingRegressor": {"n_estimators": 150, "early_stopping": False},
     "CGForestClassifier": {"n_estimators": 40},
     "CGForestRegressor": {"n_estimators": 20},
     "CGTreeClassifier": {},

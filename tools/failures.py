@@ -60,7 +60,7 @@ def models(seed: int) -> Iterator[tuple[Any, Any, Any]]:
         forest = {"n_estimators": 4, "max_leaf_nodes": limit, **common}
         yield getattr(dics, f"CGForest{kind}")(**forest), X, y
         rounds = {"n_estimators": 6, "early_stopping": bool(rng.integers(2)), **common}
-        yield getattr(dics, f"FastCGBM{kind}")(**rounds), X, y
+        yield getattr(dics, f"CGBoosting{kind}")(**rounds), X, y
 
 
 def fingerprint(answer: Any) -> str:

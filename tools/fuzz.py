@@ -94,9 +94,9 @@ def make_model(rng: np.random.Generator) -> Any:
         **common,
     }
     if choice == 4:
-        return dics.FastCGBMClassifier(**options)
+        return dics.CGBoostingClassifier(**options)
     loss = str(rng.choice(["squared_error", "absolute_error", "huber", "quantile"]))
-    return dics.FastCGBMRegressor(loss=loss, **options)
+    return dics.CGBoostingRegressor(loss=loss, **options)
 
 
 def make_target(model: Any, n: int, rng: np.random.Generator) -> Any:

@@ -26,8 +26,8 @@ def models() -> list[Any]:
             tree(max_leaf_nodes=40),
             tree(advanced=dics.TreeOptions(max_candidates=30), max_depth=7),
             getattr(dics, f"CGForest{kind}")(n_estimators=6, max_depth=7),
-            getattr(dics, f"FastCGBM{kind}")(n_estimators=5),
-            getattr(dics, f"FastCGBM{kind}")(n_estimators=5, sampling="mvs"),
+            getattr(dics, f"CGBoosting{kind}")(n_estimators=5),
+            getattr(dics, f"CGBoosting{kind}")(n_estimators=5, sampling="mvs"),
         ]
     straight_from_x = dics.TreeOptions(max_candidates=4)
     made.append(dics.CGTreeClassifier(advanced=straight_from_x, max_depth=7))

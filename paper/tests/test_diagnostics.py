@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dics import (
     CentroidCandidates,
+    CGBoostingClassifier,
     CGForestClassifier,
     CGTreeClassifier,
-    FastCGBMClassifier,
     QuantileCandidates,
     TreeOptions,
 )
@@ -144,7 +144,7 @@ def test_a_single_leaf_has_no_gains():
     [
         DecisionTreeRegressor(),
         CGForestClassifier(n_estimators=1),
-        FastCGBMClassifier(n_estimators=1),
+        CGBoostingClassifier(n_estimators=1),
     ],
 )
 def test_other_models_are_refused(data, model):

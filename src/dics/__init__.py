@@ -1,10 +1,9 @@
-"""Trees, forests and boosting from a small dictionary of data-informed splits."""
+"""Cluster-guided trees, forests and gradient boosting for scikit-learn."""
 
 from dics._model.file import load
-from dics._version import VERSION
-from dics.boosting import FastCGBMClassifier, FastCGBMRegressor
+from dics._version import VERSION, show_versions
+from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.candidates import BaseCandidates, CentroidCandidates, QuantileCandidates
-from dics.export import export_graphviz, export_text, plot_tree
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.options import (
     GOSS,
@@ -21,19 +20,17 @@ __all__ = [
     "GOSS",
     "BaseCandidates",
     "BoostingOptions",
+    "CGBoostingClassifier",
+    "CGBoostingRegressor",
     "CGForestClassifier",
     "CGForestRegressor",
     "CGTreeClassifier",
     "CGTreeRegressor",
     "CategoricalOptions",
     "CentroidCandidates",
-    "FastCGBMClassifier",
-    "FastCGBMRegressor",
     "ForestOptions",
     "QuantileCandidates",
     "TreeOptions",
-    "export_graphviz",
-    "export_text",
     "load",
-    "plot_tree",
+    "show_versions",
 ]

@@ -1,8 +1,4 @@
-"""What all sources of thresholds have in common.
-
-Users write ``find_thresholds``, which returns the thresholds of every feature; our own
-sources write ``_make_dictionary``, which calls the core. All else is shared.
-"""
+"""The dictionary of thresholds: its sources' base class, and the codes of X."""
 
 from __future__ import annotations
 
@@ -227,43 +223,6 @@ def _cluster_targets(
     means = found["clusters"][0]
     distances = -2 * scaled @ means.T + np.einsum("kd,kd->k", means, means)
     return np.unique(distances.argmin(axis=1), return_inverse=True)[1].astype(np.uint32)
-
-
-class TrainingData(NamedTuple):
-    """What `fit` was given, checked: the input of every stage.
-
-    A continuous y are `values`; its `labels` are then groups of like targets.
-    """
-
-    X: Array | SparseRows
-    labels: npt.NDArray[np.uint32] | None
-    n_classes: int
-    weights: FloatArray | None
-    seed: int
-    n_threads: int
-    classes: Array | None = None  # the labels that y has, sorted
-    values: FloatArray | None = None  # [row][output]
-
-    @classmethod
-    def of(
-        cls,
-        X: Array | SparseRows,
-        targets: Targets | NumberTargets | None,
-        weights: FloatArray | None,
-        seed: int,
-        n_threads: int,
-    ) -> TrainingData:
-        """Put together what was checked one by one."""
-        if targets is None:
-            return cls(X, None, 0, weights, seed, n_threads)
-        if isinstance(targets, Targets):
-            classes, labels = targets
-            n_classes = len(classes)
-            return cls(X, labels, n_classes, weights, seed, n_threads, classes)
-        values = targets.values
-        groups = group_targets(values, seed, n_threads)
-        n_groups = int(groups.max()) + 1
-        return cls(X, groups, n_groups, weights, seed, n_threads, None, values)
 
 
 class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -531,3 +490,40 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.target_tags.required = self._needs_labels()
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+class TrainingData(NamedTuple):
+    """What `fit` was given, checked: the input of every stage.
+
+    A continuous y are `values`; its `labels` are then groups of like targets.
+    """
+
+    X: Array | SparseRows
+    labels: npt.NDArray[np.uint32] | None
+    n_classes: int
+    weights: FloatArray | None
+    seed: int
+    n_threads: int
+    classes: Array | None = None  # the labels that y has, sorted
+    values: FloatArray | None = None  # [row][output]
+
+    @classmethod
+    def of(
+        cls,
+        X: Array | SparseRows,
+        targets: Targets | NumberTargets | None,
+        weights: FloatArray | None,
+        seed: int,
+        n_threads: int,
+    ) -> TrainingData:
+        """Put together what was checked one by one."""
+        if targets is None:
+            return cls(X, None, 0, weights, seed, n_threads)
+        if isinstance(targets, Targets):
+            classes, labels = targets
+            n_classes = len(classes)
+            return cls(X, labels, n_classes, weights, seed, n_threads, classes)
+        values = targets.values
+        groups = group_targets(values, seed, n_threads)
+        n_groups = int(groups.max()) + 1
+        return cls(X, groups, n_groups, weights, seed, n_threads, None, values)

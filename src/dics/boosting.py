@@ -1,4 +1,4 @@
-"""Gradient boosting of numbers."""
+"""Gradient boosting: classifier (Algorithm 4 of the paper, FastC-GBM) and regressor."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from dics.candidates import BaseCandidates
 from dics.options import GOSS, BoostingOptions, CategoricalOptions
 
 
-class FastCGBMClassifier(TreesClassifierMixin, Boosting):
+class CGBoostingClassifier(TreesClassifierMixin, Boosting):
     """Cluster-guided (CG) gradient boosting classifier with one tree per round.
 
     An alternative to scikit-learn's HistGradientBoostingClassifier and the classifiers
     of LightGBM and XGBoost. Splits come from a few thresholds per feature
     (`CentroidCandidates`), the leaves of a tree hold a value for each class, and each
-    round can sample rows and features. ``FastCGBMClassifier.paper()`` gives the
+    round can sample rows and features. ``CGBoostingClassifier.paper()`` gives the
     settings of the paper, which calls the model FastC-GBM.
 
     Parameters
@@ -211,9 +211,9 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from dics import FastCGBMClassifier
+    >>> from dics import CGBoostingClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = FastCGBMClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> model = CGBoostingClassifier(n_estimators=20, random_state=0).fit(X, y)
     >>> model.predict(X[[0, 75, 149]])
     array([0, 1, 2])
     >>> model.n_iter_
@@ -427,7 +427,7 @@ class FastCGBMClassifier(TreesClassifierMixin, Boosting):
             yield self.classes_[LogLoss.of(self.n_classes_).most_probable(scores)]
 
 
-class FastCGBMRegressor(TreesRegressorMixin, Boosting):
+class CGBoostingRegressor(TreesRegressorMixin, Boosting):
     """Cluster-guided (CG) gradient boosting regressor with one tree per round.
 
     An alternative to scikit-learn's HistGradientBoostingRegressor and the regressors of
@@ -595,12 +595,12 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from dics import FastCGBMRegressor
+    >>> from dics import CGBoostingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = FastCGBMRegressor(n_estimators=50, random_state=0).fit(X, y)
+    >>> model = CGBoostingRegressor(n_estimators=50, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.6)
     True
-    >>> quantiles = FastCGBMRegressor(loss="quantile", quantile=[0.1, 0.5, 0.9])
+    >>> quantiles = CGBoostingRegressor(loss="quantile", quantile=[0.1, 0.5, 0.9])
     >>> quantiles.set_params(n_estimators=50, random_state=0).fit(X, y).predict(X).shape
     (442, 3)
 
@@ -618,7 +618,7 @@ class FastCGBMRegressor(TreesRegressorMixin, Boosting):
     ...         a, b = y * np.exp(-0.5 * raw), np.exp(0.5 * raw)
     ...         w = 1.0 if weight is None else weight
     ...         return w * (b - a), w * (0.5 * b + 0.5 * a)
-    >>> own = FastCGBMRegressor(loss=Tweedie(), n_estimators=20, random_state=0)
+    >>> own = CGBoostingRegressor(loss=Tweedie(), n_estimators=20, random_state=0)
     >>> bool(own.fit(X, y).score(X, y) > 0.4)
     True
     """

@@ -1,4 +1,4 @@
-"""Forests: of classes (Algorithm 3 of the paper, CGRF) and of numbers."""
+"""Forests: classifier (Algorithm 3 of the paper, CGRF) and regressor."""
 
 from __future__ import annotations
 

@@ -72,8 +72,8 @@ class CategoricalOptions(Options):
 
     Examples
     --------
-    >>> from dics import CategoricalOptions, FastCGBMClassifier
-    >>> model = FastCGBMClassifier(categorical=CategoricalOptions(smooth=50.0))
+    >>> from dics import CategoricalOptions, CGBoostingClassifier
+    >>> model = CGBoostingClassifier(categorical=CategoricalOptions(smooth=50.0))
     >>> model.set_params(categorical__min_samples=20).categorical
     CategoricalOptions(min_samples=20, smooth=50.0)
     """
@@ -117,8 +117,8 @@ class GOSS(Options):
 
     Examples
     --------
-    >>> from dics import GOSS, FastCGBMClassifier
-    >>> model = FastCGBMClassifier(sampling=GOSS(top_rate=0.3))
+    >>> from dics import GOSS, CGBoostingClassifier
+    >>> model = CGBoostingClassifier(sampling=GOSS(top_rate=0.3))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -257,8 +257,8 @@ class BoostingOptions(Options):
 
     Examples
     --------
-    >>> from dics import BoostingOptions, FastCGBMClassifier
-    >>> model = FastCGBMClassifier(advanced=BoostingOptions(noise_shrinkage=0.0))
+    >>> from dics import BoostingOptions, CGBoostingClassifier
+    >>> model = CGBoostingClassifier(advanced=BoostingOptions(noise_shrinkage=0.0))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

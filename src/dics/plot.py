@@ -1,37 +1,34 @@
-"""Pictures of fitted models: what features are worth, and how the loss went down.
-
-Trees are drawn by `dics.export.plot_tree`.
-"""
+"""Pictures of fitted models: trees, importances, losses by round."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from dics._input.checks import FloatArray
-from dics.export._tree_view import check_integer, read_names
+from dics.export._drawing import draw_tree, matplotlib_needed
+from dics.export._tree_view import (
+    CUT,
+    check_integer,
+    node_color,
+    node_lines,
+    read_names,
+    read_style,
+    read_tree,
+    shown_nodes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
 
 
-@contextmanager
-def matplotlib_needed(by: str) -> Iterator[None]:
-    """Import Matplotlib inside this; if it isn't there, say how to get it."""
-    try:
-        yield
-    except ImportError as error:
-        raise ImportError(
-            f'{by} needs Matplotlib; install it with: pip install "dics[plot]"'
-        ) from error
-
-
-__all__ = ["plot_importance", "plot_metric"]
+__all__ = ["plot_importance", "plot_metric", "plot_tree"]
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -75,10 +72,10 @@ def plot_importance(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from dics import FastCGBMClassifier
+    >>> from dics import CGBoostingClassifier
     >>> from dics.plot import plot_importance
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = FastCGBMClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> model = CGBoostingClassifier(n_estimators=20, random_state=0).fit(X, y)
     >>> ax = plot_importance(model, max_features=2)
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['petal width (cm)', 'petal length (cm)']
@@ -113,7 +110,7 @@ def plot_metric(
 
     Parameters
     ----------
-    model : FastCGBMClassifier or FastCGBMRegressor
+    model : CGBoostingClassifier or CGBoostingRegressor
         Fitted; what is drawn is its `evals_result_`.
     metric : str, default=None
         What to draw, such as "log_loss", or the `scoring` of early stopping. If None,
@@ -128,10 +125,10 @@ def plot_metric(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from dics import FastCGBMClassifier
+    >>> from dics import CGBoostingClassifier
     >>> from dics.plot import plot_metric
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = FastCGBMClassifier(early_stopping=True, random_state=0).fit(X, y)
+    >>> model = CGBoostingClassifier(early_stopping=True, random_state=0).fit(X, y)
     >>> ax = plot_metric(model)
     >>> ax.get_ylabel()
     'log_loss'
@@ -179,7 +176,7 @@ def _curves(model: Any, metric: str | None) -> tuple[dict[str, list[float]], str
     history = getattr(model, "evals_result_", None)
     if history is None:
         raise TypeError(
-            "model must be a fitted FastCGBMClassifier or FastCGBMRegressor, got "
+            "model must be a fitted CGBoostingClassifier or CGBoostingRegressor, got "
             f"{type(model).__name__}"
         )
     if not history:
@@ -207,3 +204,90 @@ def _tidy(ax: Axes, grid: Literal["x", "y"]) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis=grid, color="#dddddd", linewidth=0.8)
     ax.set_axisbelow(True)
+
+
+def plot_tree(
+    decision_tree: object,
+    *,
+    max_depth: int | None = None,
+    feature_names: ArrayLike | None = None,
+    class_names: ArrayLike | bool | None = None,
+    label: str = "all",
+    filled: bool = True,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rounded: bool = True,
+    precision: int = 3,
+    ax: Axes | None = None,
+    fontsize: float | None = None,
+) -> list[Annotation]:
+    """Draw a tree with Matplotlib.
+
+    With more than five classes a node lists the shares of its three largest
+    classes instead of all counts.
+
+    Parameters
+    ----------
+    decision_tree : CGTreeClassifier, CGTreeRegressor or RoundTree
+        Fitted tree, or one of a forest or of boosting: ``forest[0]``, ``model[0]``. A
+        round of boosting shows what its leaves add to the scores.
+    max_depth : int, default=None
+        Nodes below this depth are cut and marked "(...)". None draws all.
+    feature_names : array-like of shape (n_features,), default=None
+        Names of the features. If None, the names seen in `fit` if there were any,
+        else "x[0]", "x[1]" and so on.
+    class_names : array-like of shape (n_classes,) or bool, default=None
+        Names of the classes, in the order of `classes_`. None and True take
+        `classes_`; False leaves out the line with the majority class.
+    label : {"all", "root", "none"}, default="all"
+        Nodes in which the numbers are named: all, the root only, or none.
+    filled : bool, default=True
+        Whether to colour nodes by majority class, stronger for purer nodes; of a
+        regression tree, stronger for larger predictions.
+    impurity : bool, default=True
+        Whether to write the impurity.
+    node_ids : bool, default=False
+        Whether to write the number of each node.
+    proportion : bool, default=False
+        Whether to write samples as percentages and classes as fractions.
+    rounded : bool, default=True
+        Whether to round the corners of the boxes.
+    precision : int, default=3
+        Most digits after the decimal point.
+    ax : matplotlib Axes, default=None
+        Where to draw; what it held is cleared. If None, the current axes, or a new
+        figure that is as large as the tree needs when no figure is open.
+    fontsize : float, default=None
+        Size of the text in points. If None, as large as fits without overlaps.
+
+    Returns
+    -------
+    list of matplotlib.text.Annotation
+        One box per drawn node, the root first, row by row.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dics import CGTreeClassifier
+    >>> from dics.plot import plot_tree
+    >>> X, y = [[0.0], [1.0]] * 20, ["no", "yes"] * 20
+    >>> tree = CGTreeClassifier(max_depth=1).fit(X, y)
+    >>> boxes = plot_tree(tree)
+    >>> [box.get_text().splitlines()[-1] for box in boxes[1:]]
+    ['class = no', 'class = yes']
+    """
+    tree = read_tree(decision_tree, feature_names, class_names, "x[{}]")
+    style = read_style(class_names, label, impurity, node_ids, proportion, precision)
+    shown = shown_nodes(tree, max_depth)
+    if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
+        raise ValueError(f"fontsize must be a number > 0 or None, got {fontsize!r}")
+    texts, colors = [], []
+    for node, cut in zip(shown.node, shown.cut, strict=True):
+        texts.append(CUT if cut else "\n".join(node_lines(tree, node, style)))
+        colors.append(node_color(tree, node, cut) if filled else "white")
+    return draw_tree(ax, shown, texts, colors, rounded, fontsize)

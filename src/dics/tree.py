@@ -1,4 +1,4 @@
-"""Single trees: of classes (Algorithm 2 of the paper, CGCT) and of numbers."""
+"""Single trees: classifier (Algorithm 2 of the paper, CGCT) and regressor."""
 
 from __future__ import annotations
 

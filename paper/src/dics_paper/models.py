@@ -107,10 +107,10 @@ BOOSTERS = (
         "fastcgbm-paper",
         "FastC-GBM, paper's setting",
         "boosting",
-        "dics:FastCGBMClassifier.paper",
+        "dics:CGBoostingClassifier.paper",
         {"n_estimators": N_ROUNDS},
     ),
-    Model("fastcgbm", "FastC-GBM, default", "boosting", "dics:FastCGBMClassifier"),
+    Model("fastcgbm", "FastC-GBM, default", "boosting", "dics:CGBoostingClassifier"),
     Model("xgboost", "XGBoost", "boosting", XGBOOST, XGBOOST_ROUNDS),
     # Trees with a value for each class; for two classes there is nothing to join.
     Model(
@@ -184,14 +184,14 @@ REGRESSORS = (
         "fastcgbm-regressor-paper",
         "FastC-GBM, paper's setting",
         "regression-boosting",
-        "dics:FastCGBMRegressor.paper",
+        "dics:CGBoostingRegressor.paper",
         {"n_estimators": N_ROUNDS},
     ),
     Model(
         "fastcgbm-regressor",
         "FastC-GBM, default",
         "regression-boosting",
-        "dics:FastCGBMRegressor",
+        "dics:CGBoostingRegressor",
     ),
     Model(
         "xgboost-regressor", "XGBoost", "regression-boosting", "xgboost:XGBRegressor"

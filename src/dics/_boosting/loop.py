@@ -1,4 +1,4 @@
-"""What boosting does in every round, whatever it predicts."""
+"""The fit of boosting: check, plan, place thresholds, encode, run the rounds."""
 
 from __future__ import annotations
 
@@ -255,12 +255,12 @@ class Boosting(BoostedModel):
 
         Returns
         -------
-        model : FastCGBMClassifier or FastCGBMRegressor
+        model : CGBoostingClassifier or CGBoostingRegressor
 
         Examples
         --------
-        >>> from dics import FastCGBMClassifier
-        >>> model = FastCGBMClassifier.paper(n_estimators=100, random_state=0)
+        >>> from dics import CGBoostingClassifier
+        >>> model = CGBoostingClassifier.paper(n_estimators=100, random_state=0)
         >>> model.sampling, model.max_depth, model.advanced.max_candidates
         (GOSS(), 3, 100)
         """

@@ -1,4 +1,4 @@
-"""What boosting of numbers minimises, outside the core: units, start, predictions."""
+"""Losses of boosting outside the core: units, start scores, predictions."""
 
 from __future__ import annotations
 

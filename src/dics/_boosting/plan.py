@@ -1,4 +1,4 @@
-"""What "auto" means for the parameters of boosting: rules, and why."""
+"""Rules for the "auto" parameters of boosting, with their measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens after each round of boosting: scores, early stopping, progress."""
+"""Steps after each round: scores, early stopping, callbacks, progress."""
 
 from __future__ import annotations
 

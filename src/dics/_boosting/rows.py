@@ -1,4 +1,4 @@
-"""Rows of boosting: which are for training, which for validation, and their codes."""
+"""Training and validation rows of boosting, and the call of the core."""
 
 from __future__ import annotations
 

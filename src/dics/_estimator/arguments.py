@@ -1,4 +1,4 @@
-"""scikit-learn's check of parameters before a fit, with types that survive it."""
+"""Checks of constructor and fit arguments, and answers to unknown ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUPS: dict[str, type[Options]] = {
 }
 
 FORESTS = "Forests have it: CGForestClassifier and CGForestRegressor."
-BOOSTING = "Boosting has it: FastCGBMClassifier and FastCGBMRegressor."
+BOOSTING = "Boosting has it: CGBoostingClassifier and CGBoostingRegressor."
 NO_BOOSTER = "There is one kind of boosting; its parameter sampling draws rows."
 CPU = "dics runs on the CPU only."
 LOG_LOSS = "Boosting for classification always minimizes the log-loss."

@@ -1,4 +1,4 @@
-"""What all estimators that hold trees have in common, whatever they predict."""
+"""Base classes of all estimators: checked input, predictions, model files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from dics._growing.settings import (
     make_settings,
     monotonic_directions,
 )
-from dics._input.categories import MAX_RANKS, Categories, Outcomes, ReadX, as_rows
+from dics._input.categories import MAX_RANKS, Categories
+from dics._input.category_encoder import TargetEncoder
 from dics._input.checks import (
     Array,
     FloatArray,
@@ -43,6 +44,7 @@ from dics._input.checks import (
     draw_seed,
     split_counts,
 )
+from dics._input.frames import CategoricalInput, as_rows
 from dics._input.sparse import SparseRows
 from dics._model.checks import require
 from dics._model.trees import Trees
@@ -72,6 +74,10 @@ DEFAULT_OBJECTS: dict[str, Callable[[], Any]] = {
 }
 
 
+# Address of the page of an estimator; scikit-learn fills in the names.
+DOC_LINK = "https://dics.readthedocs.io/en/stable/api/dics.{estimator_name}.html"
+
+
 class TreesEstimator(BaseEstimator, ABC):
     """Base of all estimators that hold trees.
 
@@ -89,6 +95,10 @@ class TreesEstimator(BaseEstimator, ABC):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
+
+    # The link of the HTML repr in notebooks.
+    _doc_link_module = "dics"
+    _doc_link_template = DOC_LINK
 
     n_features_in_: int
     feature_names_in_: Array
@@ -182,7 +192,9 @@ class TreesEstimator(BaseEstimator, ABC):
             check_more(targets)
         seed = self._seed if is_warm_start else draw_seed(self.random_state)
         if read.columns:
-            outcomes = Outcomes.of(targets, weights, self._categorical.smooth, seed)
+            outcomes = TargetEncoder.of(
+                targets, weights, self._categorical.smooth, seed
+            )
             known = self._categories
             if not is_warm_start:
                 known = outcomes.learn_all(read, pairs=self._takes_pairs())
@@ -225,23 +237,23 @@ class TreesEstimator(BaseEstimator, ABC):
         assert self._categories is not None
         return self._categories.by_feature(by_column, axis)
 
-    def _read_categories(self, X: Any, *, is_warm_start: bool) -> ReadX:
+    def _read_categories(self, X: Any, *, is_warm_start: bool) -> CategoricalInput:
         """Read the columns of categories of the X of a fit."""
         if is_warm_start:
             return self._read_known_categories(X)
         self.__dict__.pop("_categories", None)  # of an earlier fit
-        return ReadX.of(X, self.categorical_features)
+        return CategoricalInput.of(X, self.categorical_features)
 
-    def _read_known_categories(self, X: Any) -> ReadX:
+    def _read_known_categories(self, X: Any) -> CategoricalInput:
         """Read those columns of X that held categories in the first fit."""
         X = as_rows(X)
         if self._categories is None or np.ndim(X) != 2:
-            return ReadX(X, [])
+            return CategoricalInput(X, [])
         if isinstance(X, list | tuple):
             X = np.asarray(X)
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
-        return ReadX(X, self._categories.features)
+        return CategoricalInput(X, self._categories.features)
 
     def _check_matrix(self, X: Any) -> Array | SparseRows:
         """Check X for a model that is there, and put numbers in place of levels."""
@@ -312,9 +324,9 @@ class TreesEstimator(BaseEstimator, ABC):
         Examples
         --------
         >>> from sklearn.datasets import load_diabetes
-        >>> from dics import FastCGBMRegressor
+        >>> from dics import CGBoostingRegressor
         >>> X, y = load_diabetes(return_X_y=True)
-        >>> model = FastCGBMRegressor(n_estimators=20, random_state=0).fit(X, y)
+        >>> model = CGBoostingRegressor(n_estimators=20, random_state=0).fit(X, y)
         >>> added = model.predict_contributions(X)
         >>> added.shape
         (442, 11)

@@ -1,4 +1,4 @@
-"""What regression trees and forests have in common."""
+"""Targets and predictions of classification and regression."""
 
 from __future__ import annotations
 

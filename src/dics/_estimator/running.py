@@ -1,4 +1,4 @@
-"""Progress of long work, for `verbose`."""
+"""Threads, progress bars and warnings of a running fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ import joblib
 import sklearn
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
-OURS = tuple(str(Path(file).parent) + os.sep for file in (__file__, sklearn.__file__))
+# Frames of these packages are not the caller that a warning is meant for.
+OURS = tuple(
+    f"{package}{os.sep}"
+    for package in (Path(__file__).parents[1], Path(sklearn.__file__).parent)
+)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -1,0 +1,1 @@
+"""Growing of trees and forests around the call of the core."""

@@ -1,7 +1,4 @@
-"""Trees grown by the core side by side, whose nodes may look at a part of the features.
-
-A single tree that draws features for each node is such a forest of one.
-"""
+"""The plan of a forest for the core: sampled features, order of columns."""
 
 from __future__ import annotations
 

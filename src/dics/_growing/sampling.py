@@ -1,4 +1,4 @@
-"""What trees of a forest say of the rows that they have not drawn."""
+"""Rows that each tree of a forest samples, and out-of-bag predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints on what a model may learn: checked, and in the form of the core."""
+"""Parameters in the form of the core, monotonic and interaction constraints."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Checks and conversion of X, y and weights."""

@@ -1,24 +1,18 @@
-"""Mean targets of levels without a fold of the rows, for rows of that fold.
-
-Training rows of columns of many levels have the means of the rows of other folds. Where
-the rows are elsewhere, these tables and the folds of the rows go there, not the means
-of each row.
-"""
+"""Target encoding of categories, out of fold for training rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dics._input.checks import Array, FloatArray
-from dics._input.frames import LevelColumn, places_of
-
-if TYPE_CHECKING:
-    from dics._input.categories import CategoryColumn
-
+from dics._input.categories import MAX_RANKS, Categories, CategoryColumn
+from dics._input.category_pairs import chosen_pairs, joined_column
+from dics._input.checks import Array, FloatArray, NumberTargets, Targets
+from dics._input.frames import CategoricalInput, LevelColumn, places_of
+from dics._input.rows import RowsElsewhere
 
 Key = tuple[int, ...]  # the feature of a column, or the two of a pair
 Folds = npt.NDArray[np.uint8]
@@ -86,12 +80,267 @@ class LevelMeans:
         }
 
     def numbers(self, known: CategoryColumn, column: LevelColumn) -> FloatArray:
-        """Return what stands for the rows of a column, as `Outcomes` does."""
+        """Return what stands for the rows of a column, as `TargetEncoder` does."""
         if known.is_ranked:
             return known.numbers_of(column, known.feature)
         return self.taken((known.feature,), lambda: column)
 
     def taken(self, key: Key, column: Callable[[], LevelColumn]) -> FloatArray:
-        """Return the means of a column or a pair, as `Outcomes` does."""
+        """Return the means of a column or a pair, as `TargetEncoder` does."""
         folds = self.folds[list(self.tables).index(key)]
         return self.tables[key].numbers_of(column(), folds)
+
+
+# Rows of a level, in the mean, from which on the numbers are ranks. R2 of mercedes (67
+# rows and more; five splits) is 0.508 with 20, 0.517 with 100, 0.515 with 200 and 0.520
+# with codes in the order of the alphabet (2026-11).
+LEAST_ROWS = 100
+
+
+# Parts of the rows, each of which has the means of the others.
+N_FOLDS = 5
+
+
+FOLD_KEY = 0x666F6C64
+
+
+class TargetEncoder:
+    """Targets of the rows of a fit, for the statistics of levels.
+
+    Parameters
+    ----------
+    labels : ndarray of int or None
+        Numbers of the classes.
+    n_classes : int
+    values : ndarray of shape (n_rows, n_outputs) or None
+        Targets that are numbers.
+    weights : ndarray of float64 or None
+    smoothing : float
+        Rows of the mean target that are added to those of each level.
+    seed : int
+    """
+
+    def __init__(
+        self,
+        labels: npt.NDArray[np.uint32] | None,
+        n_classes: int,
+        values: FloatArray | None,
+        weights: FloatArray | None,
+        smoothing: float,
+        seed: int,
+    ) -> None:
+        self.labels = None if labels is None else labels.astype(np.int64)
+        self.n_classes = n_classes
+        self.values = values
+        given = labels if values is None else values
+        assert given is not None
+        self.is_weighted = weights is not None
+        self.weights = np.ones(len(given)) if weights is None else weights
+        weighty = self.weights[self.weights > 0]
+        self.added = smoothing * float(weighty.mean())
+        self.seed = seed
+        self._kept: dict[Key, FloatArray] = {}
+        self._keeps = True
+
+    @classmethod
+    def of(
+        cls,
+        targets: Targets | NumberTargets,
+        weights: FloatArray | None,
+        smoothing: float,
+        seed: int,
+    ) -> TargetEncoder:
+        """Take checked targets, of classes or numbers."""
+        if isinstance(targets, Targets):
+            classes, labels = targets
+            return cls(labels, len(classes), None, weights, smoothing, seed)
+        return cls(None, 0, targets.values, weights, smoothing, seed)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the target is one number, the same for all columns."""
+        if self.values is None:
+            return self.n_classes <= 2
+        return len(self.values.T) == 1
+
+    def keep(self, key: Key, numbers: FloatArray) -> None:
+        """Keep cross-fitted means of training rows, until they are taken."""
+        if self._keeps:
+            self._kept[key] = numbers
+
+    def taken(self, key: Key, column: Callable[[], LevelColumn]) -> FloatArray:
+        """Return cross-fitted means of training rows, which are not kept any longer."""
+        kept = self._kept.pop(key, None)
+        return self.cross_fitted(column(), key) if kept is None else kept
+
+    def learn_all(self, read: CategoricalInput, *, pairs: bool) -> Categories:
+        """Choose the numbers of the levels of all columns, and perhaps of pairs."""
+        # Rows elsewhere have no use for means of each row.
+        self._keeps = not isinstance(read.numbers, RowsElsewhere)
+        known = [self.learn(f, column) for f, column in read.columns.items()]
+        return Categories(
+            known, chosen_pairs(self, read.columns, known) if pairs else []
+        )
+
+    def learn(self, feature: int, column: LevelColumn) -> CategoryColumn:
+        """Choose the numbers that stand for the levels of a column."""
+        n_levels = len(column.levels)
+        values = self.level_means(column)
+        few = n_levels <= MAX_RANKS and LEAST_ROWS * n_levels <= self.n_rows
+        if few:
+            order = np.argsort(values, kind="stable")
+            values = np.empty(n_levels)
+            values[order] = np.arange(n_levels)
+        return CategoryColumn(feature, column.levels, values, few)
+
+    def numbers(self, known: CategoryColumn, column: LevelColumn) -> FloatArray:
+        """Return the numbers of the training rows."""
+        if known.is_ranked:
+            return known.numbers_of(column, known.feature)
+        return self.taken((known.feature,), lambda: column)
+
+    def cross_fitted(
+        self, column: LevelColumn, key: Key, target: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the mean target of each row's level in the folds of other rows.
+
+        NaN if they have no such level. `key` is what the folds are drawn by.
+        """
+        folds = self.folds(key)
+        table = self.fold_table(column, folds, target)
+        found: FloatArray = table.means[column.numbers, folds]
+        return found
+
+    def folds(self, key: Key) -> npt.NDArray[np.uint8]:
+        """Draw the fold of each row."""
+        rng = np.random.default_rng([self.seed % 2**63, FOLD_KEY, *key])
+        return (rng.permutation(self.n_rows) % N_FOLDS).astype(np.uint8)
+
+    def fold_table(
+        self,
+        column: LevelColumn,
+        fold: npt.NDArray[np.uint8],
+        target: FloatArray | None = None,
+    ) -> FoldTable:
+        """Return the mean target of each level in the rows of other folds."""
+        if target is None:
+            target = self.target_of(column)
+        n_levels = len(column.levels)
+        rows = column.rows_with_level()
+        # Fold by fold, so that sums over folds are sums of vectors.
+        cells = fold[rows].astype(np.int64) * n_levels + column.numbers[rows]
+
+        def by_fold(of_rows: FloatArray | None) -> FloatArray:
+            sums = bin_sums(cells, of_rows, N_FOLDS * n_levels)
+            return sums.reshape(N_FOLDS, n_levels)
+
+        counts = by_fold(None)
+        sums, totals = counts, by_fold(self._weighted(target)[rows])
+        if self.is_weighted:
+            sums = by_fold(self.weights[rows])
+        means = np.empty((N_FOLDS, n_levels + 1))
+        means[:, -1] = np.nan
+        for k in range(N_FOLDS):
+            others = np.arange(N_FOLDS) != k
+            means[k, :-1] = np.where(
+                counts[others].sum(axis=0) > 0,
+                self._drawn_to_mean(
+                    sums[others].sum(axis=0), totals[others].sum(axis=0)
+                ),
+                np.nan,
+            )
+        return FoldTable(column.levels, means.T)
+
+    def level_means_elsewhere(
+        self, known: Categories, read: CategoricalInput
+    ) -> LevelMeans:
+        """Return what rows elsewhere need for their numbers."""
+        columns = read.columns
+        keys: list[Key] = [(c.feature,) for c in known.columns if not c.is_ranked]
+        keys += [(pair.first, pair.second) for pair in known.pairs]
+        folds = np.empty((len(keys), self.n_rows), dtype=np.uint8)
+        tables = {}
+        for key, own in zip(keys, folds, strict=True):
+            own[:] = self.folds(key)
+            first, *second = (columns[f] for f in key)
+            column = joined_column(first, *second) if second else first
+            tables[key] = self.fold_table(column, own).without_rare()
+        levels = {f: column.levels for f, column in columns.items()}
+        return LevelMeans(levels, tables, folds)
+
+    def level_means(self, column: LevelColumn) -> FloatArray:
+        """Return the mean target of each level, drawn towards the mean of all rows."""
+        target = self.target_of(column)
+        return self._means(column, target)
+
+    def mean(self, target: FloatArray) -> float:
+        """Return the mean of a target over all rows."""
+        return float((self.weights * target).sum() / self.weights.sum())
+
+    def _means(self, column: LevelColumn, target: FloatArray) -> FloatArray:
+        """Mean targets of levels, drawn towards the mean of all rows."""
+        rows = column.rows_with_level()
+        n_levels, levels = len(column.levels), column.numbers[rows]
+        weights = self.weights[rows] if self.is_weighted else None
+        sums = bin_sums(levels, weights, n_levels)
+        totals = bin_sums(levels, self._weighted(target)[rows], n_levels)
+        return self._drawn_to_mean(sums, totals)
+
+    def _weighted(self, target: FloatArray) -> FloatArray:
+        return self.weights * target if self.is_weighted else target
+
+    def _drawn_to_mean(self, sums: FloatArray, totals: FloatArray) -> FloatArray:
+        """Means of levels by sums of their weights and of their targets."""
+        whole = sums.sum()
+        mean = totals.sum() / whole if whole > 0 else 0.0
+        means: FloatArray = (totals + self.added * mean) / np.maximum(
+            sums + self.added, np.finfo(np.float64).tiny
+        )
+        return means
+
+    def target_of(self, column: LevelColumn) -> FloatArray:
+        """Return one number for each row: of several outputs, along a direction.
+
+        The one in which the means of the levels differ most.
+        """
+        if self.values is not None and self.values.shape[1] == 1:
+            return self.values[:, 0]
+        if self.values is None and self.n_classes <= 2:
+            assert self.labels is not None
+            return self.labels.astype(np.float64)
+        n_levels = len(column.levels)
+        if self.values is None:
+            assert self.labels is not None
+            outputs = [
+                (self.labels == c).astype(np.float64) for c in range(self.n_classes)
+            ]
+        else:
+            spread = self.values.std(axis=0)
+            outputs = list((self.values / np.where(spread > 0, spread, 1.0)).T)
+        means = np.stack(
+            [self._means(column, output) for output in outputs],
+            axis=1,
+        )
+        here = column.numbers >= 0
+        sizes = np.bincount(
+            column.numbers[here], self.weights[here], minlength=n_levels
+        )
+        centred = means - np.average(means, axis=0, weights=np.maximum(sizes, 1e-300))
+        direction = np.linalg.eigh((centred * sizes[:, None]).T @ centred)[1][:, -1]
+        direction = direction * np.sign(direction[np.abs(direction).argmax()])
+        projected: FloatArray = np.zeros(self.n_rows)
+        for share, output in zip(direction, outputs, strict=True):
+            projected += share * output
+        return projected
+
+
+def bin_sums(
+    bins: npt.NDArray[np.int64], values: FloatArray | None, n_bins: int
+) -> FloatArray:
+    """Add up values by bin; None counts them."""
+    return np.bincount(bins, values, minlength=n_bins).astype(np.float64, copy=False)

@@ -1,13 +1,4 @@
-"""Pairs of categories: what two levels say of the target together.
-
-Trees find what two columns say together by splitting by one below the other. Where a
-number stands for each level, as in columns of many levels, they can't: it says no more
-than the mean target of that level. There the means of *pairs* of levels may be columns
-of their own, behind those of X. A pair of columns is kept if its cross-fitted means
-tell more of the target than those of both columns: what the columns leave unexplained
-must rise with what the pair adds, by several standard errors. A column of noise has no
-such pair.
-"""
+"""Pairs of categorical features that predict the target together."""
 
 from __future__ import annotations
 
@@ -24,7 +15,8 @@ from dics._input.frames import LevelColumn
 from dics._model.checks import check_array, require
 
 if TYPE_CHECKING:
-    from dics._input.categories import CategoryColumn, Outcomes
+    from dics._input.categories import CategoryColumn
+    from dics._input.category_encoder import TargetEncoder
 
 
 # Columns whose pairs are tried, those first whose means differ most.
@@ -85,7 +77,9 @@ def joined_keys(first: Numbers, second: Numbers, n_second: int) -> Numbers:
 
 
 def chosen_pairs(
-    outcomes: Outcomes, columns: Mapping[int, LevelColumn], known: list[CategoryColumn]
+    outcomes: TargetEncoder,
+    columns: Mapping[int, LevelColumn],
+    known: list[CategoryColumn],
 ) -> list[CategoryPair]:
     """Choose the pairs of columns that tell more than both of them."""
     is_ranked = {column.feature: column.is_ranked for column in known}
@@ -135,12 +129,14 @@ class PairTrials:
 
     Parameters
     ----------
-    outcomes : Outcomes
+    outcomes : TargetEncoder
     columns : dict of LevelColumn
         By the number of the feature.
     """
 
-    def __init__(self, outcomes: Outcomes, columns: Mapping[int, LevelColumn]) -> None:
+    def __init__(
+        self, outcomes: TargetEncoder, columns: Mapping[int, LevelColumn]
+    ) -> None:
         self._outcomes = outcomes
         self._columns = columns
         self._known: dict[int, FloatArray] = {}  # if all pairs have the same target

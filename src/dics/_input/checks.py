@@ -1,4 +1,4 @@
-"""Checks of what users hand in, shared by the estimators."""
+"""Checks of X, y and sample weights."""
 
 from __future__ import annotations
 

@@ -1,22 +1,18 @@
-"""Columns of categories, as frames and arrays have them: which they are, and levels.
-
-A column is read as the distinct levels that it has and the number of the level of each
-row. The codes that a frame itself gives to its levels are never kept: two frames may
-give the same level different ones.
-"""
+"""Columns of data frames and arrays: their types, their categorical features."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 if TYPE_CHECKING:
-    from dics._input.checks import Array
+    from dics._input.checks import Array, FloatArray
 
 
 # As Arrow calls them.
@@ -461,3 +457,98 @@ def _sorted_levels(
 def kind_of(levels: Array) -> str:
     """Say what levels are, in words."""
     return {"O": "text", "b": "bools"}.get(levels.dtype.kind, "numbers")
+
+
+def refuse_sparse_levels(X: Any, features: list[int]) -> None:
+    """Refuse to read levels from a matrix that holds numbers only."""
+    if features and scipy.sparse.issparse(X):
+        raise ValueError(
+            f"X is sparse, but column {features[0]} holds categories; pass a frame "
+            "or a dense array."
+        )
+
+
+class CategoricalInput:
+    """X whose columns of categories have been read.
+
+    Parameters
+    ----------
+    X : array-like
+    features : list of int
+        Which columns hold categories.
+    """
+
+    def __init__(self, X: Any, features: list[int]) -> None:
+        refuse_sparse_levels(X, features)
+        self.columns: Mapping[int, LevelColumn] = {
+            f: read_column(X, f) for f in features
+        }
+        names = column_names(X)
+        self.names = {f: f if names is None else names[f] for f in features}
+        self.numbers = replaced(X, self.columns) if features else X
+
+    @classmethod
+    def of(cls, X: Any, wanted: Any) -> CategoricalInput:
+        """Find the categories of the X of a fit, and read them."""
+        check_kind(X)
+        X = as_rows(X)
+        if scipy.sparse.issparse(X) and isinstance(wanted, str):
+            return cls(X, [])  # it holds numbers
+        if (
+            isinstance(X, list | tuple)
+            and wanted is not None
+            and wanted != "from_dtype"
+        ):
+            X = np.asarray(X)
+        return cls(X, chosen_columns(wanted, X))
+
+    def with_numbers(
+        self, checked: Array, numbers: dict[int, FloatArray], more: list[FloatArray]
+    ) -> Array:
+        """Return a copy of the checked X that has other numbers in some columns.
+
+        More columns go behind them.
+        """
+        n_rows, n_features = checked.shape
+        filled = np.empty(
+            (n_rows, n_features + len(more)),
+            dtype=filled_type(checked.dtype),
+            order="C" if checked.flags.c_contiguous else "F",
+        )
+        filled[:, :n_features] = checked
+        for f, column in numbers.items():
+            filled[:, f] = column
+        for f, column in enumerate(more, start=n_features):
+            filled[:, f] = column
+        return filled
+
+
+def filled_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of an X in which numbers have taken the place of levels."""
+    is_narrow = dtype in (np.float32, np.uint8)
+    return np.dtype(np.float32 if is_narrow else np.float64)
+
+
+def as_rows(X: Any) -> Any:
+    """Return lists of rows with text among the numbers as an array of objects.
+
+    A batch of Arrow becomes a table, whose names of columns scikit-learn knows.
+    """
+    if is_arrow(X) and not hasattr(X, "to_batches"):
+        from pyarrow import Table
+
+        return Table.from_batches([X])
+    if not isinstance(X, list | tuple) or not _has_text(X):
+        return X
+    if len({len(row) for row in X if isinstance(row, list | tuple)}) > 1:
+        return X  # refused later
+    return np.asarray(X, dtype=object)
+
+
+def _has_text(rows: Any) -> bool:
+    return any(
+        isinstance(value, str)
+        for row in rows
+        if isinstance(row, list | tuple)
+        for value in row
+    )

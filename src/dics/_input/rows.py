@@ -1,9 +1,4 @@
-"""Training rows that are not in this process, such as those of a cluster.
-
-A fit looks at few rows of X itself: those that the thresholds are placed by. All others
-take part as codes, wherever they are. So a fit of rows elsewhere is the same fit, with
-another kind of X.
-"""
+"""Interface of training rows in other processes, and sampled rows."""
 
 from __future__ import annotations
 

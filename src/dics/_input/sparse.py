@@ -1,4 +1,4 @@
-"""Sparse X as it is given: frames of sparse columns, and entries that can't be."""
+"""Sparse X: its checks, and rows that the core reads."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Fitted models as arrays: trees, their checks, model files."""

@@ -1,8 +1,8 @@
-"""Checks of models that come from outside: files, pickles, trees made by hand.
+"""Checks of untrusted models: files, pickles, trees made by hand.
 
-The core trusts the arrays of a model: a wrong number in them would make it read where
-nothing is, or walk in circles. What was fitted here is right; what comes from elsewhere
-is checked once, before it is used. A check costs about 0.1 s for a million nodes.
+The core trusts the arrays of a model: a wrong index would make it read outside of an
+array, or walk in circles. Untrusted models are checked once, before their first use. A
+check costs about 0.1 s for a million nodes.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from dics._model.checks import BadModel
 from dics._model.leaf_rows import LeafRows
 from dics._model.trees import NODE, NodeSets, Trees
 from dics._version import VERSION
-from dics.boosting import FastCGBMClassifier, FastCGBMRegressor
+from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.candidates import (
     BaseCandidates,
     CentroidCandidates,
@@ -64,8 +64,8 @@ ESTIMATORS = {
         CGTreeRegressor,
         CGForestClassifier,
         CGForestRegressor,
-        FastCGBMClassifier,
-        FastCGBMRegressor,
+        CGBoostingClassifier,
+        CGBoostingRegressor,
         CentroidCandidates,
         QuantileCandidates,
         CategoricalOptions,
@@ -193,7 +193,9 @@ NODE_1 = np.dtype(
     [("feature", "<i4"), ("threshold", "<f4"), ("left", "<i4"), ("n_samples", "<i4")]
 )
 # New names of classes that had others.
-RENAMED_CLASSES: dict[str, str] = {}
+RENAMED_CLASSES = {
+    f"FastCGBM{kind}": f"CGBoosting{kind}" for kind in ("Classifier", "Regressor")
+}
 
 
 class WideColumns(NamedTuple):
@@ -480,7 +482,7 @@ def load(path: Any, *, mmap_mode: str | None = None) -> Any:
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> file = io.BytesIO()
-    >>> dics.FastCGBMClassifier(n_estimators=10, random_state=0).fit(X, y).save(file)
+    >>> dics.CGBoostingClassifier(n_estimators=10, random_state=0).fit(X, y).save(file)
     >>> _ = file.seek(0)
     >>> dics.load(file).n_iter_
     10

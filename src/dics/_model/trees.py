@@ -1,4 +1,4 @@
-"""The flat arrays every fitted model holds."""
+"""The flat arrays that every fitted model holds."""
 
 from __future__ import annotations
 

@@ -1,21 +1,21 @@
-"""Estimators for Dask collections: the same models, byte for byte, on a cluster."""
+"""Estimators for Dask collections: bit-identical models on a cluster."""
 
 from dics.dask._estimators import (
+    DaskCGBoostingClassifier,
+    DaskCGBoostingRegressor,
     DaskCGForestClassifier,
     DaskCGForestRegressor,
     DaskCGTreeClassifier,
     DaskCGTreeRegressor,
-    DaskFastCGBMClassifier,
-    DaskFastCGBMRegressor,
 )
 from dics.dask._workers import WorkersLost
 
 __all__ = [
+    "DaskCGBoostingClassifier",
+    "DaskCGBoostingRegressor",
     "DaskCGForestClassifier",
     "DaskCGForestRegressor",
     "DaskCGTreeClassifier",
     "DaskCGTreeRegressor",
-    "DaskFastCGBMClassifier",
-    "DaskFastCGBMRegressor",
     "WorkersLost",
 ]

@@ -1,9 +1,4 @@
-"""The rounds of boosting on a cluster, as the client sees them.
-
-Each worker that has rows becomes a rank. The ranks add up sums among themselves (see
-`Links`). The client starts them and waits for them. If one is lost, it starts them
-again from the rounds that the others have finished.
-"""
+"""Boosting on a cluster: ranks on the workers, and the client that leads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The X of a fit as it was given: a Dask collection that nobody has looked at yet."""
+"""The X of a fit as a Dask collection, before any partition is computed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import dask
 import numpy as np
 import scipy.sparse
 
-from dics._input.categories import ReadX
 from dics._input.checks import IN_PLACE, Array, check_matrix, check_row_count
 from dics._input.frames import (
+    CategoricalInput,
     LevelColumn,
     check_kind,
     chosen_columns,
@@ -55,8 +55,8 @@ class LevelColumns(Mapping[int, LevelColumn]):
         return len(self._columns)
 
 
-class ReadCollection(ReadX):
-    """What `ReadX` is to an X that is here.
+class ReadCollection(CategoricalInput):
+    """What `CategoricalInput` is to an X that is here.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Collection:
         )
         return self._rows_of(shapes)
 
-    def read(self, wanted: Any) -> ReadX:
+    def read(self, wanted: Any) -> CategoricalInput:
         """Find the categories, and bring the levels of all rows here.
 
         `wanted` is `categorical_features` of an estimator.
@@ -188,7 +188,7 @@ class Collection:
         may_hold_more = not self._is_array or self.X.dtype == object
         finds = isinstance(wanted, str) and may_hold_more
         if not features and not finds:
-            return ReadX(self.rows([]), [])
+            return CategoricalInput(self.rows([]), [])
         looks: list[PartLook] = self.watch.computed(
             [
                 dask.delayed(look_at)(part, i, features, finds=finds)

@@ -17,8 +17,9 @@ from dics._boosting.rounds import Callback
 from dics._boosting.rows import GivenRows, naming_set
 from dics._estimator.arguments import explain_unknown_arguments
 from dics._growing.forest import plan_forest
-from dics._input.categories import Categories, ReadX
-from dics.boosting import FastCGBMClassifier, FastCGBMRegressor
+from dics._input.categories import Categories
+from dics._input.frames import CategoricalInput
+from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.dask._collection import Collection
 from dics.dask._predict import predicts_lazily
 from dics.dask._workers import Watch
@@ -100,7 +101,9 @@ class DaskEstimator:
         X.check_types(model, reset=not is_warm_start)
         model._check_constraints()
 
-    def _read_categories(self, X: Collection, *, is_warm_start: bool) -> ReadX:
+    def _read_categories(
+        self, X: Collection, *, is_warm_start: bool
+    ) -> CategoricalInput:
         if not is_warm_start:
             vars(self).pop("_categories", None)  # of an earlier fit
             return X.read(vars(self)["categorical_features"])
@@ -357,7 +360,9 @@ class DaskImpurityTrees(DaskEstimator):
         given = with_y_here(watch, given)
         super()._fit(given.X, given.y, given.weights)  # type: ignore[misc]
 
-    def _read_categories(self, X: Collection, *, is_warm_start: bool) -> ReadX:
+    def _read_categories(
+        self, X: Collection, *, is_warm_start: bool
+    ) -> CategoricalInput:
         read = super()._read_categories(X, is_warm_start=is_warm_start)
         self._check_room(read.numbers)
         return read
@@ -412,8 +417,8 @@ class DaskTree(DaskImpurityTrees):
 
 @predicts_lazily
 @takes_client
-class DaskFastCGBMClassifier(DaskBoosting, FastCGBMClassifier):
-    """`dics.FastCGBMClassifier` on Dask collections.
+class DaskCGBoostingClassifier(DaskBoosting, CGBoostingClassifier):
+    """`dics.CGBoostingClassifier` on Dask collections.
 
     All parameters are those of the ordinary estimator, and `client`, a
     ``distributed.Client`` or None for the current one. The fitted model is the same,
@@ -421,21 +426,21 @@ class DaskFastCGBMClassifier(DaskBoosting, FastCGBMClassifier):
     by partition.
     """
 
-    _local_class = FastCGBMClassifier
+    _local_class = CGBoostingClassifier
 
 
 @predicts_lazily
 @takes_client
-class DaskFastCGBMRegressor(DaskBoosting, FastCGBMRegressor):
-    """`dics.FastCGBMRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
+class DaskCGBoostingRegressor(DaskBoosting, CGBoostingRegressor):
+    """`dics.CGBoostingRegressor` on Dask collections."""
 
-    _local_class = FastCGBMRegressor
+    _local_class = CGBoostingRegressor
 
 
 @predicts_lazily
 @takes_client
 class DaskCGForestClassifier(DaskForest, CGForestClassifier):
-    """`dics.CGForestClassifier` on Dask collections; see `DaskFastCGBMClassifier`."""
+    """`dics.CGForestClassifier` on Dask collections; see `DaskCGBoostingClassifier`."""
 
     _local_class = CGForestClassifier
 
@@ -443,7 +448,7 @@ class DaskCGForestClassifier(DaskForest, CGForestClassifier):
 @predicts_lazily
 @takes_client
 class DaskCGForestRegressor(DaskForest, CGForestRegressor):
-    """`dics.CGForestRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
+    """`dics.CGForestRegressor` on Dask collections; see `DaskCGBoostingClassifier`."""
 
     _local_class = CGForestRegressor
 
@@ -451,7 +456,7 @@ class DaskCGForestRegressor(DaskForest, CGForestRegressor):
 @predicts_lazily
 @takes_client
 class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
-    """`dics.CGTreeClassifier` on Dask collections; see `DaskFastCGBMClassifier`."""
+    """`dics.CGTreeClassifier` on Dask collections; see `DaskCGBoostingClassifier`."""
 
     _local_class = CGTreeClassifier
 
@@ -459,6 +464,6 @@ class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
 @predicts_lazily
 @takes_client
 class DaskCGTreeRegressor(DaskTree, CGTreeRegressor):
-    """`dics.CGTreeRegressor` on Dask collections; see `DaskFastCGBMClassifier`."""
+    """`dics.CGTreeRegressor` on Dask collections; see `DaskCGBoostingClassifier`."""
 
     _local_class = CGTreeRegressor

@@ -1,10 +1,4 @@
-"""Connections between processes that add up sums.
-
-Each process is connected with all others: a process has a slice of each large sum. With
-two workers, each sends and searches half as much as with whole sums (1,000,000 x 50,
-2026-11). The core decides which messages travel, see `links.hpp`. Nothing here needs
-Dask.
-"""
+"""Connections between the workers that add up sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to a partition of X, on the worker that has it."""
+"""Functions that a worker applies to its partitions of X."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from sklearn.base import BaseEstimator
 
 from dics._dictionary import Dictionary, encode
 from dics._growing.sampling import OutOfBag, OutOfBagSums
-from dics._input.categories import Categories, ReadX, filled_type, refuse_sparse_levels
+from dics._input.categories import Categories
 from dics._input.category_encoder import Folds, LevelMeans
 from dics._input.checks import Array, check_rows
 from dics._input.frames import (
+    CategoricalInput,
     LevelColumn,
     columns_of_categories,
+    filled_type,
     is_pandas,
     read_column,
+    refuse_sparse_levels,
     replaced,
 )
 from dics._input.sparse import SparseRows
@@ -111,7 +114,7 @@ def with_levels(
         n_columns = expected.n_columns + len(known.pairs)
         return np.empty((0, n_columns), dtype=filled_type(expected.dtype))
     with naming_part(number):
-        read = ReadX(part, known.features)
+        read = CategoricalInput(part, known.features)
     matrix = matrix_of(read.numbers, number, expected)
     assert isinstance(matrix, np.ndarray)  # numbers of levels are dense columns
     with naming_part(number):

@@ -1,4 +1,4 @@
-"""Rows of a Dask collection, as the X of a fit."""
+"""Rows of a Dask collection as training rows."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from dics._dictionary import Dictionary, TrainingData
 from dics._estimator.running import Progress
 from dics._growing.forest import ForestPlan
 from dics._growing.sampling import OutOfBag, OutOfBagSums
-from dics._input.categories import Categories, filled_type
+from dics._input.categories import Categories
 from dics._input.category_encoder import LevelMeans
 from dics._input.checks import Array, FloatArray
+from dics._input.frames import filled_type
 from dics._input.rows import CodedElsewhere, RowsElsewhere
 from dics._input.sparse import SparseRows, joined_matrices
 from dics._model.trees import Trees, concatenated

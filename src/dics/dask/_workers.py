@@ -1,4 +1,4 @@
-"""What a worker does for a fit: a rank of boosting, or some trees of a forest."""
+"""Tasks of a worker in a fit, reports to the client, and lost workers."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from dics._estimator.running import warn_user
 from dics.export._tree_view import Shown
-from dics.plot import matplotlib_needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -232,3 +232,14 @@ def _draw_edges(ax: Axes, shown: Shown, layout: Layout, size: float) -> None:
                 ax.text(x.mean(), turn, answer, ha="center", va="bottom", size=size)
     if path:
         ax.plot(*np.transpose(path), color=_INK, linewidth=0.8)
+
+
+@contextmanager
+def matplotlib_needed(by: str) -> Iterator[None]:
+    """Import Matplotlib inside this; if it isn't there, say how to get it."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f'{by} needs Matplotlib; install it with: pip install "dics[plot]"'
+        ) from error

@@ -1,4 +1,4 @@
-"""What skops has to be told about models of dics."""
+"""Fitted models as JSON and for shap, treelite and skops."""
 
 from __future__ import annotations
 
@@ -252,8 +252,8 @@ SKOPS_TRUSTED = [
     "dics._boosting.plan.BoostingPlan",
     "dics._model.leaf_rows.LeafRows",
     "dics._boosting.losses.NumberLoss",
-    "dics.boosting.FastCGBMClassifier",
-    "dics.boosting.FastCGBMRegressor",
+    "dics.boosting.CGBoostingClassifier",
+    "dics.boosting.CGBoostingRegressor",
     "dics.candidates.CentroidCandidates",
     "dics.candidates.QuantileCandidates",
     "dics._dictionary.Dictionary",

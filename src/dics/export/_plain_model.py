@@ -1,4 +1,4 @@
-"""A fitted model as other libraries see one: trees whose leaf values are added up."""
+"""A fitted model in the form of other libraries: trees whose leaf values add up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dics._boosting.losses import OF_LOGARITHMS, NumberLoss
 from dics._estimator.base import TreesEstimator
 from dics._input.checks import Array, FloatArray
 from dics._model.trees import Trees
-from dics.boosting import FastCGBMClassifier, FastCGBMRegressor
+from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.forest import CGForestClassifier
 
 
@@ -95,13 +95,13 @@ class PlainModel:
             "n_features": model.n_features_in_,
             "in_double": _is_merged(trees),
         }
-        if isinstance(model, FastCGBMClassifier | FastCGBMRegressor):
+        if isinstance(model, CGBoostingClassifier | CGBoostingRegressor):
             fields["scale"] = 1.0
             fields["base"] = model._start.astype(np.float64)
-        if isinstance(model, FastCGBMClassifier):
+        if isinstance(model, CGBoostingClassifier):
             two = n_outputs < model.n_classes_
             fields["link"] = "logistic" if two else "softmax"
-        elif isinstance(model, FastCGBMRegressor):
+        elif isinstance(model, CGBoostingRegressor):
             fields |= _of_loss(model._loss, fields["base"], purpose)
         return cls(**fields)
 

@@ -1,4 +1,4 @@
-"""Lets skl2onnx convert the estimators, alone or inside a pipeline."""
+"""Converters of the estimators for skl2onnx, alone or inside a pipeline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dics._input.checks import Array
-from dics.boosting import FastCGBMClassifier, FastCGBMRegressor
+from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.export._onnx import (
     DOUBLE,
     LEAST_OPSET,
@@ -22,8 +22,8 @@ from dics.export._plain_model import PlainModel, missing_library
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 
-CLASSIFIERS = (CGTreeClassifier, CGForestClassifier, FastCGBMClassifier)
-REGRESSORS = (CGTreeRegressor, CGForestRegressor, FastCGBMRegressor)
+CLASSIFIERS = (CGTreeClassifier, CGForestClassifier, CGBoostingClassifier)
+REGRESSORS = (CGTreeRegressor, CGForestRegressor, CGBoostingRegressor)
 
 
 def register_skl2onnx() -> None:

@@ -1,18 +1,16 @@
-"""A tree as text, as Graphviz source and as a Matplotlib picture."""
+"""A tree as text and as Graphviz source."""
 
 from __future__ import annotations
 
 import os
 import re
 from html import escape
-from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dics.export._drawing import draw_tree
 from dics.export._tree_view import (
     CUT,
     Shown,
@@ -32,10 +30,6 @@ from dics.export._tree_view import (
     spread,
     test_texts,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.text import Annotation
 
 
 def export_text(
@@ -218,93 +212,6 @@ def export_graphviz(
         return text
     _write(out_file, text)
     return None
-
-
-def plot_tree(
-    decision_tree: object,
-    *,
-    max_depth: int | None = None,
-    feature_names: ArrayLike | None = None,
-    class_names: ArrayLike | bool | None = None,
-    label: str = "all",
-    filled: bool = True,
-    impurity: bool = True,
-    node_ids: bool = False,
-    proportion: bool = False,
-    rounded: bool = True,
-    precision: int = 3,
-    ax: Axes | None = None,
-    fontsize: float | None = None,
-) -> list[Annotation]:
-    """Draw a tree with Matplotlib.
-
-    With more than five classes a node lists the shares of its three largest
-    classes instead of all counts.
-
-    Parameters
-    ----------
-    decision_tree : CGTreeClassifier, CGTreeRegressor or RoundTree
-        Fitted tree, or one of a forest or of boosting: ``forest[0]``, ``model[0]``. A
-        round of boosting shows what its leaves add to the scores.
-    max_depth : int, default=None
-        Nodes below this depth are cut and marked "(...)". None draws all.
-    feature_names : array-like of shape (n_features,), default=None
-        Names of the features. If None, the names seen in `fit` if there were any,
-        else "x[0]", "x[1]" and so on.
-    class_names : array-like of shape (n_classes,) or bool, default=None
-        Names of the classes, in the order of `classes_`. None and True take
-        `classes_`; False leaves out the line with the majority class.
-    label : {"all", "root", "none"}, default="all"
-        Nodes in which the numbers are named: all, the root only, or none.
-    filled : bool, default=True
-        Whether to colour nodes by majority class, stronger for purer nodes; of a
-        regression tree, stronger for larger predictions.
-    impurity : bool, default=True
-        Whether to write the impurity.
-    node_ids : bool, default=False
-        Whether to write the number of each node.
-    proportion : bool, default=False
-        Whether to write samples as percentages and classes as fractions.
-    rounded : bool, default=True
-        Whether to round the corners of the boxes.
-    precision : int, default=3
-        Most digits after the decimal point.
-    ax : matplotlib Axes, default=None
-        Where to draw; what it held is cleared. If None, the current axes, or a new
-        figure that is as large as the tree needs when no figure is open.
-    fontsize : float, default=None
-        Size of the text in points. If None, as large as fits without overlaps.
-
-    Returns
-    -------
-    list of matplotlib.text.Annotation
-        One box per drawn node, the root first, row by row.
-
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-
-    Examples
-    --------
-    >>> from dics import CGTreeClassifier
-    >>> from dics.export import plot_tree
-    >>> X, y = [[0.0], [1.0]] * 20, ["no", "yes"] * 20
-    >>> tree = CGTreeClassifier(max_depth=1).fit(X, y)
-    >>> boxes = plot_tree(tree)
-    >>> [box.get_text().splitlines()[-1] for box in boxes[1:]]
-    ['class = no', 'class = yes']
-    """
-    tree = read_tree(decision_tree, feature_names, class_names, "x[{}]")
-    style = read_style(class_names, label, impurity, node_ids, proportion, precision)
-    shown = shown_nodes(tree, max_depth)
-    if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
-        raise ValueError(f"fontsize must be a number > 0 or None, got {fontsize!r}")
-    texts, colors = [], []
-    for node, cut in zip(shown.node, shown.cut, strict=True):
-        texts.append(CUT if cut else "\n".join(node_lines(tree, node, style)))
-        colors.append(node_color(tree, node, cut) if filled else "white")
-    return draw_tree(ax, shown, texts, colors, rounded, fontsize)
 
 
 def _count_levels(tree: Tree, node: int) -> int:

@@ -1,4 +1,4 @@
-"""What the exporters tell about a fitted tree: names, lines of text, colours."""
+"""Names, lines of text and colors of a tree for the exporters."""
 
 from __future__ import annotations
 
