@@ -6,13 +6,13 @@ import reference
 
 from dics import CentroidCandidates, QuantileCandidates, _core
 from dics._dictionary import TrainingData
-from dics._input.rows import RowsElsewhere
+from dics._input.rows import RemoteRows
 
 pytestmark = pytest.mark.core
 N_ROWS = 2**30
 
 
-class EndlessRows(RowsElsewhere):
+class EndlessRows(RemoteRows):
     """So many rows that nobody has them: a row is made when it is asked for."""
 
     shape = (N_ROWS, 3)

@@ -33,7 +33,7 @@ from dics._input.checks import (
     draw_seed,
     holds_numbers,
 )
-from dics._input.rows import RowsElsewhere
+from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows
 from dics._model.checks import check_dictionary, require
 
@@ -338,7 +338,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _call_find_thresholds(self, data: TrainingData) -> Dictionary:
         """Make the dictionary by `find_thresholds`, with what it is promised."""
         X, weights = data.X, data.weights
-        if isinstance(X, RowsElsewhere):  # a source is promised all rows
+        if isinstance(X, RemoteRows):  # a source is promised all rows
             X = X.take(np.arange(len(X)))
         if isinstance(X, SparseRows) and not self._takes_sparse():
             name = type(self).__name__
@@ -449,7 +449,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self._check_dictionary(vars(self).get("n_features_in_"))
 
     def _check_dictionary(self, n_features: Any) -> None:
-        """Check thresholds from elsewhere: the core will trust them."""
+        """Check thresholds of an untrusted model: the core will trust them."""
         dictionary: Any = vars(self).get("_dictionary")
         require(isinstance(dictionary, Dictionary), "candidates have no thresholds")
         check_dictionary(dictionary.values, dictionary.offsets, MAX_THRESHOLDS)

@@ -173,8 +173,8 @@ MAX_BINS = [Interval(Integral, 2, MAX_THRESHOLDS + 1, closed="both")]
 class CentroidCandidates(BaseCandidates):
     """Thresholds between the centroids of clusters (Algorithm 1 of the paper).
 
-    Mini-batch K-means finds centroids; for the pairs of centroids that lie farthest
-    apart, every feature gets the boundary between the two. The paper's own setting is
+    Mini-batch K-means finds centroids. For the most distant pairs of centroids, every
+    feature gets the boundary between the two. The paper's own setting is
     ``CentroidCandidates.paper()``. The defaults differ from it where it loses accuracy:
     the means of the classes are centroids too, clusters are found in standardised
     features and their number does not depend on the number of classes, and the gaps

@@ -34,7 +34,7 @@ from dics._growing.pruning import prune
 from dics._growing.sampling import OutOfBag, OutOfBagSums, check_draws, draw_counts
 from dics._growing.settings import as_classes, as_numbers, set_criterion_of_numbers
 from dics._input.checks import MAX_COUNT, Array, FloatArray
-from dics._input.rows import RowsElsewhere
+from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows
 from dics._model.checks import check_array, check_length, require
 from dics._model.leaf_rows import LeafRows, check_quantiles
@@ -312,7 +312,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         left_out = (counts == 0 for counts in draws)
         trees = OutOfBag(self.trees_, width, hard)
         X: Any = data.X
-        if isinstance(X, RowsElsewhere):
+        if isinstance(X, RemoteRows):
             found = X.out_of_bag_sums(trees, left_out)
         else:
             found = trees.sums(X, left_out, data.n_threads)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_importance", "plot_metric", "plot_tree"]
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
+# Okabe and Ito's colors, which color-blind readers can distinguish.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 INK = "#404040"
 WIDTH = 6.4  # inches

@@ -50,7 +50,7 @@ from dics._estimator.running import Progress, warn_user
 from dics._growing.settings import interaction_groups, monotonic_directions
 from dics._input.categories import Categories
 from dics._input.checks import Array, FloatArray, built_aside, check_same_rows
-from dics._input.rows import RowsElsewhere
+from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows
 from dics._model.checks import check_array, check_length, require
 from dics._model.trees import Trees
@@ -130,7 +130,7 @@ class BoostedModel(TreesEstimator):
         return added
 
     def _check_rounds(self) -> None:
-        """Check what a model from elsewhere knows of its rounds."""
+        """Check the rounds of an untrusted model."""
         check_length("the start", vars(self).get("_start"), self._n_leaf_values())
         require(self._start.dtype == np.float32, "the start is not in single precision")
         require(self.trees_.criterion == "", "the trees are not those of boosting")
@@ -680,11 +680,11 @@ class Boosting(BoostedModel):
         """Encode rows and find where the trees that are there have brought them."""
         labels, targets = self._core_targets(data)
         dictionary = self.candidates_._dictionary
-        if isinstance(data.X, RowsElsewhere):
-            elsewhere: Any = data.X.encoded(
+        if isinstance(data.X, RemoteRows):
+            remote: Any = data.X.encoded(
                 dictionary, labels, targets, data.weights, len(self._start)
             )
-            return elsewhere  # its scores are found where it is, when they are needed
+            return remote  # its scores are found where it is, when they are needed
         scores = self._boost_call(no_loss, {}).first_scores(
             len(data.X),
             lambda trees, scores: trees.add_values(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # Probability that a class without any weight begins with.
 LEAST_PRIOR = 1e-9
-# Scores in single precision that differ by less than 1e-15, which probabilities may not
-# tell apart, are all smaller than this.
+# Scores in single precision that differ by less than 1e-15, which may give equal
+# probabilities, are all smaller than this.
 TIED_SCORES = 1e-7
 
 Scores = npt.NDArray[np.float32]
@@ -205,7 +205,7 @@ class NumberLoss:
         return np.log(self.unit) if self.name in OF_LOGARITHMS else self.centre
 
     def check_model(self, n_targets: int) -> None:
-        """Check what a model from elsewhere knows of the loss."""
+        """Check the loss of an untrusted model."""
         require(self.name in LOSSES, f"loss {self.name!r} is unknown")
         if self.levels is not None:
             check_length("levels", self.levels, self.n_outputs)
@@ -287,7 +287,7 @@ class CustomLoss:
         return self.centre
 
     def check_model(self, n_targets: int) -> None:
-        """Check what a model from elsewhere knows of the loss."""
+        """Check the loss of an untrusted model."""
         require(self.n_outputs == n_targets, "targets and outputs differ")
         check_length("centre", self.centre, n_targets)
 

@@ -14,7 +14,7 @@ from dics._boosting.rows import CodedRows, Parts, Validation
 from dics._dictionary import TrainingData
 from dics._estimator.running import Progress, warn_user
 from dics._input.checks import Array, FloatArray
-from dics._input.rows import RowsElsewhere
+from dics._input.rows import RemoteRows
 
 if TYPE_CHECKING:
     from dics._boosting.losses import LogLoss
@@ -42,7 +42,7 @@ def watched_score(
     if validation:
         watched, which = list(validation.values())[-1], parts.validation
     X = data.X if given is None else given.X
-    if isinstance(X, RowsElsewhere):
+    if isinstance(X, RemoteRows):
         X = np.empty((watched.n_rows, 0))  # the model knows the rows without it
     elif given is None and which is not None:
         X = X[which]

@@ -351,7 +351,7 @@ class TreesEstimator(BaseEstimator, ABC):
     def save(self, path: Any) -> None:
         """Write the model to a file that `dics.load` reads.
 
-        The file holds numbers and text, no code: to load one from elsewhere is safe.
+        The file holds numbers and text, no code: loading an untrusted file is safe.
         Files of this version can be read by all later ones. See docs/model_file.md.
 
         Parameters
@@ -393,7 +393,7 @@ class TreesEstimator(BaseEstimator, ABC):
         self._check_model()
 
     def _check_model(self) -> None:
-        """Refuse a model from elsewhere that contradicts itself."""
+        """Raise if an untrusted model contradicts itself."""
         if "trees_" not in vars(self):
             return
         n_features: Any = vars(self).get("n_features_in_")
@@ -425,7 +425,7 @@ class TreesEstimator(BaseEstimator, ABC):
 
     @abstractmethod
     def _check_outputs(self) -> None:
-        """Check what a model from elsewhere knows of y."""
+        """Check the targets of an untrusted model."""
 
     # --- what needs no target -----------------------------------------------
 

@@ -64,7 +64,7 @@ def _available_threads() -> int:
 class Progress:
     """A line on stderr that says how far the work is and how long it will still take.
 
-    On a terminal one line is written over and over; elsewhere (a log, a notebook) a new
+    On a terminal one line is written over and over; in a log or a notebook a new
     one is written at every tenth of the work. Work that is done within a second says
     nothing before its last line.
 

@@ -22,7 +22,7 @@ from dics._dictionary import (
 from dics._estimator.base import rows_for_core
 from dics._growing.settings import make_settings
 from dics._input.checks import Array
-from dics._input.rows import RowsElsewhere
+from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows
 from dics._model.trees import NODE
 
@@ -126,7 +126,7 @@ def plan_forest(
 
 
 def has_rare_codes(
-    X: Array | SparseRows | RowsElsewhere,
+    X: Array | SparseRows | RemoteRows,
     dictionary: Dictionary,
     n_threads: int,
 ) -> bool:
@@ -135,7 +135,7 @@ def has_rare_codes(
     By some of the rows. A code that more than half of them have is the middle one.
     """
     rows = np.arange(0, len(X), max(1, -(-len(X) // RARE_ROWS)))
-    some = X.take(rows) if isinstance(X, RowsElsewhere) else X[rows]
+    some = X.take(rows) if isinstance(X, RemoteRows) else X[rows]
     codes = encode(some, dictionary, 1, n_threads).reshape(-1, len(rows))
     middle = np.partition(codes, len(rows) // 2, axis=1)[:, [len(rows) // 2]]
     n_searched = np.count_nonzero(np.diff(dictionary.offsets))

@@ -18,7 +18,7 @@ from dics._input.frames import (
     kind_of,
     places_of,
 )
-from dics._input.rows import RowsElsewhere
+from dics._input.rows import RemoteRows
 from dics._model.checks import check_array, require
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class CategoryColumn:
         return below
 
     def check(self) -> None:
-        """Check what a model from elsewhere has here."""
+        """Check the fields of an untrusted model."""
         n = len(self.levels)
         feature: Any = self.feature
         require(
@@ -111,7 +111,7 @@ class Categories:
         self.pairs = pairs or []
 
     def check(self, n_features: int) -> None:
-        """Check what a model from elsewhere has here."""
+        """Check the fields of an untrusted model."""
         columns: Any = self.columns
         pairs: Any = self.pairs
         require(
@@ -138,9 +138,9 @@ class Categories:
 
     def numbers(self, read: CategoricalInput, checked: Array) -> Array:
         """Return a checked X with numbers in place of the levels that were read."""
-        if isinstance(checked, RowsElsewhere):
-            elsewhere: Any = checked.with_levels(self)
-            return elsewhere
+        if isinstance(checked, RemoteRows):
+            remote: Any = checked.with_levels(self)
+            return remote
         if not read.columns:
             return checked
         numbers = {
@@ -171,11 +171,11 @@ class Categories:
         outcomes: TargetEncoder | LevelMeans,
     ) -> Array:
         """Return the same of the rows of a fit, which don't know their own target."""
-        if isinstance(checked, RowsElsewhere):
+        if isinstance(checked, RemoteRows):
             encoder = cast("TargetEncoder", outcomes)  # made where y is
-            means = encoder.level_means_elsewhere(self, read)
-            elsewhere: Any = checked.with_levels(self, means)
-            return elsewhere
+            means = encoder.remote_means(self, read)
+            remote: Any = checked.with_levels(self, means)
+            return remote
         numbers = {
             column.feature: outcomes.numbers(column, read.columns[column.feature])
             for column in self.columns

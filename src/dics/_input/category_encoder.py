@@ -12,7 +12,7 @@ from dics._input.categories import MAX_RANKS, Categories, CategoryColumn
 from dics._input.category_pairs import chosen_pairs, joined_column
 from dics._input.checks import Array, FloatArray, NumberTargets, Targets
 from dics._input.frames import CategoricalInput, LevelColumn, places_of
-from dics._input.rows import RowsElsewhere
+from dics._input.rows import RemoteRows
 
 Key = tuple[int, ...]  # the feature of a column, or the two of a pair
 Folds = npt.NDArray[np.uint8]
@@ -180,8 +180,8 @@ class TargetEncoder:
 
     def learn_all(self, read: CategoricalInput, *, pairs: bool) -> Categories:
         """Choose the numbers of the levels of all columns, and perhaps of pairs."""
-        # Rows elsewhere have no use for means of each row.
-        self._keeps = not isinstance(read.numbers, RowsElsewhere)
+        # Remote rows do not use the mean of each row.
+        self._keeps = not isinstance(read.numbers, RemoteRows)
         known = [self.learn(f, column) for f, column in read.columns.items()]
         return Categories(
             known, chosen_pairs(self, read.columns, known) if pairs else []
@@ -256,10 +256,8 @@ class TargetEncoder:
             )
         return FoldTable(column.levels, means.T)
 
-    def level_means_elsewhere(
-        self, known: Categories, read: CategoricalInput
-    ) -> LevelMeans:
-        """Return what rows elsewhere need for their numbers."""
+    def remote_means(self, known: Categories, read: CategoricalInput) -> LevelMeans:
+        """Return the tables that remote rows need for their numbers."""
         columns = read.columns
         keys: list[Key] = [(c.feature,) for c in known.columns if not c.is_ranked]
         keys += [(pair.first, pair.second) for pair in known.pairs]

@@ -59,7 +59,7 @@ class CategoryPair:
         return np.where(self.keys[places] == keys, self.values[places], np.nan)
 
     def check(self, columns: dict[int, CategoryColumn]) -> None:
-        """Check what a model from elsewhere has here."""
+        """Check the fields of an untrusted model."""
         require(
             self.first in columns and self.second in columns,
             "a pair is of no categories",

@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 
 from dics._estimator.running import warn_user
 from dics._input.frames import check_kind, explaining_text
-from dics._input.rows import RowsElsewhere
+from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows, check_entries, matrix_of_frame
 
 Array = npt.NDArray[Any]
@@ -126,7 +126,7 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
 
     NaN and infinities are allowed, so X isn't read here.
     """
-    if isinstance(X, RowsElsewhere):
+    if isinstance(X, RemoteRows):
         X.check(estimator, reset=reset)
         # Callers that need values know this kind of X; to all others it is an array.
         return cast(Array, X)

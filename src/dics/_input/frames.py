@@ -130,7 +130,7 @@ def _is_number(text: str | bytes) -> bool:
     return True
 
 
-# Whole numbers that float64 tells apart.
+# Integers that float64 holds exactly.
 MOST_EXACT = 2**53
 TEXT_TYPES = ("str", "string", "large_string", "string_view", "String", "Utf8")
 

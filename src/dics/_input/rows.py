@@ -25,8 +25,8 @@ Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
 
 
-class RowsElsewhere(ABC):
-    """An X whose rows are elsewhere.
+class RemoteRows(ABC):
+    """An X whose rows are in other processes.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class RowsElsewhere(ABC):
     @abstractmethod
     def with_levels(
         self, known: Categories, means: LevelMeans | None = None
-    ) -> RowsElsewhere:
+    ) -> RemoteRows:
         """Return the rows with numbers in place of levels, and with columns of pairs.
 
         `means` are those of training rows.
@@ -66,7 +66,7 @@ class RowsElsewhere(ABC):
         targets: npt.NDArray[np.float32] | None,
         weights: FloatArray | None,
         n_outputs: int,
-    ) -> CodedElsewhere:
+    ) -> RemoteCodes:
         """Return the rows as codes, where they are."""
 
     @abstractmethod
@@ -76,8 +76,8 @@ class RowsElsewhere(ABC):
         """Add up what trees say of rows that they have not drawn."""
 
 
-class CodedElsewhere(ABC):
-    """What `CodedRows` are to rows elsewhere; labels, targets and weights are here."""
+class RemoteCodes(ABC):
+    """Codes of remote rows; labels, targets and weights are local."""
 
     labels: npt.NDArray[np.uint32] | None
     targets: npt.NDArray[np.float32] | None
@@ -93,11 +93,11 @@ class CodedElsewhere(ABC):
         """Return what all rows weigh."""
 
     @abstractmethod
-    def take(self, rows: npt.NDArray[np.intp] | None) -> CodedElsewhere:
+    def take(self, rows: npt.NDArray[np.intp] | None) -> RemoteCodes:
         """Return some of the rows, or (None) all."""
 
     @abstractmethod
-    def put(self, rows: npt.NDArray[np.intp], taken: CodedElsewhere) -> None:
+    def put(self, rows: npt.NDArray[np.intp], taken: RemoteCodes) -> None:
         """Take note of the scores of some rows, which were taken before."""
 
     @abstractmethod
@@ -116,19 +116,19 @@ class SampledRows(NamedTuple):
 
 
 def sampled_rows(
-    X: Array | SparseRows | RowsElsewhere,
+    X: Array | SparseRows | RemoteRows,
     needed: Callable[[], list[npt.NDArray[np.int64]]],
 ) -> SampledRows:
     """Return X for the core, or those of its rows that it will look at.
 
-    Rows elsewhere are brought here. Values of double precision that single precision
+    Remote rows are brought here. Values of double precision that single precision
     holds as well are looked at in single precision: what is made of values must not
     depend on their type.
     """
-    if not isinstance(X, RowsElsewhere) and X.dtype != np.float64:
+    if not isinstance(X, RemoteRows) and X.dtype != np.float64:
         return SampledRows(X, None, len(X))
     numbers = np.unique(np.concatenate(needed()))
-    if isinstance(X, RowsElsewhere):
+    if isinstance(X, RemoteRows):
         some = X.take(numbers)
         single = _in_single(some, np.arange(len(some)))
         return SampledRows(some if single is None else single, numbers, len(X))

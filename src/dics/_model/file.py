@@ -81,7 +81,7 @@ MODELS = tuple(cls for cls in ESTIMATORS.values() if issubclass(cls, TreesEstima
 
 
 class Kind(NamedTuple):
-    """How an object of a class is taken apart, and made again of its fields."""
+    """How an object becomes fields, and fields become an object."""
 
     cls: type
     fields: Callable[[Any], dict[str, Any]]

@@ -42,7 +42,7 @@ class LeafRows:
         self.starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
     def check(self, n_leaves: int, n_rows: int) -> None:
-        """Check what a model from elsewhere has here."""
+        """Check the fields of an untrusted model."""
         check_array("counts of leaves", self.counts, np.uint32, (n_leaves,))
         check_array("rows of leaves", self.rows, np.uint32, (None,))
         require(self.rows < n_rows, f"a row of a leaf is not below {n_rows}")
@@ -50,7 +50,7 @@ class LeafRows:
         total = int(self.counts.sum(dtype=np.int64))
         require(total == len(self.rows), "leaves have other numbers of rows")
         check_starts("starts of leaves", self.starts, total, strictly=True)
-        require(np.diff(self.starts) == self.counts, "leaves begin elsewhere")
+        require(np.diff(self.starts) == self.counts, "leaves begin at other rows")
 
     def followed_by(self, other: LeafRows) -> LeafRows:
         """Return these leaves and the other ones behind them."""

@@ -60,7 +60,7 @@ class NodeSets:
         return bits.astype(bool)
 
     def check(self, trees: Any) -> None:
-        """Check what a model from elsewhere has here."""
+        """Check the fields of an untrusted model."""
         check_array("numbers of sets", self.numbers, np.int32, (len(trees.nodes),))
         check_array("sets of levels", self.words, np.uint64, (None, WORDS))
         require(

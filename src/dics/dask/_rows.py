@@ -26,7 +26,7 @@ from dics._input.categories import Categories
 from dics._input.category_encoder import LevelMeans
 from dics._input.checks import Array, FloatArray
 from dics._input.frames import filled_type
-from dics._input.rows import CodedElsewhere, RowsElsewhere
+from dics._input.rows import RemoteCodes, RemoteRows
 from dics._input.sparse import SparseRows, joined_matrices
 from dics._model.trees import Trees, concatenated
 from dics.dask._boosting import MAX_RESTARTS, BoostSession
@@ -121,7 +121,7 @@ def check_columns(estimator: Any, meta: Any, n_columns: int, *, reset: bool) -> 
     validate_data(estimator, named, reset=reset, skip_check_array=True)
 
 
-class ClusterRows(RowsElsewhere):
+class ClusterRows(RemoteRows):
     """The rows of a Dask collection.
 
     Parameters
@@ -477,7 +477,7 @@ class ClusterRows(RowsElsewhere):
         )
 
 
-class ClusterCodes(CodedElsewhere):
+class ClusterCodes(RemoteCodes):
     """Codes of rows on a cluster, or of some of them.
 
     Parameters
@@ -559,7 +559,7 @@ class ClusterCodes(CodedElsewhere):
             self.n_outputs,
         )
 
-    def put(self, rows: npt.NDArray[np.intp], taken: CodedElsewhere) -> None:
+    def put(self, rows: npt.NDArray[np.intp], taken: RemoteCodes) -> None:
         """Do nothing: scores are found anew from the trees."""
 
     def boost(

@@ -164,7 +164,7 @@ def _columns(left: Sequence[int], widths: NDArray[np.float64]) -> NDArray[np.flo
 def _joined(
     first: list[tuple[float, float]], second: list[tuple[float, float]], half: float
 ) -> list[tuple[float, float]]:
-    """Outline of two subtrees, moved apart by `half` each, level by level."""
+    """Outline of two subtrees, each moved outward by `half`, level by level."""
     moved = [(a - half, b - half) for a, b in first]
     other = [(a + half, b + half) for a, b in second]
     both = [(a[0], b[1]) for a, b in zip(moved, other, strict=False)]

@@ -31,7 +31,7 @@ class PlainTree:
     weight : ndarray of float64
         Of the training rows in each node.
     value : ndarray of shape (n_nodes, n_outputs)
-        Of a leaf; 0 elsewhere.
+        Of a leaf; 0 for other nodes.
     """
 
     feature: npt.NDArray[np.int64]
@@ -74,7 +74,7 @@ class PlainModel:
 
     @classmethod
     def of(cls, model: Any, purpose: str) -> PlainModel:
-        """Take a fitted model apart."""
+        """Read the parts of a fitted model."""
         if not isinstance(model, TreesEstimator):
             raise TypeError(
                 f"{purpose} takes a fitted model of dics, got {type(model).__name__}."

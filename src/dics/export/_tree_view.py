@@ -23,7 +23,7 @@ _CUT_COLOR = "#d9d9d9"
 _MOST_LISTED_CLASSES = 5
 _TOP_CLASSES = 3
 _MOST_LISTED_LEVELS = 4
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
+# Okabe and Ito's colors, which color-blind readers can distinguish.
 _PALETTE = ("e69f00", "56b4e9", "009e73", "cc79a7", "0072b2", "d55e00", "f0e442")
 _STRONGEST = 0.75  # black text has to stay readable on the purest nodes
 
@@ -359,7 +359,7 @@ def node_color(tree: Tree, node: int, cut: bool) -> str:
     n_classes, best = len(shares), int(shares.argmax())
     even = 1 / n_classes
     purity = 1.0 if n_classes == 1 else (shares[best] - even) / (1 - even)
-    # The power keeps classes apart in nodes that hold many of them.
+    # The power keeps classes distinct in nodes that hold many of them.
     strength = min(max(float(purity), 0.0), 1.0) ** 0.7
     return _mixed(_hue(best, n_classes), strength)
 

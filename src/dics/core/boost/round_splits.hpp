@@ -106,7 +106,7 @@ class SplitDrawer {
     static constexpr std::int64_t kAhead = 16;  // rows that are asked for early
 
     // The rows drawn, side by side: every level of the tree reads them again, and
-    // between the others they lie too far apart for the cache.
+    // between the others they are too distant for the cache.
     void copy_drawn(const DrawnRows& drawn, std::int64_t stride) {
         const auto n = static_cast<std::int64_t>(drawn.rows.size());
         drawn_codes_.resize(static_cast<std::size_t>(n * stride));

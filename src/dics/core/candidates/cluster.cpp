@@ -366,7 +366,7 @@ std::int64_t free_row(Stream& stream, const Rows& batch, const Rows& taken) {
     return row;
 }
 
-// Puts centers that hardly get any rows elsewhere: on rows of the batch, with the
+// Moves centers that hardly get any rows: to rows of the batch, with the
 // weight of the smallest of the others. Far from the mean of everything, a single row
 // is the nearest center of no other one when there are many features (CIFAR-10: 1 to 2
 // of 10 clusters stayed empty; the boundaries of the others kept 96.7 % of the

@@ -45,7 +45,7 @@ class RowSource {
     const Matrix<T>& dense() const { return dense_; }
     const SparseMatrix<T>& sparse() const { return sparse_; }
 
-    // The values of a row, stride() apart: in place, or in `space`.
+    // The values of a row, at stride(): in place, or in `space`.
     const T* row(std::int64_t i, std::vector<T>& space) const {
         if (!is_sparse())
             return dense_.data + i * dense_.row_stride;

@@ -50,7 +50,8 @@ template <class Totals>
 struct OpenNode : NodePlace {
     Totals totals;
     Totals minus_totals;  // of the rows to take out of `hist`
-    Totals left_totals;   // of the split's left side, whose histogram may be elsewhere
+    Totals left_totals;   // of the split's left side, whose histogram may be another
+                          // worker's
     Split split;          // the best, once it is searched for
     double gain = 0;
 };

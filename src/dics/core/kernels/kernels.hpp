@@ -120,8 +120,8 @@ struct MomentArrays {
     double *low, *high, *sum, *square_sum, *count;
 };
 
-// Kernels that read rows of X, one set for each element type. A row's values are `step`
-// elements apart.
+// Kernels that read rows of X, one set for each element type. The stride of a
+// row's values is `step` elements.
 template <class T>
 struct RowKernels {
     // x -> (x - mean) * factor as float32, infinities as the extremes of the sample;

@@ -30,7 +30,7 @@ class Objective {
     virtual ~Objective() = default;
 
     virtual int n_outputs() const = 0;
-    // Groups whose weights a leaf adds up apart.
+    // Groups whose weights a leaf adds up separately.
     virtual int n_groups() const { return 1; }
     // Gradients and hessians of rows.
     virtual const ObjectiveKernels& kernels() const = 0;

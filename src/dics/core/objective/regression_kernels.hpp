@@ -180,7 +180,7 @@ LossSum regression_gradients(const GradientArgs& a) {
     return losses.sum();
 }
 
-// Gradients come from elsewhere.
+// Gradients come from the caller.
 inline LossSum add_steps_only(const GradientArgs& a) {
     for (std::int64_t i = 0; i < a.n_rows; ++i)
         add_step(a, i);

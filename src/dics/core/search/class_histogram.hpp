@@ -31,10 +31,10 @@ struct PresentClasses {
     int size() const { return static_cast<int>(classes.size()); }
 };
 
-// counts[slice][bin][lane]: a slice for each class (and, where rows are counted apart
-// from weights, one more), a lane for each feature. Rows are in the order of their
-// classes, so one slice at a time is written to: it fits into the first-level cache
-// where the whole doesn't (CIFAR-10, 55 features: 6 KB of 59 KB).
+// counts[slice][bin][lane]: a slice for each class (and, where rows are counted
+// separately from weights, one more), a lane for each feature. Rows are in the order of
+// their classes, so one slice at a time is written to: it fits into the first-level
+// cache where the whole doesn't (CIFAR-10, 55 features: 6 KB of 59 KB).
 struct HistogramShape {
     int n_features = 0;
     int n_lanes = 0;  // one or an even number of groups
@@ -54,7 +54,7 @@ struct HistogramShape {
     std::int64_t size() const { return slice() * n_slices; }
 };
 
-// A histogram counts rows apart from weights only where their number matters.
+// A histogram counts rows and weights separately only where their number matters.
 template <class Count>
 bool counts_rows(const ClassRows<Count>& r, std::int64_t min_samples_leaf) {
     return r.weighted() && min_samples_leaf > 1;
@@ -281,8 +281,8 @@ class HistogramScanner {
                           const ClassTotals<Count>& totals,
                           const PresentClasses<Count>& present, const Limits& limits) {
         const int n_classes = present.size();
-        const bool rows_apart = counts_rows_in(shape, totals);
-        const int width = n_classes + (rows_apart ? 1 : 0);
+        const bool counts_rows = counts_rows_in(shape, totals);
+        const int width = n_classes + (counts_rows ? 1 : 0);
         const int n_bins = reading.n_thresholds + 1;
         turned_.resize(static_cast<std::size_t>((n_bins + 1) * width));
         left_.resize(static_cast<std::size_t>(n_classes));
@@ -313,7 +313,7 @@ class HistogramScanner {
                 present.counts.data(),
                 totals.sum,
                 totals.weight,
-                rows_apart ? totals.n_rows : static_cast<std::int64_t>(totals.weight),
+                counts_rows ? totals.n_rows : static_cast<std::int64_t>(totals.weight),
                 limits.min_leaf,
                 limits.min_weight,
                 reading.missing_alone(),

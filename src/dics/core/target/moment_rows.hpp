@@ -12,7 +12,7 @@
 
 namespace dics {
 
-// Weight and target of one output, added at once; 16 bytes apart in memory.
+// Weight and target of one output, added at once; with a stride of 16 bytes.
 typedef std::int64_t CellPair __attribute__((vector_size(16), may_alias));
 
 // What the caller has: y and weights.
