@@ -108,7 +108,7 @@ def random_forest_parameters(rng, n, p):
         parameters["max_features"] = None
     parameters["bootstrap"] = bool(rng.random() < 0.7)
     if parameters["bootstrap"]:
-        # Many draws repeat rows more than the eight times a bit mask has room for.
+        # Many draws repeat rows often.
         parameters["max_samples"] = [None, None, max(1, n // 3), 12 * n][
             rng.integers(4)
         ]
@@ -251,8 +251,8 @@ SAMPLINGS = {
 def test_nodes_of_all_sizes(
     sampling, n_classes, n_thresholds, criterion, max_candidates
 ):
-    # Up to 64 rows of up to 8 classes are bit masks; beyond that few rows are sorted,
-    # which are more rows the more thresholds and classes there are; else histograms.
+    # Few rows are sorted, more of them with more thresholds and classes; larger nodes
+    # have histograms.
     check(
         *full_depth_set(n_classes, n_thresholds),
         n_trees=1,

@@ -201,8 +201,7 @@ def test_full_depth():
 @pytest.mark.parametrize("most_repeats", [1, 8, 12])
 @pytest.mark.parametrize("min_samples_leaf", [1, 3])
 def test_tiny_nodes(min_samples_leaf, most_repeats, n_classes, criterion):
-    # Bit masks take 64 rows of 8 classes, repetitions counted, each up to 8 times. Many
-    # thresholds keep histograms out; NaN and ties are in every node.
+    # Many thresholds keep histograms out; NaN and ties are in every node.
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.integers(0, 30, size=(90, 4)).astype(np.float32)

@@ -9,7 +9,6 @@
 #define DICS_ISA baseline
 #endif
 
-#include "kernels/bit_mask_scan.hpp"
 #include "kernels/block_bounds.hpp"
 #include "kernels/scan.hpp"
 
@@ -368,7 +367,6 @@ const Kernels table = {
     &scan_histogram<Gini, std::uint64_t>,
     &bound_block<std::uint16_t>,
     &bound_block<std::uint32_t>,
-    &search_masks<Gini>,
     &dots,
     &accumulate,
     {&prepare<float>, &add_moments<float>},

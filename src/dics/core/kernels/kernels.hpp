@@ -85,22 +85,6 @@ struct BoundArgs {
     void* scratch;       // [n_present] registers, aligned
 };
 
-// Codes of one feature in up to 64 places; a row of weight w has w of them.
-inline constexpr int kMaskPlaces = 64;
-
-struct BitMaskArgs {
-    const std::uint8_t* codes;  // [kMaskPlaces], aligned to 32 bytes
-    std::uint64_t all;          // places in use
-    std::uint64_t first;        // one place of each row
-    int n_classes;              // of those that occur
-    const std::uint64_t* of_class;
-    const std::uint32_t* class_total;
-    int missing_code;
-    std::int64_t min_leaf;
-    std::uint32_t min_weight;
-    bool missing_alone;  // see ScanArgs
-};
-
 // Location and scale of each feature, as `prepare` wants them.
 template <class V>
 struct Scaling {
@@ -155,7 +139,6 @@ struct Kernels {
     // rounding: a relative error of 1e-6.
     void (*bound_gini_16)(const BoundArgs<std::uint16_t>&, float*);
     void (*bound_gini_32)(const BoundArgs<std::uint32_t>&, float*);
-    Cut (*search_masks_gini)(const BitMaskArgs&, double);
 
     // out[i * n_centers + c] = <x_i, center_c>; n and stride multiples of 8, zero
     // padded.

@@ -1,7 +1,6 @@
 // Class counts of all features, from codes in blocks.
 #pragma once
 
-#include "search/bit_mask_search.hpp"
 #include "search/candidate_draw.hpp"
 #include "search/class_histogram.hpp"
 #include "search/class_sets.hpp"
@@ -22,10 +21,9 @@ class ClassHistograms {
     struct Prepared {
         PresentClasses<Count> present, present_minus;
         CandidateList candidates;  // of the node, if some are drawn
-        BitMaskSearch<Crit, Count> masks;
-        Method method = Method::histogram;
+        bool is_small = false;     // its codes are sorted, see method.hpp
 
-        bool uses_histogram() const { return method == Method::histogram; }
+        bool uses_histogram() const { return !is_small; }
         // What is known of the rows that a histogram counts: those of the node, or
         // those that are taken out of its histogram.
         const PresentClasses<Count>& counted() const { return present; }
@@ -94,16 +92,10 @@ class ClassHistograms {
         return !choice_.is_small(node.totals.n_rows, node.totals.n_present);
     }
 
-    // Bit masks are for one thread.
-    void prepare(const Open& node, bool one_thread, Prepared& prepared) const {
+    void prepare(const Open& node, Prepared& prepared) const {
         if (draws())
             prepared.candidates.draw(dictionary_, nullptr, max_candidates_, node.key);
-        prepared.method =
-            choice_.choose(node.totals.n_rows, node.totals.n_present, [&] {
-                return one_thread &&
-                       prepared.masks.prepare(r_, node, node.totals, limits_.min_leaf,
-                                              limits_.min_weight);
-            });
+        prepared.is_small = !needs_histogram(node);
         if (!prepared.uses_histogram())
             return;
         prepared.present.find(node.totals);
@@ -140,8 +132,7 @@ class ClassHistograms {
             if (dictionary_.count(f) == 0)
                 continue;
             const Cut cut =
-                cuts ? cuts[j]
-                     : search_one(b, j, hists, node, prepared, scratch, best.score);
+                cuts ? cuts[j] : search_one(b, j, hists, node, prepared, scratch);
             const Split split =
                 split_by_gap(cut, f, node.key,
                              draws() ? 0 : gap_between(cut, f, dictionary_, origin_));
@@ -193,36 +184,31 @@ class ClassHistograms {
 
     // The best cut of one feature, or of its candidates.
     Cut search_one(const Block& b, int j, const Count* hists, const Open& node,
-                   Prepared& prepared, Scratch& scratch, double floor) const {
+                   Prepared& prepared, Scratch& scratch) const {
         const std::int64_t f = b.first + j;
         CodeReading reading{dictionary_.count(f)};
         if (!draws())
-            return search_read(b, j, hists, node, prepared, scratch, reading, floor);
+            return search_read(b, j, hists, node, prepared, scratch, reading);
         const auto candidates = prepared.candidates.of_feature(f);
         if (candidates.empty())
             return {};
         reading = scratch.candidates.read(candidates, reading.n_thresholds);
         return scratch.candidates.in_dictionary(
-            search_read(b, j, hists, node, prepared, scratch, reading, -1.0e308));
+            search_read(b, j, hists, node, prepared, scratch, reading));
     }
 
     Cut search_read(const Block& b, int j, const Count* hists, const Open& node,
-                    Prepared& prepared, Scratch& scratch, const CodeReading& reading,
-                    double floor) const {
+                    Prepared& prepared, Scratch& scratch,
+                    const CodeReading& reading) const {
         const std::int64_t f = b.first + j;
         const std::uint8_t* column = codes_.column(f);
-        switch (prepared.method) {
-            case Method::mask:
-                return prepared.masks.search(column, codes_.width, reading, floor);
-            case Method::sort:
-                scratch.sorted.sort(column, codes_.width, reading, r_, node);
-                return scratch.sorted.search(reading, r_, node, node.totals,
-                                             limits_.min_leaf, limits_.min_weight);
-            default:
-                return scratch.scanner.scan_one(b.shape, hists, j, reading,
-                                                dictionary_.count(f), node.totals,
-                                                prepared.present, limits_);
-        }
+        if (prepared.uses_histogram())
+            return scratch.scanner.scan_one(b.shape, hists, j, reading,
+                                            dictionary_.count(f), node.totals,
+                                            prepared.present, limits_);
+        scratch.sorted.sort(column, codes_.width, reading, r_, node);
+        return scratch.sorted.search(reading, r_, node, node.totals, limits_.min_leaf,
+                                     limits_.min_weight);
     }
 
     const Target& target_;

@@ -1,7 +1,6 @@
 // Search of a forest's node: features drawn anew at each node, as in RandomForest.
 #pragma once
 
-#include "search/bit_mask_search.hpp"
 #include "search/candidate_draw.hpp"
 #include "search/class_histogram.hpp"
 #include "search/class_sets.hpp"
@@ -84,14 +83,14 @@ class FeatureDrawSearch {
         if (draws)
             draw_of_features(dictionary_, max_candidates_, node_->key, features_,
                              candidates_);
-        const Method method = choose_method();
-        if (method == Method::histogram)
+        const bool is_small = choice_.is_small(totals_->n_rows, totals_->n_present);
+        if (!is_small)
             present_.find(*totals_);
         const auto n_features = static_cast<std::int64_t>(features_.size());
         const Cut* cuts = nullptr;
         Split best;
         for (std::int64_t j = 0; j < n_features; ++j) {
-            if (method == Method::histogram && j % batch_ == 0) {
+            if (!is_small && j % batch_ == 0) {
                 const std::int64_t last = std::min(n_features, j + batch_);
                 if (draws) {
                     fill(j, last, hist_);
@@ -101,10 +100,9 @@ class FeatureDrawSearch {
                 }
             }
             const std::int32_t f = features_[static_cast<std::size_t>(j)];
-            const Cut cut =
-                cuts    ? cuts[j % batch_]
-                : draws ? best_candidate(j, method)
-                        : search_one(f, method, {dictionary_.count(f)}, best.score);
+            const Cut cut = cuts    ? cuts[j % batch_]
+                            : draws ? best_candidate(j, is_small)
+                                    : search_one(f, {dictionary_.count(f)});
             const Split split = as_split(cut, f);
             if (split.beats(best))
                 best = split;
@@ -132,27 +130,17 @@ class FeatureDrawSearch {
     const Cut* scan_in(std::vector<Counter>& hist, std::int64_t first,
                        std::int64_t last, double floor) {
         fill(first, last, hist);
-        // In small nodes many features divide the classes equally well.
-        const bool masked = prepare_masks();
-        return scanner_.scan_all(
-            shape_, hist.data(), n_thresholds_, *totals_, present_, limits_, floor,
-            [&](int j) {
-                const CodeReading reading{n_thresholds_[j]};
-                const std::int32_t f = features_[static_cast<std::size_t>(first + j)];
-                return masked ? search_one(f, Method::mask, reading, floor)
-                              : scanner_.scan_one(shape_, hist.data(), j, reading,
-                                                  n_thresholds_[j], *totals_, present_,
-                                                  limits_);
-            });
-    }
-
-    bool prepare_masks() {
-        return masks_.prepare(r_, *node_, *totals_, limits_.min_leaf,
-                              limits_.min_weight);
+        return scanner_.scan_all(shape_, hist.data(), n_thresholds_, *totals_, present_,
+                                 limits_, floor, [&](int j) {
+                                     const CodeReading reading{n_thresholds_[j]};
+                                     return scanner_.scan_one(
+                                         shape_, hist.data(), j, reading,
+                                         n_thresholds_[j], *totals_, present_, limits_);
+                                 });
     }
 
     // Of feature number j among those drawn.
-    Cut best_candidate(std::int64_t j, Method method) {
+    Cut best_candidate(std::int64_t j, bool is_small) {
         const auto candidates = candidates_.of_feature(j);
         if (candidates.empty())
             return {};
@@ -160,10 +148,10 @@ class FeatureDrawSearch {
         const int n_thresholds = dictionary_.count(f);
         const CodeReading reading = candidate_codes_.read(candidates, n_thresholds);
         return candidate_codes_.in_dictionary(
-            method == Method::histogram
-                ? scanner_.scan_one(shape_, hist_.data(), static_cast<int>(j % batch_),
-                                    reading, n_thresholds, *totals_, present_, limits_)
-                : search_one(f, method, reading, -1.0e308));
+            is_small ? search_one(f, reading)
+                     : scanner_.scan_one(shape_, hist_.data(),
+                                         static_cast<int>(j % batch_), reading,
+                                         n_thresholds, *totals_, present_, limits_));
     }
 
     void draw_varying_features() {
@@ -187,17 +175,9 @@ class FeatureDrawSearch {
         }
     }
 
-    Method choose_method() {
-        return choice_.choose(totals_->n_rows, totals_->n_present,
-                              [&] { return prepare_masks(); });
-    }
-
     // In a node too small for histograms.
-    Cut search_one(std::int64_t f, Method method, const CodeReading& reading,
-                   double floor) {
+    Cut search_one(std::int64_t f, const CodeReading& reading) {
         const std::uint8_t* column = codes_.data + f;
-        if (method == Method::mask)
-            return masks_.search(column, codes_.width, reading, floor);
         sorted_.sort(column, codes_.width, reading, r_, *node_);
         return sorted_.search(reading, r_, *node_, *totals_, limits_.min_leaf,
                               limits_.min_weight);
@@ -260,7 +240,6 @@ class FeatureDrawSearch {
     std::vector<std::uint16_t> narrow_hist_;
     HistogramScanner<Crit, Count> scanner_;
     SortedSearch<Crit, Count> sorted_;
-    BitMaskSearch<Crit, Count> masks_;
     ClassSets<Crit, Count> sets_;
 };
 

@@ -114,7 +114,7 @@ class GradientHistograms {
     }
 
     bool needs_histogram(const Open&) const { return true; }
-    void prepare(const Open&, bool, Prepared&) const {}
+    void prepare(const Open&, Prepared&) const {}
 
     void fill(std::int64_t block, std::int64_t begin, std::int64_t end, const Counted&,
               std::int32_t* hists) const {

@@ -85,7 +85,7 @@ class HistogramSearch {
         shared = shared && histograms_.is_shared(n_rows);
         for (int i = 0; i < n_nodes; ++i) {
             Open& node = *nodes[i];
-            histograms_.prepare(node, !shared, context.prepared[i]);
+            histograms_.prepare(node, context.prepared[i]);
             if (!context.prepared[i].uses_histogram())
                 drop(node, context);
             else if (node.hist < 0)
@@ -127,7 +127,7 @@ class HistogramSearch {
         std::int64_t n_counted = 0;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             Open& node = *nodes[i];
-            histograms_.prepare(node, false, prepared[i]);
+            histograms_.prepare(node, prepared[i]);
             if (node.hist < 0)
                 node.hist = context.pool.acquire();
             if (!node.hist_ready)

@@ -9,13 +9,8 @@
 
 namespace dics {
 
-enum class Method {
-    mask,       // a bit for each row, see bit_mask_search.hpp
-    sort,       // sorted codes, see sorted_search.hpp
-    histogram,  // counts per class, see class_histogram.hpp
-};
-
-// All give the same cuts, so the cheapest is taken.
+// Sorted codes (sorted_search.hpp) and histograms (class_histogram.hpp) give the same
+// cuts, so the cheaper one is taken.
 class MethodChoice {
   public:
     // For nodes that look at all features: most of their histograms are the parent's
@@ -40,16 +35,6 @@ class MethodChoice {
         return choice;
     }
 
-    // `fits_masks()` prepares for bit masks, and says whether they can be used.
-    template <class FitsMasks>
-    Method choose(std::int64_t n_rows, int n_present, FitsMasks fits_masks) const {
-        if (!is_small(n_rows, n_present))
-            return Method::histogram;
-        const bool is_tiny = n_features_ == 0 || histogram_cost(n_rows, n_present) >
-                                                     kMaskCost * n_rows * n_features_;
-        return is_tiny && fits_masks() ? Method::mask : Method::sort;
-    }
-
     // Too small for a histogram. `n_present` classes occur in the node.
     bool is_small(std::int64_t n_rows, int n_present) const {
         if (n_features_ == 0)
@@ -60,7 +45,7 @@ class MethodChoice {
 
   private:
     static constexpr std::int64_t kMaxSortedRows = 1 << 24;  // numbered in 24 bits
-    static constexpr std::int64_t kMaskCost = 30, kSortCost = 15;  // a row and feature
+    static constexpr std::int64_t kSortCost = 15;            // a row and feature
 
     static std::int64_t mean_bins(const Dictionary& dictionary) {
         return dictionary.size() / std::max<std::int64_t>(1, dictionary.n_features) + 2;

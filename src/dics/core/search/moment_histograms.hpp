@@ -89,7 +89,7 @@ class MomentHistograms {
 
     bool needs_histogram(const Open& node) const { return !is_small(node); }
 
-    void prepare(const Open& node, bool, Prepared& prepared) const {
+    void prepare(const Open& node, Prepared& prepared) const {
         prepared.is_small = is_small(node);
         if (draws())
             prepared.candidates.draw(dictionary_, nullptr, max_candidates_, node.key);
