@@ -107,9 +107,11 @@ def make_model(model: dict[str, Any]) -> Any:
     parameters = {"random_state": 0, **model["parameters"]}
     if model.get("candidates") == "paper":
         parameters["candidates"] = dics.CentroidCandidates.paper()
+    name = model["class"]
     if not hasattr(dics, "TreeOptions"):  # a revision whose options were parameters
         parameters = {k.removeprefix("advanced__"): v for k, v in parameters.items()}
-    return getattr(dics, model["class"])().set_params(**parameters)
+        name = name.replace("CGBoosting", "FastCGBM")
+    return getattr(dics, name)().set_params(**parameters)
 
 
 def digest_model(model: Any, rows: np.ndarray) -> str:
