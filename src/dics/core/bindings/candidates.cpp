@@ -5,7 +5,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
-#include "candidates/cluster.hpp"
+#include "candidates/kmeans.hpp"
 #include "candidates/thresholds.hpp"
 #include "data/encode.hpp"
 

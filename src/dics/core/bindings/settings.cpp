@@ -4,7 +4,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "boost/boost.hpp"
-#include "candidates/cluster.hpp"
+#include "candidates/kmeans.hpp"
 #include "grow/forest.hpp"
 #include "objective/objective.hpp"
 

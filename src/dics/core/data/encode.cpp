@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/encode_sparse.hpp"
-#include "data/side.hpp"
+#include "data/split_side.hpp"
 #include "kernels/kernels.hpp"
 
 namespace dics {

@@ -8,7 +8,7 @@
 
 #include "data/matrix.hpp"
 #include "data/row_source.hpp"
-#include "data/side.hpp"
+#include "data/split_side.hpp"
 #include "team.hpp"
 
 namespace dics {

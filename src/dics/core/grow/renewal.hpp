@@ -6,7 +6,7 @@
 #include "grow/grow.hpp"
 #include "grow/grower.hpp"
 #include "search/histogram_search.hpp"
-#include "search/origin.hpp"
+#include "search/renewed_codes.hpp"
 
 namespace dics {
 

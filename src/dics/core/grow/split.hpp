@@ -5,7 +5,7 @@
 
 #include "data/code_set.hpp"
 #include "data/matrix.hpp"
-#include "data/side.hpp"
+#include "data/split_side.hpp"
 #include "grow/cut.hpp"
 #include "random.hpp"
 

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "data/side.hpp"
+#include "data/split_side.hpp"
 #include "grow/cut.hpp"
 
 namespace dics {

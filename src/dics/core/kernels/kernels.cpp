@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "data/side.hpp"
+#include "data/split_side.hpp"
 
 #ifndef DICS_ISA
 #define DICS_ISA baseline

@@ -1,5 +1,5 @@
-// What boosting minimises. Another objective is one more file like log_loss.cpp, its
-// kernels, and a line in ObjectiveTable.
+// Objectives of boosting: start, gradients, hessians and steps. The README of the core
+// lists the places of a new loss.
 #pragma once
 
 #include <cstdint>

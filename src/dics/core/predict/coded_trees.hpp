@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data/matrix.hpp"
-#include "data/side.hpp"
+#include "data/split_side.hpp"
 #include "predict/predict.hpp"
 #include "predict/tree_masks.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/encode.hpp"
-#include "data/side.hpp"
+#include "data/split_side.hpp"
 #include "predict/coded_trees.hpp"
 #include "predict/spread_rows.hpp"
 

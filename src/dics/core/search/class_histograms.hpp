@@ -5,7 +5,7 @@
 #include "search/class_histogram.hpp"
 #include "search/class_sets.hpp"
 #include "search/method.hpp"
-#include "search/origin.hpp"
+#include "search/renewed_codes.hpp"
 #include "search/sorted_search.hpp"
 
 namespace dics {

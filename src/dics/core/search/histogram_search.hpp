@@ -13,7 +13,7 @@
 
 #include "grow/node.hpp"
 #include "grow/pool.hpp"
-#include "search/origin.hpp"
+#include "search/renewed_codes.hpp"
 #include "sum.hpp"
 #include "team.hpp"
 

@@ -6,7 +6,7 @@
 #include "search/candidate_draw.hpp"
 #include "search/feature_draw.hpp"
 #include "search/listed_nodes.hpp"
-#include "search/origin.hpp"
+#include "search/renewed_codes.hpp"
 #include "team.hpp"
 
 namespace dics {

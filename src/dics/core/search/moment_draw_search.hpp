@@ -5,7 +5,7 @@
 #include "search/feature_draw.hpp"
 #include "search/feature_scan.hpp"
 #include "search/moment_sets.hpp"
-#include "search/origin.hpp"
+#include "search/renewed_codes.hpp"
 
 namespace dics {
 

@@ -9,7 +9,7 @@
 #include "search/candidate_draw.hpp"
 #include "search/feature_scan.hpp"
 #include "search/moment_sets.hpp"
-#include "search/origin.hpp"
+#include "search/renewed_codes.hpp"
 #include "target/moments.hpp"
 
 namespace dics {

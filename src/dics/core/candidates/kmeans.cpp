@@ -1,4 +1,4 @@
-#include "candidates/cluster.hpp"
+#include "candidates/kmeans.hpp"
 
 #include <algorithm>
 #include <cmath>
