@@ -1,10 +1,10 @@
 """Categories: native in four libraries, and as one-hot columns and ordinal codes.
 
-Boosting with default settings and two threads on tables with columns of categories.
+Boosting with default settings and two threads on tables with categorical features.
 Scores are means over splits: AUC of two classes, R2, or explained Poisson deviance
-(with the exposure as weight). HistGradientBoosting takes up to 255 levels; there the
-others of a column are missing. CatBoost runs only with `--catboost`, since it takes
-minutes for a fit.
+(with the exposure as weight). HistGradientBoosting takes up to 255 categories; the
+others of a feature are missing there. CatBoost runs only with `--catboost`, since it
+takes minutes for a fit.
 
 With `--family tree` or `forest`, single trees of depth 8 or forests of 50 trees
 are compared with themselves: sets that nodes choose, thresholds in the order of all
@@ -43,7 +43,7 @@ from dics_paper.text import markdown_table, show_seconds
 from dics_paper.timing import measure
 
 N_THREADS = 2
-MOST_LEVELS = 255  # of HistGradientBoosting
+MOST_CATEGORIES = 255  # of HistGradientBoosting
 N_SPLITS = 3
 NO_SETS = 10**9  # rows that no node has
 
@@ -135,25 +135,25 @@ def catboost(table: CategoryTable) -> Any:
     return Counts(loss_function="Poisson", **options)
 
 
-def with_few_levels(table: CategoryTable) -> Prepared:
-    """Keep the commonest levels of each category."""
+def with_few_categories(table: CategoryTable) -> Prepared:
+    """Keep the commonest categories of each feature."""
     train, test = table.train.copy(), table.test.copy()
     for name in table.categories:
-        kept = train[name].value_counts().index[: MOST_LEVELS - 1]
+        kept = train[name].value_counts().index[: MOST_CATEGORIES - 1]
         for rows in (train, test):
             rows[name] = pd.Categorical(rows[name], categories=sorted(kept))
     return train, test
 
 
 def as_ordinal(table: CategoryTable) -> Prepared:
-    """Give the codes of the levels as numbers; they are in alphabetical order."""
+    """Give the codes of the categories as numbers; they are in alphabetical order."""
     return table.train.astype(np.float64), table.test.astype(np.float64)
 
 
 def as_one_hot(table: CategoryTable) -> Prepared:
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        max_categories=MOST_LEVELS,
+        max_categories=MOST_CATEGORIES,
         sparse_output=False,
         dtype=np.uint8,
     )
@@ -186,7 +186,7 @@ def trees_of(family: str) -> dict[str, Model]:
     }
 
 
-PEERS = {"LightGBM": Model(lightgbm), "HistGB": Model(hist_gb, with_few_levels)}
+PEERS = {"LightGBM": Model(lightgbm), "HistGB": Model(hist_gb, with_few_categories)}
 SLOW_PEERS = {"CatBoost": Model(catboost)}
 
 

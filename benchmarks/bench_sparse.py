@@ -185,13 +185,13 @@ PIPELINE_MODELS = {
     "CGBoosting": lambda: dics.CGBoostingClassifier(random_state=0),
 }
 ADULT_TRAIN = 32561
-ADULT_LEVELS = 42  # columns of no more distinct values are categories
+ADULT_CATEGORIES = 42  # columns with no more distinct values are categorical
 
 
 def load_one_hot() -> tuple[scipy.sparse.csr_array, np.ndarray]:
     arrays = np.load(data_file("adult_categorical"))
     X, y = arrays["X"][:ADULT_TRAIN], arrays["y"][:ADULT_TRAIN]
-    few = np.array([len(np.unique(column)) <= ADULT_LEVELS for column in X.T])
+    few = np.array([len(np.unique(column)) <= ADULT_CATEGORIES for column in X.T])
     coded = OneHotEncoder(dtype=np.float32).fit_transform(X[:, few])
     numbers = scipy.sparse.csr_array(X[:, ~few].astype(np.float32))
     return scipy.sparse.hstack([coded, numbers], format="csr"), y

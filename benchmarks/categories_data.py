@@ -1,4 +1,4 @@
-"""Tables with columns of categories, as frames, in several splits."""
+"""Tables with categorical features, as frames, in several splits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CategoryTable(NamedTuple):
 
     @property
     def categories(self) -> list[str]:
-        """Names of the columns of categories."""
+        """Names of the categorical features."""
         return [c for c in self.train if self.train[c].dtype == "category"]
 
     def score(self, fitted: Any, test: Any) -> float:

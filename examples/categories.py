@@ -1,4 +1,4 @@
-"""Columns of text as they are: what a model makes of their levels.
+"""Categorical features: splits by sets of their categories.
 
 Rents of flats are generated; the districts have groups that no order of names shows.
 """
@@ -37,7 +37,7 @@ def main() -> None:
     flats, rent = make_flats()
     train, test, y_train, y_test = train_test_split(flats, rent, random_state=0)
     tree = CGTreeRegressor(max_depth=2, random_state=0).fit(train, y_train)
-    print("A tree of two levels; a split of a category is a set of its levels:\n")
+    print("A tree of depth 2; a categorical feature is split by a set of categories:\n")
     print(export_text(tree))
     model = CGBoostingRegressor(random_state=0).fit(train, y_train)
     print(f"R2 of boosting on flats it has not seen: {model.score(test, y_test):.3f}")

@@ -263,51 +263,51 @@ class Case:
 
 
 class CategoryCase(Case):
-    """The same with columns of categories that tell something of y."""
+    """The same with categorical features that tell something of y."""
 
     def __init__(self, seed, most_rows=600):
         super().__init__(seed, most_rows)
         rng = np.random.default_rng([seed, 2])
         self.kind = str(rng.choice(["frame", "frame", "objects", "named"]))
-        self.n_levels = [int(rng.choice([1, 2, 5, 30, 90])) for _ in range(3)]
-        levels = self._make_levels(rng)
+        self.n_categories = [int(rng.choice([1, 2, 5, 30, 90])) for _ in range(3)]
+        categories = self._make_categories(rng)
         if self.kind == "named":
-            self.X = self._with_named(levels, int(rng.integers(1, 4)))
+            self.X = self._with_named(categories, int(rng.integers(1, 4)))
         else:
-            self.X = self._with_text(levels)
+            self.X = self._with_text(categories)
         self._choose_constraints(rng)
         self.validation = {}
         if "Boosting" in self.name and rng.random() < 0.4:
             rows = rng.integers(0, len(self.X), int(rng.integers(1, 200)))
-            held = self._with_new_levels(rows)
+            held = self._with_new_categories(rows)
             self.validation = {"X_val": held, "y_val": self.y[rows]}
 
-    def _make_levels(self, rng):
+    def _make_categories(self, rng):
         """Three columns; the last two tell most together. -1 for what is missing."""
         n = len(self.X)
         group = np.argsort(np.argsort(self.y, kind="stable"), kind="stable") * 4 // n
-        first, second, third = self.n_levels
+        first, second, third = self.n_categories
         a = (group + rng.integers(0, 2, n)) % first
         b = rng.integers(0, second, n)
         c = (b + group * (third // 4 + 1)) % third
-        levels = np.stack([a, b, c], axis=1)
-        levels[rng.random(levels.shape) < rng.choice([0, 0.1])] = -1
+        categories = np.stack([a, b, c], axis=1)
+        categories[rng.random(categories.shape) < rng.choice([0, 0.1])] = -1
         if rng.random() < 0.3:
-            order = np.argsort(a, kind="stable")  # parts without some levels
-            self.X, self.y, levels = self.X[order], self.y[order], levels[order]
-        return levels
+            order = np.argsort(a, kind="stable")  # parts without some categories
+            self.X, self.y, categories = self.X[order], self.y[order], categories[order]
+        return categories
 
-    def _with_named(self, levels, n_numbers):
+    def _with_named(self, categories, n_numbers):
         """Numbers, of which some are named as categories."""
         numbers = self.X[:, :n_numbers]
-        X = np.hstack([numbers, np.maximum(levels, 0)])  # a byte holds no -1
+        X = np.hstack([numbers, np.maximum(categories, 0)])  # a byte holds no -1
         self.parameters["categorical_features"] = [*range(X.shape[1])][-3:]
         return X.astype(numbers.dtype)
 
-    def _with_text(self, levels):
+    def _with_text(self, categories):
         frame = pd.DataFrame(self.X).add_prefix("x")
-        words = [f"w{i}" for i in range(max(self.n_levels))]
-        text = np.array([*words, None], dtype=object)[levels]
+        words = [f"w{i}" for i in range(max(self.n_categories))]
+        text = np.array([*words, None], dtype=object)[categories]
         frame["text"] = text[:, 0]
         frame["category"] = pd.Categorical(text[:, 1])
         frame.insert(0, "words", text[:, 2])
@@ -325,7 +325,7 @@ class CategoryCase(Case):
         if rng.random() < 0.2:
             own["categorical__smooth"] = 0.0
 
-    def _with_new_levels(self, rows):
+    def _with_new_categories(self, rows):
         if self.kind != "frame":
             return self.X[rows]
         given = self.X.iloc[rows].reset_index(drop=True)

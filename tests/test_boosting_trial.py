@@ -133,11 +133,13 @@ def test_a_trial_is_written_down(data, capfd):
 # --- categories -----------------------------------------------------------------------
 
 
-def make_levels(noise, n=1500):
+def make_categories(noise, n=1500):
     rng = np.random.default_rng(0)
-    levels = rng.integers(0, 300, n)
-    X = pd.DataFrame({"level": [f"v{v}" for v in levels], "x": rng.normal(size=n)})
-    y = np.sin(levels) + X["x"].to_numpy() + noise * rng.normal(size=n)
+    categories = rng.integers(0, 300, n)
+    X = pd.DataFrame(
+        {"category": [f"v{v}" for v in categories], "x": rng.normal(size=n)}
+    )
+    y = np.sin(categories) + X["x"].to_numpy() + noise * rng.normal(size=n)
     return X, y
 
 
@@ -167,8 +169,8 @@ class HalfSquares:
         (HalfSquares(), 40),
     ],
 )
-def test_noisy_levels_lower_the_rate(loss, n_rounds):
-    X, y = make_levels(noise=3)
+def test_noisy_categories_lower_the_rate(loss, n_rounds):
+    X, y = make_categories(noise=3)
     y = np.abs(y) if loss == "poisson" else y
     options = {"n_estimators": n_rounds, "random_state": 0}
     model = CGBoostingRegressor(loss=loss, **options).fit(X, y)
@@ -181,8 +183,8 @@ def test_noisy_levels_lower_the_rate(loss, n_rounds):
     same_bytes(model, CGBoostingRegressor(loss=loss, **given).fit(X, y))
 
 
-def test_clear_levels_keep_the_rate():
-    X, y = make_levels(noise=0.01)
+def test_clear_categories_keep_the_rate():
+    X, y = make_categories(noise=0.01)
     model = CGBoostingRegressor(random_state=0).fit(X, y)
     assert model.plan_.n_trial_rounds == 60
     assert model.plan_.learning_rate == 0.1
@@ -190,8 +192,8 @@ def test_clear_levels_keep_the_rate():
     assert model.n_iter_ == 100
 
 
-def test_levels_of_two_classes():
-    X, y = make_levels(noise=3)
+def test_categories_of_two_classes():
+    X, y = make_categories(noise=3)
     model = fit(X, y > 0)
     assert model.plan_.n_trial_rounds == 60
     assert model.plan_.learning_rate < 0.05
@@ -199,9 +201,9 @@ def test_levels_of_two_classes():
     same_bytes(model, fit(X, y > 0, learning_rate=rate, max_leaf_nodes=8))
 
 
-def test_few_levels_have_a_trial_too():
-    X, y = make_levels(noise=6)
-    X["level"] = X["level"].str[:2]
+def test_few_categories_have_a_trial_too():
+    X, y = make_categories(noise=6)
+    X["category"] = X["category"].str[:2]
     model = CGBoostingRegressor(random_state=0).fit(X, y)
     assert model._categories.columns[0].is_ranked
     assert model.plan_.n_trial_rounds == 60
@@ -210,7 +212,7 @@ def test_few_levels_have_a_trial_too():
 
 @pytest.mark.parametrize("leaves", [16, None])
 def test_leaves_that_were_asked_for_stay(leaves):
-    X, y = make_levels(noise=3)
+    X, y = make_categories(noise=3)
     model = CGBoostingRegressor(max_leaf_nodes=leaves, random_state=0).fit(X, y)
     assert model.plan_.learning_rate < 0.1
     assert model.plan_.max_leaf_nodes == leaves
@@ -223,7 +225,7 @@ def test_numbers_keep_their_leaves():
 
 
 def test_growing_on_keeps_the_leaves_of_the_trial():
-    X, y = make_levels(noise=3)
+    X, y = make_categories(noise=3)
     model = CGBoostingRegressor(random_state=0, warm_start=True).fit(X, y)
     model.set_params(n_estimators=120).fit(X, y)
     assert model.plan_.max_leaf_nodes == 8
@@ -234,6 +236,8 @@ def test_growing_on_keeps_the_leaves_of_the_trial():
     "parameters",
     [{"learning_rate": 0.1}, {"early_stopping": True}, {"n_estimators": 1}],
 )
-def test_no_trial_of_levels(parameters):
-    model = CGBoostingRegressor(random_state=0, **parameters).fit(*make_levels(noise=1))
+def test_no_trial_of_categories(parameters):
+    model = CGBoostingRegressor(random_state=0, **parameters).fit(
+        *make_categories(noise=1)
+    )
     assert model.plan_.n_trial_rounds == 0

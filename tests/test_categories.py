@@ -1,4 +1,4 @@
-"""Tests of columns of categories: frames, levels, their numbers, and what can't be."""
+"""Tests of categorical features: frames, categories, numbers, and bad input."""
 
 import io
 import pickle
@@ -30,7 +30,7 @@ from dics.export import export_graphviz, export_text, to_json
 CLASSIFIERS = (CGTreeClassifier, CGForestClassifier, CGBoostingClassifier)
 REGRESSORS = (CGTreeRegressor, CGForestRegressor, CGBoostingRegressor)
 MODELS = (*CLASSIFIERS, *REGRESSORS)
-LEVELS = list("abcdefgh")
+CATEGORIES = list("abcdefgh")
 
 
 def small(cls, **parameters):
@@ -43,7 +43,7 @@ def small(cls, **parameters):
 def make_rows(n=1200, seed=0):
     """Make a frame with a category that matters, and numbers y."""
     rng = np.random.default_rng(seed)
-    color = rng.choice(LEVELS, n)
+    color = rng.choice(CATEGORIES, n)
     x = rng.normal(size=n)
     k = rng.integers(0, 5, n)
     y = 2.0 * np.isin(color, list("aceg")) + x + 3.0 * (k == 2)
@@ -61,17 +61,17 @@ def target_for(cls, y, n_classes=3):
 
 def as_other_frames(frame):
     polars = pl.from_pandas(frame)
-    enum = pl.Enum(LEVELS[::-1])
+    enum = pl.Enum(CATEGORIES[::-1])
     return {
         "string": frame.assign(color=frame.color.astype("string")),
         "object": frame.assign(color=frame.color.astype(object)),
         "arrow strings": frame.assign(color=frame.color.astype("string[pyarrow]")),
         "other codes": frame.assign(
-            color=frame.color.cat.set_categories(["new", *LEVELS[::-1]])
+            color=frame.color.cat.set_categories(["new", *CATEGORIES[::-1]])
         ),
         "polars": polars,
         "polars strings": polars.with_columns(pl.col("color").cast(pl.String)),
-        "polars enum": polars.with_columns(pl.col("color").cast(pl.Enum(LEVELS))),
+        "polars enum": polars.with_columns(pl.col("color").cast(pl.Enum(CATEGORIES))),
         "polars other enum": polars.with_columns(pl.col("color").cast(enum)),
         "arrow": pa.Table.from_pandas(frame),
         "batch": pa.RecordBatch.from_pandas(frame),
@@ -85,7 +85,7 @@ def test_all_frames_give_the_same_model(cls):
     model = small(cls).fit(frame, y)
     expected = model.predict(frame)
     assert model.is_categorical_.tolist() == [True, False, False]
-    assert model.categories_[0].tolist() == LEVELS
+    assert model.categories_[0].tolist() == CATEGORIES
     assert model.categories_[1:] == [None, None]
     for kind, other in as_other_frames(frame).items():
         np.testing.assert_array_equal(model.predict(other), expected, kind)
@@ -127,7 +127,7 @@ def test_arrays_of_objects_have_categories():
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_missing_and_new_levels_go_with_nan(cls):
+def test_missing_and_new_categories_go_with_nan(cls):
     frame, y = make_rows()
     model = small(cls).fit(frame, target_for(cls, y))
     others = frame.iloc[:50]
@@ -136,16 +136,16 @@ def test_missing_and_new_levels_go_with_nan(cls):
     np.testing.assert_array_equal(missing, new)
 
 
-def smoothed_means(levels, y, n_levels, smooth):
-    """Return mean targets of levels, each with some rows of the mean of all."""
+def smoothed_means(categories, y, n_categories, smooth):
+    """Return mean targets of categories, each with some rows of the mean of all."""
     means = []
-    for level in range(n_levels):
-        own = y[levels == level]
+    for category in range(n_categories):
+        own = y[categories == category]
         means.append((own.sum() + smooth * y.mean()) / (len(own) + smooth))
     return np.array(means)
 
 
-def test_few_levels_are_ranked_by_their_mean_targets():
+def test_few_categories_are_ranked_by_their_mean_targets():
     frame, y = make_rows()
     frame = frame.drop(index=3)
     y = np.delete(y, 3)
@@ -159,17 +159,17 @@ def test_few_levels_are_ranked_by_their_mean_targets():
     assert model.candidates_.thresholds_[0].tolist() == (np.arange(7) + 0.5).tolist()
 
 
-def test_many_levels_have_the_means_of_other_folds():
+def test_many_categories_have_the_means_of_other_folds():
     rng = np.random.default_rng(0)
-    n, n_levels = 900, 300
-    assert n_levels > MAX_RANKS or n < LEAST_ROWS * n_levels
-    level = rng.integers(0, n_levels, n)
-    y = rng.normal(size=n) + level / 100
-    X = level[:, None].astype(np.float64)
+    n, n_categories = 900, 300
+    assert n_categories > MAX_RANKS or n < LEAST_ROWS * n_categories
+    category = rng.integers(0, n_categories, n)
+    y = rng.normal(size=n) + category / 100
+    X = category[:, None].astype(np.float64)
     model = CGTreeRegressor(categorical_features=[0], random_state=0)
     data = model._check_training_data(X, y, None)
     known = model._categories.of(0)
-    values, places = np.unique(level, return_inverse=True)
+    values, places = np.unique(category, return_inverse=True)
     whole = smoothed_means(places, y, len(values), 10.0)
     np.testing.assert_allclose(known.values, whole)
     np.testing.assert_allclose(model._check_matrix(X)[:, 0], whole[places])
@@ -192,7 +192,7 @@ def test_a_category_of_noise_does_no_harm(cls):
     frame = pd.DataFrame(rng.normal(size=(2 * n, 4)), columns=list("abcd"))
     latent = frame.a + frame.b * frame.c + rng.normal(size=2 * n)
     y = latent if cls in REGRESSORS else (latent > 0).astype(int)
-    levels = rng.integers(0, 1000, 2 * n).astype(str)
+    categories = rng.integers(0, 1000, 2 * n).astype(str)
     limit = {"n_estimators": 30} if "Forest" in cls.__name__ else {}
     if cls in (CGTreeClassifier, CGTreeRegressor):
         limit = {"min_samples_leaf": 50}
@@ -200,7 +200,7 @@ def test_a_category_of_noise_does_no_harm(cls):
     for name, noise in (
         ("nothing", np.zeros(2 * n)),
         ("numbers", rng.normal(size=2 * n)),
-        ("levels", pd.Categorical(levels)),
+        ("categories", pd.Categorical(categories)),
     ):
         rows = frame.assign(noise=noise)
         model = cls(random_state=0, **limit).fit(rows[:n], y[:n])
@@ -213,10 +213,10 @@ def test_a_category_of_noise_does_no_harm(cls):
     least = scores["nothing"]
     if cls is not CGBoostingClassifier:
         least = min(least, scores["numbers"])
-    assert scores["levels"] > least - 0.005
+    assert scores["categories"] > least - 0.005
 
 
-def test_sets_of_levels_of_noise_do_no_harm():
+def test_sets_of_categories_of_noise_do_no_harm():
     rng = np.random.default_rng(0)
     n = 10_000
     frame = pd.DataFrame(rng.normal(size=(2 * n, 4)), columns=list("abcd"))
@@ -241,11 +241,11 @@ def test_models_travel(cls):
     file.seek(0)
     for other in (dics.load(file), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(other.predict(frame), model.predict(frame))
-        assert other.categories_[0].tolist() == LEVELS
+        assert other.categories_[0].tolist() == CATEGORIES
 
 
 @pytest.mark.parametrize("cls", [CGForestClassifier, CGBoostingRegressor])
-def test_a_warm_start_knows_the_same_levels(cls):
+def test_a_warm_start_knows_the_same_categories(cls):
     rng = np.random.default_rng(0)
     n = 1000
     frame = pd.DataFrame({"c": rng.integers(0, 300, n).astype(str), "x": np.arange(n)})
@@ -274,7 +274,7 @@ def test_any_number_of_threads_gives_the_same_model(cls):
         np.testing.assert_array_equal(other.leaf_values, first.leaf_values)
 
 
-def test_texts_name_the_levels():
+def test_texts_name_the_categories():
     frame, y = make_rows()
     tree = CGTreeRegressor(max_depth=1, random_state=0).fit(frame[["color", "x"]], y)
     assert export_text(tree).splitlines()[0] == "|--- color in {b, d, f, h}"
@@ -286,16 +286,16 @@ def test_texts_name_the_levels():
     forest = CGForestRegressor(n_estimators=1, max_depth=1, random_state=0)
     forest.fit(frame[["color"]], y)
     assert "color in {" in export_text(forest[0])
-    levels = pd.Series(np.arange(len(frame)) % 12).map("level {:02}".format)
+    categories = pd.Series(np.arange(len(frame)) % 12).map("level {:02}".format)
     many = CGTreeRegressor(max_depth=1).fit(
-        pd.DataFrame({"c": levels}), np.arange(len(frame)) % 12
+        pd.DataFrame({"c": categories}), np.arange(len(frame)) % 12
     )
     assert export_text(many).startswith(
         "|--- c in {level 00, level 01, level 02, 3 more}"
     )
 
 
-def test_texts_show_odd_levels():
+def test_texts_show_odd_categories():
     frame = pd.DataFrame({"c": ["a\nb", "", "x"] * 40})
     tree = CGTreeRegressor(max_depth=1).fit(frame, [0.0, 0.0, 1.0] * 40)
     assert export_text(tree).startswith("|--- c in {'', 'a\\nb'}\n")
@@ -332,8 +332,8 @@ def test_tools_of_scikit_learn_take_categories():
     drop = permutation_importance(model, frame, y, n_repeats=2, random_state=0)
     assert (drop.importances_mean > 0.05).all()
     found = partial_dependence(model, frame, ["color"], categorical_features=["color"])
-    by_level = dict(zip(found["grid_values"][0], found["average"][0], strict=True))
-    assert by_level["a"] > by_level["b"] + 1
+    by_category = dict(zip(found["grid_values"][0], found["average"][0], strict=True))
+    assert by_category["a"] > by_category["b"] + 1
     assert model.__sklearn_tags__().input_tags.categorical
     model.set_params(categorical_features=None)
     assert not model.__sklearn_tags__().input_tags.categorical
@@ -353,9 +353,9 @@ def test_validation_rows_have_categories():
 
 def test_many_classes_and_outputs_are_ordered_along_a_direction():
     rng = np.random.default_rng(0)
-    level = rng.integers(0, 6, 1200)
-    direction = np.array([3, 0, 5, 1, 4, 2])[level]  # the order that is to be found
-    frame = pd.DataFrame({"c": pd.Categorical(level.astype(str))})
+    category = rng.integers(0, 6, 1200)
+    direction = np.array([3, 0, 5, 1, 4, 2])[category]  # the order that is to be found
+    frame = pd.DataFrame({"c": pd.Categorical(category.astype(str))})
     outputs = np.stack([direction, -2.0 * direction], axis=1)
     outputs += rng.normal(size=outputs.shape)
     values = CGTreeRegressor().fit(frame, outputs)._categories.of(0).values
@@ -366,7 +366,7 @@ def test_many_classes_and_outputs_are_ordered_along_a_direction():
     assert tree.score(frame, classes) > 0.45
 
 
-def test_odd_columns_of_categories_work():
+def test_odd_categorical_features_work():
     _, y = make_rows(60)
     frame = pd.DataFrame(
         {
@@ -378,7 +378,7 @@ def test_odd_columns_of_categories_work():
     model = CGTreeRegressor().fit(frame, y)
     assert model.categories_[2].tolist() == [False, True]
     assert model.predict(frame).shape == (60,)
-    assert [len(levels) for levels in model.categories_] == [0, 1, 2]
+    assert [len(categories) for categories in model.categories_] == [0, 1, 2]
 
 
 # --- bad input ----------------------------------------------------------------------
@@ -437,7 +437,7 @@ def test_names_need_a_frame():
         CGTreeRegressor(categorical_features=["a"]).fit(X, np.arange(10))
 
 
-def test_levels_that_changed_are_refused():
+def test_categories_that_changed_are_refused():
     frame, y = make_rows()
     model = CGTreeRegressor().fit(frame, y)
     with pytest.raises(ValueError, match=r"'color'.*are numbers.*1\.0.*were text.*'a'"):
@@ -459,7 +459,7 @@ def test_levels_that_changed_are_refused():
     with pytest.raises(ValueError, match=r"'k'.*2\*\*53"):
         CGTreeRegressor(categorical_features=["k"]).fit(huge, y)
     endless = frame.assign(x=np.where(frame.k == 1, np.inf, 1.0))
-    with pytest.raises(ValueError, match="'x' has an infinite level"):
+    with pytest.raises(ValueError, match="'x' has an infinite category"):
         CGTreeRegressor(categorical_features=["x"]).fit(endless, y)
 
 
@@ -484,5 +484,5 @@ def test_tampered_categories_are_refused():
     model = CGTreeRegressor().fit(frame, y)
     column = model._categories.of(0)
     object.__setattr__(column, "values", column.values * 2)
-    with pytest.raises(ValueError, match="ranks of levels"):
+    with pytest.raises(ValueError, match="ranks of categories"):
         pickle.loads(pickle.dumps(model))

@@ -17,17 +17,17 @@ from dics import (
 )
 from dics._input.category_encoder import FOLD_KEY, LEAST_ROWS, N_FOLDS
 from dics._input.category_pairs import joined_column
-from dics._input.frames import LevelColumn
+from dics._input.frames import CategoricalColumn
 from dics.export import export_text
 
-N_LEVELS = 40
+N_CATEGORIES = 40
 
 
 def make_rows(n=3000, seed=0):
-    """Make two columns of many levels that tell little alone, and much together."""
+    """Make two columns of many categories that tell little alone, and much together."""
     rng = np.random.default_rng(seed)
-    first, second = rng.integers(0, N_LEVELS, (2, n))
-    effects = rng.normal(size=(N_LEVELS, N_LEVELS))
+    first, second = rng.integers(0, N_CATEGORIES, (2, n))
+    effects = rng.normal(size=(N_CATEGORIES, N_CATEGORIES))
     y = 2 * effects[first, second] + 0.5 * rng.normal(size=n)
     frame = pd.DataFrame(
         {
@@ -37,7 +37,7 @@ def make_rows(n=3000, seed=0):
         }
     )
     frame.loc[3, "user"] = np.nan
-    assert n < LEAST_ROWS * N_LEVELS
+    assert n < LEAST_ROWS * N_CATEGORIES
     return frame, y
 
 
@@ -46,11 +46,11 @@ def small(cls=CGBoostingRegressor, **options):
 
 
 def keys_of(frame):
-    """Return a number for each pair of levels; -1 where one is missing."""
+    """Return a number for each pair of categories; -1 where one is missing."""
     first, second = (
         frame[name].cat.codes.to_numpy().astype(int) for name in ("user", "site")
     )
-    return np.where((first < 0) | (second < 0), -1, first * N_LEVELS + second)
+    return np.where((first < 0) | (second < 0), -1, first * N_CATEGORIES + second)
 
 
 def drawn_to_mean(own, others, smooth):
@@ -101,10 +101,10 @@ def test_pairs_tell_what_their_columns_do_not():
 def test_noise_has_no_pairs(seed):
     rng = np.random.default_rng(seed)
     n = 4000
-    levels = rng.integers(0, [50, 1000, 300, 5], (n, 4))
-    frame = pd.DataFrame(levels.astype(str), columns=list("abcd"))
-    y = rng.normal(size=50)[levels[:, 0]] + rng.normal(size=n)
-    y += rng.normal(size=5)[levels[:, 3]]
+    categories = rng.integers(0, [50, 1000, 300, 5], (n, 4))
+    frame = pd.DataFrame(categories.astype(str), columns=list("abcd"))
+    y = rng.normal(size=50)[categories[:, 0]] + rng.normal(size=n)
+    y += rng.normal(size=5)[categories[:, 3]]
     model = small()
     model._check_training_data(frame, y, None)
     paired = [(pair.first, pair.second) for pair in model._categories.pairs]
@@ -156,7 +156,7 @@ def test_models_know_pairs_everywhere(n_classes):
     assert any("mean of user & site < " in text for text in texts)
 
 
-def test_pairs_are_matched_by_level():
+def test_pairs_are_matched_by_category():
     frame, y = make_rows()
     model = small().fit(frame, y)
     shuffled = frame.assign(
@@ -189,11 +189,11 @@ def test_two_classes_take_smaller_steps_with_categories():
     frame, y = make_rows()
     numbers = frame.select_dtypes("number").assign(one=1.0)
     for options, share in (({}, 0.5), ({"learning_rate": 0.3}, 1.0)):
-        with_levels, without = (
+        with_categories, without = (
             small(CGBoostingClassifier, **options).fit(X, y > 0).plan_.learning_rate
             for X in (frame, numbers)
         )
-        assert with_levels == share * without
+        assert with_categories == share * without
 
 
 def test_weights_of_rows_count():
@@ -222,25 +222,25 @@ def test_tampered_pairs_are_refused(field):
         pickle.loads(pickle.dumps(model))
 
 
-@pytest.mark.parametrize("n_levels", [1, 7, 300, 70_000])
+@pytest.mark.parametrize("n_categories", [1, 7, 300, 70_000])
 @pytest.mark.parametrize("has_missing", [False, True])
-def test_joined_column(n_levels, has_missing):
+def test_joined_column(n_categories, has_missing):
     """The twin: distinct keys of all rows, and which of them each row has."""
-    rng = np.random.default_rng(n_levels)
+    rng = np.random.default_rng(n_categories)
     first, second = (
-        LevelColumn(
+        CategoricalColumn(
             np.arange(float(n)), rng.integers(-1 if has_missing else 0, n, size=500)
         )
-        for n in (n_levels, 40)
+        for n in (n_categories, 40)
     )
     keys = np.where(
         (first.numbers < 0) | (second.numbers < 0),
         -1,
         first.numbers * 40 + second.numbers,
     )
-    levels = np.unique(keys[keys >= 0])
+    categories = np.unique(keys[keys >= 0])
     joined = joined_column(first, second)
-    np.testing.assert_array_equal(joined.levels, levels)
+    np.testing.assert_array_equal(joined.categories, categories)
     np.testing.assert_array_equal(joined.numbers < 0, keys < 0)
     there = keys >= 0
-    np.testing.assert_array_equal(levels[joined.numbers[there]], keys[there])
+    np.testing.assert_array_equal(categories[joined.numbers[there]], keys[there])

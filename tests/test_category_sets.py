@@ -14,20 +14,20 @@ TOLERANCE = 0.02  # gradients are whole numbers of 16 bits
 
 
 @pytest.fixture(autouse=True)
-def few_rows_of_each_level(monkeypatch):
-    """Let levels be ranked though they have few rows; trying all sets takes long."""
+def few_rows_of_each_category(monkeypatch):
+    """Rank categories with few rows: trying all sets takes long."""
     monkeypatch.setattr("dics._input.category_encoder.LEAST_ROWS", 20)
 
 
-def make_levels(n, n_levels, seed, missing=0.0):
-    """Make levels whose means have no order, and a number that changes their order."""
+def make_categories(n, n_categories, seed, missing=0.0):
+    """Make unordered categories, and a number that changes the order of their means."""
     rng = np.random.default_rng(seed)
-    level = rng.integers(0, n_levels, n).astype(float)
+    category = rng.integers(0, n_categories, n).astype(float)
     x = rng.normal(size=n)
-    effects = rng.normal(size=(2, n_levels))
-    y = effects[(x > 0).astype(int), level.astype(int)] + 0.1 * rng.normal(size=n)
-    level[rng.random(n) < missing] = np.nan
-    return np.stack([level, x], axis=1), y
+    effects = rng.normal(size=(2, n_categories))
+    y = effects[(x > 0).astype(int), category.astype(int)] + 0.1 * rng.normal(size=n)
+    category[rng.random(n) < missing] = np.nan
+    return np.stack([category, x], axis=1), y
 
 
 def goes_left(tree, node, column):
@@ -46,11 +46,11 @@ def score(g, h, l2):
 
 
 def best_set_gain(ranks, g, h, l2):
-    """Return the largest gain of any set of levels, NaN on either side."""
-    levels = np.unique(ranks[~np.isnan(ranks)])
+    """Return the largest gain of any set of categories, NaN on either side."""
+    categories = np.unique(ranks[~np.isnan(ranks)])
     best = -np.inf
-    for size in range(len(levels)):
-        for chosen in itertools.combinations(levels, size):
+    for size in range(len(categories)):
+        for chosen in itertools.combinations(categories, size):
             for with_missing in (False, True):
                 left = np.isin(ranks, chosen)
                 left |= np.isnan(ranks) & with_missing
@@ -118,7 +118,7 @@ PLAIN = {
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_have_the_best_of_all_sets(seed, missing):
-    X, y = make_levels(400, 7, seed, missing)
+    X, y = make_categories(400, 7, seed, missing)
     model = make(CGBoostingRegressor, **PLAIN, l2_regularization=1.0).fit(X, y)
     ranks = model._check_matrix(X)[:, 0]
     g = (y.mean() - y)[:, None]
@@ -127,7 +127,7 @@ def test_numbers_have_the_best_of_all_sets(seed, missing):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_classes_have_the_best_of_all_sets(seed):
-    X, y = make_levels(400, 7, seed)
+    X, y = make_categories(400, 7, seed)
     labels = (y > 0).astype(int)
     model = make(CGBoostingClassifier, **PLAIN, l2_regularization=1.0).fit(X, labels)
     ranks = model._check_matrix(X)[:, 0]
@@ -138,38 +138,38 @@ def test_two_classes_have_the_best_of_all_sets(seed):
     assert check_nodes(model, X, ranks, g, h, 1.0) > 0
 
 
-def test_many_outputs_part_levels_along_a_direction():
+def test_many_outputs_part_categories_along_a_direction():
     rng = np.random.default_rng(0)
-    level = rng.integers(0, 6, 600)
-    y = np.stack([level % 2, -2.0 * (level % 2), np.zeros(600)], axis=1)
+    category = rng.integers(0, 6, 600)
+    y = np.stack([category % 2, -2.0 * (category % 2), np.zeros(600)], axis=1)
     y += 0.1 * rng.normal(size=y.shape)
     model = make(CGBoostingRegressor, **{**PLAIN, "max_leaf_nodes": 2})
-    model.fit(level[:, None].astype(float), y)
-    left = goes_left(model.trees_[0], 0, model._check_matrix(level[:, None])[:, 0])
-    assert len(np.unique(level[left] % 2)) == 1
-    assert len(np.unique(level[~left] % 2)) == 1
+    model.fit(category[:, None].astype(float), y)
+    left = goes_left(model.trees_[0], 0, model._check_matrix(category[:, None])[:, 0])
+    assert len(np.unique(category[left] % 2)) == 1
+    assert len(np.unique(category[~left] % 2)) == 1
 
 
-def set_cuts(order, rows, min_rows, max_levels):
-    """Return the prefixes of an order of levels that may be sets."""
+def set_cuts(order, rows, min_rows, max_categories):
+    """Return the prefixes of an order of categories that may be sets."""
     found, pooled = [], 0
     for i in range(1, len(order)):
         pooled += rows[order[i - 1]]
         smaller = min(i, len(order) - i)
         fewest = min(pooled, rows[order[i:]].sum())
-        if fewest >= min_rows and smaller <= max_levels:
+        if fewest >= min_rows and smaller <= max_categories:
             found.append(order[:i])
             pooled = 0
     return found
 
 
-@pytest.mark.parametrize(("min_rows", "max_levels"), [(60, 99), (1, 2), (100, 3)])
+@pytest.mark.parametrize(("min_rows", "max_categories"), [(60, 99), (1, 2), (100, 3)])
 @pytest.mark.parametrize("seed", range(3))
-def test_limits_leave_out_sets(seed, min_rows, max_levels):
-    X, y = make_levels(600, 12, seed)
+def test_limits_leave_out_sets(seed, min_rows, max_categories):
+    X, y = make_categories(600, 12, seed)
     X = X[:, :1]
     options = {**PLAIN, "max_leaf_nodes": 2}
-    options |= {"min_samples": min_rows, "max_categories": max_levels}
+    options |= {"min_samples": min_rows, "max_categories": max_categories}
     model = make(CGBoostingRegressor, **options).fit(X, y)
     ranks = model._check_matrix(X)[:, 0].astype(int)
     g = y.mean() - y
@@ -182,15 +182,15 @@ def test_limits_leave_out_sets(seed, min_rows, max_levels):
 
     expected = [
         gain(np.isin(ranks, chosen))
-        for chosen in set_cuts(order, rows, min_rows, max_levels)
+        for chosen in set_cuts(order, rows, min_rows, max_categories)
     ]
     expected += [gain(ranks < cut) for cut in range(1, len(rows))]
     found = gain(goes_left(model.trees_[0], 0, ranks.astype(float)))
     assert found == pytest.approx(max(expected), rel=1e-3)
 
 
-def test_levels_without_rows_go_with_the_larger_side():
-    X, y = make_levels(300, 6, 1)
+def test_categories_without_rows_go_with_the_larger_side():
+    X, y = make_categories(300, 6, 1)
     model = make(CGBoostingRegressor, **{**PLAIN, "max_leaf_nodes": 12}).fit(X, y)
     tree = model.trees_[0]
     ranks = model._check_matrix(X)[:, 0]
@@ -210,7 +210,7 @@ def test_levels_without_rows_go_with_the_larger_side():
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_all_ways_down_agree(n_classes):
-    X, y = make_levels(3000, 12, 0, missing=0.05)
+    X, y = make_categories(3000, 12, 0, missing=0.05)
     X = np.column_stack([X, X[::-1, 1]])
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     options = {"categorical_features": [0], "random_state": 0, "n_estimators": 20}
@@ -242,8 +242,8 @@ def test_all_ways_down_agree(n_classes):
 
 
 def test_contributions_of_sets_are_shapley_values():
-    X, y = make_levels(500, 6, 0, missing=0.1)
-    frame = pd.DataFrame(X, columns=["level", "x"])
+    X, y = make_categories(500, 6, 0, missing=0.1)
+    frame = pd.DataFrame(X, columns=["category", "x"])
     model = make(
         CGBoostingRegressor, **{**PLAIN, "n_estimators": 1, "max_leaf_nodes": 8}
     )
@@ -276,7 +276,7 @@ def test_contributions_of_sets_are_shapley_values():
 
 
 def test_sets_that_are_not_there_are_refused():
-    X, y = make_levels(300, 6, 1)
+    X, y = make_categories(300, 6, 1)
     trees = make(CGBoostingRegressor, **PLAIN).fit(X, y).trees_
     fields = {**vars(trees), "sets": NodeSets(trees.sets.numbers + 1, trees.sets.words)}
     with pytest.raises(ValueError, match="set"):
@@ -284,5 +284,5 @@ def test_sets_that_are_not_there_are_refused():
 
 
 def test_models_without_categories_have_no_sets():
-    X, y = make_levels(300, 6, 1)
+    X, y = make_categories(300, 6, 1)
     assert CGBoostingRegressor(n_estimators=2).fit(X, y).trees_.sets is None

@@ -1,4 +1,4 @@
-"""Columns of categories in Dask collections."""
+"""Categorical features in Dask collections."""
 
 import pickle
 
@@ -23,7 +23,7 @@ from dask_cases import (
 
 import dics
 import dics.dask
-from dics._input.frames import LevelColumn
+from dics._input.frames import CategoricalColumn
 from dics.dask._collection import united
 
 N_ROWS = 500
@@ -70,11 +70,11 @@ def test_model_files_are_those_of_one_machine(n_workers):
 def test_sets_of_nodes_that_are_taken_back():
     """Workers split likely nodes ahead of their turn; some of them become leaves."""
     rng = np.random.default_rng(2)
-    levels, x = rng.integers(0, 20, (6000, 3)), rng.normal(size=(6000, 3))
-    effects = rng.normal(size=(3, 20))[range(3), levels]
+    categories, x = rng.integers(0, 20, (6000, 3)), rng.normal(size=(6000, 3))
+    effects = rng.normal(size=(3, 20))[range(3), categories]
     # Each side of a number has its own sets.
     y = (effects * np.sign(x)).sum(axis=1) + 0.3 * rng.normal(size=6000)
-    X = np.hstack([levels, x])
+    X = np.hstack([categories, x])
     own = {
         "max_leaf_nodes": 10,
         "categorical_features": [0, 1, 2],
@@ -89,10 +89,10 @@ def test_sets_of_nodes_that_are_taken_back():
 
 def test_trees_and_forests_have_the_sets_of_one_machine():
     rng = np.random.default_rng(3)
-    levels, x = rng.integers(0, 8, (2000, 2)), rng.normal(size=(2000, 2))
-    y = (2 * rng.normal(size=8)[levels] * np.sign(x)).sum(axis=1)
+    categories, x = rng.integers(0, 8, (2000, 2)), rng.normal(size=(2000, 2))
+    y = (2 * rng.normal(size=8)[categories] * np.sign(x)).sum(axis=1)
     y += 0.3 * rng.normal(size=2000)
-    X = np.hstack([levels, x])
+    X = np.hstack([categories, x])
     with cluster_of(2):
         for name in NAMES:
             if "Boosting" in name:
@@ -187,7 +187,7 @@ def test_pairs_and_means_are_there():
     assert [(pair.first, pair.second) for pair in model._categories.pairs] == [(2, 3)]
 
 
-def test_validation_rows_have_levels_that_are_new(client):
+def test_validation_rows_have_categories_that_are_new(client):
     held = FRAME[:90].assign(word="new", color=pd.Categorical(["blue", None, "x"] * 30))
     local, model = models("CGBoostingRegressor", early_stopping=True)
     sets = [(FRAME[100:], SCORE[100:]), (held, SCORE[:90])]
@@ -198,7 +198,7 @@ def test_validation_rows_have_levels_that_are_new(client):
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if "Tree" not in n])
-def test_warm_start_with_other_levels(client, name):
+def test_warm_start_with_other_categories(client, name):
     """The model keeps the numbers of its first fit."""
     other = FRAME.assign(word=np.roll(FRAME["word"], 3), color=FRAME["color"][::-1])
     other.loc[:40, "other"] = "new"
@@ -216,7 +216,7 @@ def test_a_fit_forgets_earlier_categories(client):
     assert file_bytes(model) == file_bytes(local.fit(NUMBERS, SCORE))
 
 
-def test_both_zeros_are_one_level(client):
+def test_both_zeros_are_one_category(client):
     rows = np.where(COLOR == 0, -0.0, np.where(COLOR == 1, 0.0, COLOR))[:, None]
     own = {"categorical_features": [0]}
     for given in (rows, rows[::-1]):
@@ -227,18 +227,18 @@ def test_both_zeros_are_one_level(client):
         assert file_bytes(model) == file_bytes(local)
 
 
-def test_united_levels():
+def test_united_categories():
     parts = [
-        LevelColumn(np.array(["b", "d"], dtype=object), np.array([1, -1, 0])),
+        CategoricalColumn(np.array(["b", "d"], dtype=object), np.array([1, -1, 0])),
         None,
-        LevelColumn(np.array([], dtype=object), np.array([-1])),
-        LevelColumn(np.array(["a", "b"], dtype=object), np.array([0, 1])),
+        CategoricalColumn(np.array([], dtype=object), np.array([-1])),
+        CategoricalColumn(np.array(["a", "b"], dtype=object), np.array([0, 1])),
     ]
     column = united("name", parts)
-    assert column.levels.tolist() == ["a", "b", "d"]
+    assert column.categories.tolist() == ["a", "b", "d"]
     assert column.numbers.tolist() == [2, -1, 1, -1, 0, 1]
     assert column.numbers.dtype == np.int8
-    assert united("name", parts[2:3]).levels.dtype == object
+    assert united("name", parts[2:3]).categories.dtype == object
 
 
 # --- predictions ------------------------------------------------------------
@@ -286,15 +286,15 @@ def test_staged_predictions(client):
         np.testing.assert_array_equal(found.compute(), expected)
 
 
-def test_predictions_refuse_other_kinds_of_levels(client):
+def test_predictions_refuse_other_kinds_of_categories(client):
     _, model = models("CGTreeRegressor")
     model.fit(as_dask(FRAME, CHUNKS), SCORE)
-    said = r"'word' has levels that are numbers.* in fit they were text"
+    said = r"'word' has categories that are numbers.* in fit they were text"
     with pytest.raises(ValueError, match=said):
         model.predict(dd.from_pandas(FRAME.assign(word=1), npartitions=2)).compute()
     _, model = models("CGTreeRegressor")
     model.fit(as_dask(FRAME.to_numpy(dtype=object), CHUNKS), SCORE)
-    with pytest.raises(ValueError, match="has levels that are numbers"):
+    with pytest.raises(ValueError, match="has categories that are numbers"):
         model.predict(as_dask(NUMBERS, CHUNKS))  # at once
 
 
@@ -347,7 +347,7 @@ def test_names_need_a_frame(client):
         model.fit(as_dask(NUMBERS, CHUNKS), SCORE)
 
 
-def test_levels_that_cannot_be(client):
+def test_categories_that_cannot_be(client):
     _, model = models("CGTreeRegressor", categorical_features=[2])
 
     def fit(words):
@@ -355,15 +355,15 @@ def test_levels_that_cannot_be(client):
         rows[:, 2] = words
         model.fit(as_dask(rows, (300, 200)), SCORE)
 
-    said = r"column 2 has levels that are text in partition 0, such as 'w0', numbers in"
+    said = r"2 has categories that are text in partition 0, such as 'w0', numbers in"
     with pytest.raises(ValueError, match=said):
         fit([*WORDS[WORD][:300], *range(200)])
-    said = r"^partition 1 of X: column 2 has levels of the types int, str;.*astype"
+    said = r"^partition 1 of X: column 2 has categories of the types int, str;.*astype"
     with pytest.raises(ValueError, match=said):
         fit([*WORDS[WORD][:499], 1])
     with pytest.raises(ValueError, match=r"^partition 1 of X: column 2 .* 2\*\*53"):
         fit([*range(499), 2**60])
-    with pytest.raises(ValueError, match=r"^partition . of X: .* cannot be levels"):
+    with pytest.raises(ValueError, match=r"^partition . of X: .* cannot be categories"):
         fit([[]] * N_ROWS)
 
 

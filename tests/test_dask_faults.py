@@ -222,10 +222,10 @@ def test_worker_dies_while_it_grows(name, more, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeClassifier"])
-def test_worker_dies_that_has_levels(name, tmp_path):
+def test_worker_dies_that_has_categories(name, tmp_path):
     """The numbers of its rows are made again, from what the cluster was sent."""
-    levels = np.stack([Y + RNG.integers(0, 90, len(X)), RNG.integers(0, 9, len(X))])
-    both = np.hstack([X, levels.T.astype(np.float32)])
+    categories = np.stack([Y + RNG.integers(0, 90, len(X)), RNG.integers(0, 9, len(X))])
+    both = np.hstack([X, categories.T.astype(np.float32)])
     own = {"random_state": 0, "categorical_features": [8, 9], **MODELS[name]}
     local = getattr(dics, name)(**own).fit(both, Y)
     assert [c.is_ranked for c in local._categories.columns] == [False, True]

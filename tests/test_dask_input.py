@@ -314,16 +314,20 @@ def test_predictions_refuse_other_rows_at_once(client, fitted):
 
 def test_types_of_columns_are_checked_at_once(client):
     frame = FRAME.assign(
-        text=LABELS, level=np.arange(N_ROWS) % 5, flag=np.arange(N_ROWS) % 2 == 0
+        text=LABELS, category=np.arange(N_ROWS) % 5, flag=np.arange(N_ROWS) % 2 == 0
     )
     lazy = dd.from_pandas(frame, npartitions=3)
     model = dask_model("CGTreeClassifier", categorical_features="from_dtype")
     model.fit(lazy, LABELS)
     with pytest.raises(ValueError, match=r"column 'a' is of text .* in fit it held nu"):
         model.predict(lazy.assign(a="text"))
-    with pytest.raises(ValueError, match=r"'text' has levels that are numbers .*int"):
+    with pytest.raises(
+        ValueError, match=r"'text' has categories that are numbers .*int"
+    ):
         model.predict(lazy.assign(text=1))
-    with pytest.raises(ValueError, match=r"'text' has levels that are bools .*'high'"):
+    with pytest.raises(
+        ValueError, match=r"'text' has categories that are bools .*'high'"
+    ):
         model.predict(lazy.assign(text=True))
     words = lazy.assign(a=lazy["text"].astype(pd.CategoricalDtype(["u", "v"])))
     with pytest.raises(ValueError, match="column 'a' is of text"):

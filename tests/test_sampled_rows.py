@@ -26,7 +26,7 @@ class EndlessRows(RemoteRows):
         share = rows / N_ROWS
         return np.stack([share, np.sin(20 * share), np.floor(share * 4)], axis=1)
 
-    check = with_levels = encoded = out_of_bag_sums = None
+    check = with_categories = encoded = out_of_bag_sums = None
 
 
 def test_rows_are_drawn_from_all():

@@ -145,7 +145,7 @@ def test_holes_are_filled(n_features):
         assert np.bincount(codes[:, f]).max() < 2000 / 16 * 1.5
 
 
-def test_few_levels_of_wide_data_are_all_parted():
+def test_few_values_of_wide_data_are_all_parted():
     X = np.random.default_rng(0).integers(0, 10, size=(500, 700)).astype(np.uint8)
     found = CentroidCandidates(random_state=0).fit(X)
     assert (found.n_thresholds_ == 9).all()

@@ -1,4 +1,4 @@
-"""Sets of levels in trees and forests against plain NumPy, node for node."""
+"""Sets of categories in trees and forests against plain NumPy, node for node."""
 
 import itertools
 
@@ -21,21 +21,21 @@ pytestmark = pytest.mark.core
 
 
 @pytest.fixture(autouse=True)
-def few_rows_of_each_level(monkeypatch):
-    """Let levels be ranked though they have few rows."""
+def few_rows_of_each_category(monkeypatch):
+    """Rank categories with few rows."""
     monkeypatch.setattr("dics._input.category_encoder.LEAST_ROWS", 10)
 
 
-def make_rows(n, n_levels, seed, missing=0.0):
-    """Make levels whose effects have another order on each side of a number."""
+def make_rows(n, n_categories, seed, missing=0.0):
+    """Make categories whose effects have another order on each side of a number."""
     rng = np.random.default_rng(seed)
-    level = (n_levels * rng.random(n) ** 1.5).astype(int).astype(float)
+    category = (n_categories * rng.random(n) ** 1.5).astype(int).astype(float)
     x = rng.normal(size=n).round(1)
-    effects = 2 * rng.normal(size=(2, n_levels))
-    y = effects[(x > 0).astype(int), level.astype(int)] + 0.5 * rng.normal(size=n)
+    effects = 2 * rng.normal(size=(2, n_categories))
+    y = effects[(x > 0).astype(int), category.astype(int)] + 0.5 * rng.normal(size=n)
     y += 2 * (x > 0)
-    level[rng.random(n) < missing] = np.nan
-    return np.stack([level, x, rng.integers(0, 5, n)], axis=1), y
+    category[rng.random(n) < missing] = np.nan
+    return np.stack([category, x, rng.integers(0, 5, n)], axis=1), y
 
 
 # --- the twin -------------------------------------------------------------------------
@@ -55,7 +55,7 @@ class Shares:
             (share**2).sum() - 1 if self.is_gini else (share * np.log2(share)).sum()
         )
 
-    def noise(self, Y, w, n_levels):
+    def noise(self, Y, w, n_categories):
         share = np.average(Y, axis=0, weights=w)
         covariance = np.diag(share) - np.outer(share, share)
         unit = np.trace(covariance)
@@ -63,11 +63,11 @@ class Shares:
             unit = ((share > 0).sum() - 1) / (2 * np.log(2))
         # Directions that count, and what the first has of noise.
         d = np.trace(covariance) ** 2 / np.trace(covariance @ covariance)
-        first = min(1.0, (1 + np.sqrt(d / (n_levels - 1))) ** 2 / d)
+        first = min(1.0, (1 + np.sqrt(d / (n_categories - 1))) ** 2 / d)
         return unit * first * w.mean()
 
     def values(self, Y):
-        """Return what stands for rows where levels are put in order."""
+        """Return what stands for rows where categories are put in order."""
         Y = Y[:, Y.any(axis=0)]
         return Y[:, 1:] if Y.shape[1] == 2 else Y
 
@@ -89,7 +89,7 @@ class Numbers:
             return -(w[:, None] * (terms - Y + mean)).sum() / Y.shape[1]
         return -(w[:, None] * (Y - mean) ** 2).sum() / Y.shape[1]
 
-    def noise(self, Y, w, n_levels):
+    def noise(self, Y, w, n_categories):
         mean = np.average(Y, axis=0, weights=w)
         variance = ((Y - mean) ** 2).mean(axis=0)
         each = {
@@ -109,24 +109,24 @@ def weighted_median(y, w):
     return y[order][reached.argmax()]
 
 
-def level_order(ranks, Y, w, smooth):
-    """Return the levels by their mean targets, drawn to the mean of all rows."""
-    levels = np.unique(ranks[~np.isnan(ranks)])
+def category_order(ranks, Y, w, smooth):
+    """Return the categories by their mean targets, drawn to the mean of all rows."""
+    categories = np.unique(ranks[~np.isnan(ranks)])
     added, mean = smooth * w.mean(), np.average(Y, axis=0, weights=w)
     means = np.array(
         [
-            ((w[:, None] * Y)[ranks == level].sum(axis=0) + added * mean)
-            / (w[ranks == level].sum() + added)
-            for level in levels
+            ((w[:, None] * Y)[ranks == category].sum(axis=0) + added * mean)
+            / (w[ranks == category].sum() + added)
+            for category in categories
         ]
     )
-    keys = means[:, 0] if Y.shape[1] == 1 else along(means, ranks, levels)
-    return levels[np.lexsort([levels, keys])]
+    keys = means[:, 0] if Y.shape[1] == 1 else along(means, ranks, categories)
+    return categories[np.lexsort([categories, keys])]
 
 
-def along(means, ranks, levels):
+def along(means, ranks, categories):
     """Return means along the direction in which they vary most, by power iteration."""
-    rows = np.array([(ranks == level).sum() for level in levels])
+    rows = np.array([(ranks == category).sum() for category in categories])
     centred = means - np.average(means, axis=0, weights=rows)
     direction = centred[rows.argmax()]
     for _ in range(12):
@@ -137,14 +137,17 @@ def along(means, ranks, levels):
     return centred @ direction
 
 
-def allowed_sets(ranks, order, min_rows, max_levels):
-    """Return the prefixes of an order that may be sets; rare levels are pooled."""
-    rows = [(ranks == level).sum() for level in order]
+def allowed_sets(ranks, order, min_rows, max_categories):
+    """Return the prefixes of an order that may be sets; rare categories are pooled."""
+    rows = [(ranks == category).sum() for category in order]
     start = 0
     for end in range(1, len(order)):
         if sum(rows[end:]) < min_rows:
             return
-        if sum(rows[start:end]) < min_rows or min(end, len(order) - end) > max_levels:
+        if (
+            sum(rows[start:end]) < min_rows
+            or min(end, len(order) - end) > max_categories
+        ):
             continue
         start = end
         yield order[:end]
@@ -156,7 +159,7 @@ class Twin:
     def __init__(self, measure, model):
         self.measure = measure
         self.limits = model.min_samples_leaf, model._set_limits()["min_rows"]
-        self.max_levels = model._categorical.max_categories or 256
+        self.max_categories = model._categorical.max_categories or 256
         self.smooth = model._categorical.smooth
 
     def gain(self, Y, w, left):
@@ -168,19 +171,21 @@ class Twin:
 
     def best_set(self, ranks, Y, w):
         values = self.measure.values(Y)
-        order = level_order(ranks, values, w, self.smooth)
+        order = category_order(ranks, values, w, self.smooth)
         if len(order) < 3 or len(ranks) // 2 < self.limits[1]:
             return -np.inf
         gains = [
             self.gain(Y, w, np.isin(ranks, chosen) | (np.isnan(ranks) & with_missing))
-            for chosen in allowed_sets(ranks, order, self.limits[1], self.max_levels)
+            for chosen in allowed_sets(
+                ranks, order, self.limits[1], self.max_categories
+            )
             for with_missing in {False, bool(np.isnan(ranks).any())}
         ]
         return max(gains, default=-np.inf) - self.charge(ranks, Y, w)
 
     def charge(self, ranks, Y, w):
-        n_levels = len(np.unique(ranks[~np.isnan(ranks)]))
-        return SET_CHARGE * (n_levels - 1) * self.measure.noise(Y, w, n_levels)
+        n_categories = len(np.unique(ranks[~np.isnan(ranks)]))
+        return SET_CHARGE * (n_categories - 1) * self.measure.noise(Y, w, n_categories)
 
     def best_cut(self, column, Y, w, thresholds):
         missing = np.isnan(column)
@@ -248,9 +253,9 @@ CASES = {
 }
 
 
-def make_case(case, seed, n_levels=8, n=600):
+def make_case(case, seed, n_categories=8, n=600):
     case = dict(CASES[case])
-    X, y = make_rows(n, n_levels, seed, case.pop("missing", 0.0))
+    X, y = make_rows(n, n_categories, seed, case.pop("missing", 0.0))
     rng = np.random.default_rng(seed)
     weights = {
         None: None,
@@ -344,7 +349,7 @@ MODELS = [CGTreeClassifier, CGTreeRegressor, CGForestClassifier, CGForestRegress
 
 
 def make_frame(n=4000, seed=0):
-    """Make two categories whose levels mean something else beyond some number."""
+    """Make two categorical features whose effects change beyond some number."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"x": rng.normal(size=n), "z": rng.normal(size=n)})
     city, day = rng.integers(0, 30, n), rng.integers(0, 7, n)
@@ -375,7 +380,7 @@ def test_any_number_of_threads_gives_the_same_sets(cls):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_sets_pay_where_levels_change_their_meaning(cls):
+def test_sets_pay_where_categories_change_their_meaning(cls):
     frame, y = make_frame(8000)
     if "Classifier" in cls.__name__:
         y = as_labels(y, 3)
@@ -390,7 +395,7 @@ def test_sets_pay_where_levels_change_their_meaning(cls):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_levels_of_noise_win_no_node(cls):
+def test_categories_of_noise_win_no_node(cls):
     rng = np.random.default_rng(0)
     n = 6000
     frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
@@ -405,7 +410,7 @@ def test_levels_of_noise_win_no_node(cls):
     assert np.count_nonzero(trees.sets.numbers >= 0) < 0.01 * n_inner
 
 
-def test_new_thresholds_leave_levels_as_they_are():
+def test_new_thresholds_leave_categories_as_they_are():
     frame, y = make_frame(20_000)
     model = CGTreeRegressor(
         advanced=TreeOptions(renew_thresholds=True), random_state=0

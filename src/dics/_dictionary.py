@@ -433,7 +433,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_thresholds_ = np.diff(self._dictionary.offsets)
 
     def _part_ranks(self, n_ranks: dict[int, int]) -> None:
-        """Place a threshold between any two ranks of the levels of some features."""
+        """Place a threshold between any two ranks of the categories of features."""
         parts = np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
         for f, n in n_ranks.items():
             parts[f] = np.arange(1, n, dtype=np.float64) - 0.5

@@ -32,8 +32,8 @@ FEW_ROWS = 10_000
 ROUNDS, ROUNDS_OF_TWO = 250, 100
 NOISE_SHRINKAGE = 10.0
 SHRUNK_RATES = ((0, 0.1), (10_000, 0.15), (20_000, 0.2))
-# What these are multiplied by where columns hold categories: means of few rows are
-# noisy columns, and sets of levels that a node chooses follow its noise. AUC of
+# Their factor if X has categorical features: means of few rows are
+# noisy columns, and sets of categories that a node chooses follow its noise. AUC of
 # amazon_access (five splits) is 0.879 and 0.888 with it, of adult_categorical (five)
 # 0.9286 and 0.9299, of eight generated sets between 0.001 less and 0.003 more. Numbers,
 # without shrinkage, lose 0.02 of R2 and more in as many rounds (2026-11).
@@ -47,14 +47,15 @@ RATE_SHARE_OF_CATEGORIES = 0.5
 # 0.34, 0.24, 0.44. On letter, otto, digits and connect_4 the trial doesn't end early:
 # its rounds are kept, and the others see all rows (2026-11).
 TRIAL_ROUNDS, TRIED_ROUNDS = 100, 100
-# The same where columns hold categories, whatever the target is. At most this share of
+# The same with categorical features, for any target. At most this share of
 # the rounds is tried, so that the others see all rows. R2 of mercedes (five splits) is
 # 0.541 instead of 0.524, AUC of amazon_access 0.893 instead of 0.888; of 23 generated
-# sets with mean targets for levels between 0.001 less and 0.11 more, in the mean 0.002
-# of AUC and 0.022 of R2. Of few levels, the explained deviance of be_mtpl97 (three
-# splits) is 0.0358 instead of 0.0340, of 30,000 of its rows 0.0275 instead of 0.0112,
-# and R2 of diamonds 0.9811 instead of 0.9813. Trials of all rounds lose up to 0.003
-# where they don't end early, and with 0.3 of the rounds be_mtpl97 has 0.0337 (2026-11).
+# sets with mean targets for categories between 0.001 less and 0.11 more, in the mean
+# 0.002 of AUC and 0.022 of R2. With few categories, the explained deviance of
+# be_mtpl97 (three splits) is 0.0358 instead of 0.0340, of 30,000 of its rows 0.0275
+# instead of 0.0112, and R2 of diamonds 0.9811 instead of 0.9813. Trials of all rounds
+# lose up to 0.003 where they don't end early, and with 0.3 of the rounds
+# be_mtpl97 has 0.0337 (2026-11).
 TRIED_SHARE = 0.6
 MOST_TRIED_OF_CATEGORIES = 200_000
 TRIAL_SHARES = (0.2, 0.1)
@@ -73,17 +74,18 @@ AUTO_RATE_OF_NUMBERS = 0.12
 AUTO_RATE_OF_FEW_NUMBERS = 0.1
 # Rows of a leaf, at least, and the l2 of its values.
 LEAF_ROWS, L2 = 20, 0.1
-# Leaves of a tree; how many where a trial has ended early on a table with categories,
-# and what takes the place of TRIED_RATE_FACTOR there. Means and sets of levels are
+# Leaves of a tree; how many where a trial has ended early with categorical features,
+# and what takes the place of TRIED_RATE_FACTOR there. Means and sets of categories are
 # noisy, and small trees follow the noise less, in 0.8 of the time. Score less that of
 # 31 leaves with 16 leaves and a factor of 1.5, with 8 and 1.5, and with 8 and 2:
 # mercedes (five splits) +0.005, +0.009, +0.007, 1,500 of its rows +0.010, +0.018,
 # +0.017, amazon_access (five) -0.001, -0.002, -0.003, adult_categorical (six fits)
 # 0.000, -0.001, 0.000, be_mtpl97 0.000, 0.000, 0.000, 30,000 of its rows +0.001,
 # +0.002, +0.002, six generated sets in the mean +0.003, +0.004, +0.005. Products of
-# numbers next to 1,000 levels of noise (six fits) have -0.001, -0.008 and 0.000: the
-# steps of small trees must not be too small. Where the trial doesn't end, small trees
-# lose: diamonds 0.003, sums over pairs of levels 0.04 of R2 with 8 leaves (2026-11).
+# numbers next to 1,000 categories of noise (six fits) have -0.001, -0.008 and 0.000:
+# the steps of small trees must not be too small. Where the trial doesn't end, small
+# trees lose: diamonds 0.003, sums over pairs of categories 0.04 of R2 with 8 leaves
+# (2026-11).
 LEAF_NODES, FEWER_LEAF_NODES = 31, 8
 FEWER_LEAVES_RATE_FACTOR = 2.0
 # The same, rounds and rate where features are many and rare, such as words. A split by
@@ -299,7 +301,7 @@ def make_plan(
     has_validation : bool, default=False
         Whether `fit` was given validation rows.
     has_categories : bool, default=False
-        Whether columns of X hold categories.
+        Whether X has categorical features.
     has_rare_features : bool, default=False
         Whether features are many, and most have one value in most rows.
     """

@@ -53,14 +53,14 @@ from dics.candidates import CentroidCandidates
 from dics.options import GOSS, CategoricalOptions, Options
 
 NO_LIMIT = np.iinfo(np.int64).max
-# What a node charges a set of k levels that it has put in order itself, in units of
-# what k levels gain on average where they tell nothing (core/search/level_order.hpp);
+# The charge of a node for a set of k categories that it has sorted itself. The unit is
+# the mean gain of k categories of noise (core/search/level_order.hpp);
 # the best of their sets has about two thirds of that. Without sets, and with a charge
-# of 0, 0.3 and 1, of 100 levels of 120 rows (three seeds):
-#   a tree of depth 8, AUC, levels are noise                0.818, 0.782, 0.788, 0.818
-#   the same, another feature changes the order of levels   0.806, 0.824, 0.825, 0.825
-#   a forest of numbers, R2, levels are noise               0.561, 0.542, 0.551, 0.561
-#   the same, another feature changes the order of levels   0.551, 0.629, 0.628, 0.616
+# of 0, 0.3 and 1, for 100 categories of 120 rows (three seeds):
+#   a tree of depth 8, AUC, categories are noise            0.818, 0.782, 0.788, 0.818
+#   the same, another feature changes their order           0.806, 0.824, 0.825, 0.825
+#   a regression forest, R2, categories are noise           0.561, 0.542, 0.551, 0.561
+#   the same, another feature changes their order           0.551, 0.629, 0.628, 0.616
 # R2 of mercedes, a tree of depth 8: 0.525, 0.389, -, 0.525; AUC of adult, a forest:
 # 0.9061, 0.9069, -, 0.9059 (2026-11).
 SET_CHARGE = 1.0
@@ -111,7 +111,7 @@ class TreesEstimator(BaseEstimator, ABC):
     trees_: Trees
     candidates_: BaseCandidates
     _seed: int  # of the first fit, for a warm start
-    # Of a model whose X has columns of categories.
+    # None if X has no categorical features.
     _categories: Categories | None = None
 
     def set_params(self, **params: Any) -> Self:
@@ -206,7 +206,7 @@ class TreesEstimator(BaseEstimator, ABC):
         return data
 
     def _takes_pairs(self) -> bool:
-        """Tell whether pairs of categories may be columns of their own."""
+        """Return True if pairs of categories may be columns of their own."""
         return False
 
     @property
@@ -215,13 +215,13 @@ class TreesEstimator(BaseEstimator, ABC):
         return 0 if self._categories is None else len(self._categories.pairs)
 
     def _ranked_features(self) -> list[int]:
-        """Tell which features are split by sets of levels; empty if none are."""
+        """Return the features that are split by sets of categories."""
         ranked = {} if self._categories is None else self._categories.rank_counts()
         n_columns = self.n_features_in_ + self._n_pairs
         return [int(f in ranked) for f in range(n_columns)] if ranked else []
 
     def _set_limits(self) -> dict[str, int]:
-        """Return which sets of levels a node may be split by."""
+        """Return the limits of the sets of categories in splits."""
         min_samples: Any = self._categorical.min_samples
         if min_samples == "auto":
             min_samples = self._min_category_samples
@@ -238,7 +238,7 @@ class TreesEstimator(BaseEstimator, ABC):
         return self._categories.by_feature(by_column, axis)
 
     def _read_categories(self, X: Any, *, is_warm_start: bool) -> CategoricalInput:
-        """Read the columns of categories of the X of a fit."""
+        """Read the categorical features of the X of a fit."""
         if is_warm_start:
             return self._read_known_categories(X)
         self.__dict__.pop("_categories", None)  # of an earlier fit
@@ -256,7 +256,7 @@ class TreesEstimator(BaseEstimator, ABC):
         return CategoricalInput(X, self._categories.features)
 
     def _check_matrix(self, X: Any) -> Array | SparseRows:
-        """Check X for a model that is there, and put numbers in place of levels."""
+        """Check X for a fitted model, and replace categories by numbers."""
         if self._categories is None:
             return check_rows(self, X, reset=False)
         read = self._read_known_categories(X)
@@ -280,7 +280,7 @@ class TreesEstimator(BaseEstimator, ABC):
         if self._categories is None:
             return None
         known = [self._categories.of(f) for f in range(self.n_features_in_)]
-        return [None if column is None else column.levels for column in known]
+        return [None if column is None else column.categories for column in known]
 
     def _check_constraints(self) -> None:
         """Check parameters that name columns, once these are known."""
@@ -515,7 +515,7 @@ class ImpurityTreesEstimator(TreesEstimator):
         return criterion
 
     def _category_settings(self) -> _core.CategorySettings:
-        """Return how nodes are split by sets of levels."""
+        """Return how nodes are split by sets of categories."""
         return make_settings(
             _core.CategorySettings,
             categorical=self._ranked_features(),

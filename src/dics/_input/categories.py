@@ -13,8 +13,8 @@ from dics import _core
 from dics._input.category_pairs import CategoryPair, joined_column
 from dics._input.checks import Array, FloatArray
 from dics._input.frames import (
+    CategoricalColumn,
     CategoricalInput,
-    LevelColumn,
     kind_of,
     places_of,
 )
@@ -22,90 +22,96 @@ from dics._input.rows import RemoteRows
 from dics._model.checks import check_array, require
 
 if TYPE_CHECKING:
-    from dics._input.category_encoder import LevelMeans, TargetEncoder
+    from dics._input.category_encoder import CategoryMeans, TargetEncoder
 
-# Levels of a column whose numbers are ranks: each is a code of the core.
+# Most categories of a feature whose numbers are ranks: each is a code of the core.
 MAX_RANKS: int = _core.MAX_THRESHOLDS
 
 
 @dataclass(frozen=True)
-class CategoryColumn:
-    """What a model knows of a column of categories.
+class CategoricalFeature:
+    """What a model stores of a categorical feature.
 
     Attributes
     ----------
     feature : int
-        Number of the column.
-    levels : ndarray
+        Index of the column.
+    categories : ndarray
         Sorted: text, numbers or bools.
-    values : ndarray of float64, shape (n_levels,)
-        The number that stands for each level.
+    values : ndarray of float64, shape (n_categories,)
+        The number that stands for each category.
     is_ranked : bool
         Whether the numbers are ranks; otherwise they are mean targets.
     """
 
     feature: int
-    levels: Array
+    categories: Array
     values: FloatArray
     is_ranked: bool
 
-    def numbers_of(self, column: LevelColumn, name: Any) -> FloatArray:
+    def numbers_of(self, column: CategoricalColumn, name: Any) -> FloatArray:
         """Return what stands for the rows of a column; NaN if missing or unknown."""
-        if len(column.levels) and len(self.levels):
-            known, given = kind_of(self.levels), kind_of(column.levels)
+        if len(column.categories) and len(self.categories):
+            known, given = kind_of(self.categories), kind_of(column.categories)
             if known != given:
                 raise ValueError(
-                    f"X: column {name!r} has levels that are {given}, such as "
-                    f"{column.levels.tolist()[0]!r}; in fit they were {known}, such as "
-                    f"{self.levels.tolist()[0]!r}. Convert the column to what it was."
+                    f"X: column {name!r} has categories that are {given}, such as "
+                    f"{column.categories.tolist()[0]!r}; in fit they were {known}, "
+                    f"such as {self.categories.tolist()[0]!r}. Convert the column to "
+                    "the type it had in fit."
                 )
         return np.append(self.values, np.nan)[self.places_of(column)]
 
-    def places_of(self, column: LevelColumn) -> npt.NDArray[np.int64]:
-        """Return the number of the level of each row here; -1 if unknown."""
-        return places_of(self.levels, column)
+    def places_of(self, column: CategoricalColumn) -> npt.NDArray[np.int64]:
+        """Return the index of the category of each row here; -1 if unknown."""
+        return places_of(self.categories, column)
 
-    def levels_below(self, threshold: float) -> npt.NDArray[np.bool_]:
-        """Tell which levels a threshold sends to the left."""
+    def categories_below(self, threshold: float) -> npt.NDArray[np.bool_]:
+        """Return the categories that a threshold sends to the left, as a mask."""
         below: npt.NDArray[np.bool_] = self.values < threshold
         return below
 
     def check(self) -> None:
         """Check the fields of an untrusted model."""
-        n = len(self.levels)
+        n = len(self.categories)
         feature: Any = self.feature
         require(
-            isinstance(feature, int) and feature >= 0, "a category is of no feature"
+            isinstance(feature, int) and feature >= 0,
+            "a categorical feature has no column",
         )
-        check_array("values of levels", self.values, np.float64, (n,))
-        require(np.isfinite(self.values), "a value of a level is not finite")
-        require(isinstance(self.levels, np.ndarray), "levels are no array")
-        if self.levels.dtype == object:
+        check_array("values of categories", self.values, np.float64, (n,))
+        require(np.isfinite(self.values), "a value of a category is not finite")
+        require(isinstance(self.categories, np.ndarray), "categories are no array")
+        if self.categories.dtype == object:
             require(
-                all(isinstance(level, str) for level in self.levels), "a level is odd"
+                all(isinstance(category, str) for category in self.categories),
+                "a category is not text",
             )
         else:
-            require(self.levels.dtype in (np.float64, np.bool_), "levels are odd")
-        require(self.levels[1:] > self.levels[:-1], "levels don't rise")
+            require(
+                self.categories.dtype in (np.float64, np.bool_),
+                "categories are no text, numbers or bools",
+            )
+        require(self.categories[1:] > self.categories[:-1], "categories are not sorted")
         if self.is_ranked:
             require(
                 np.array_equal(np.sort(self.values), np.arange(n)) and n <= MAX_RANKS,
-                "ranks of levels are not 0, 1, ...",
+                "ranks of categories are not 0, 1, ...",
             )
 
 
 class Categories:
-    """The columns of categories of a model.
+    """The categorical features of a model.
 
     Parameters
     ----------
-    columns : list of CategoryColumn
+    columns : list of CategoricalFeature
     pairs : list of CategoryPair
         Their numbers are columns behind those of X.
     """
 
     def __init__(
-        self, columns: list[CategoryColumn], pairs: list[CategoryPair] | None = None
+        self, columns: list[CategoricalFeature], pairs: list[CategoryPair] | None = None
     ) -> None:
         self.columns = columns
         self.pairs = pairs or []
@@ -119,9 +125,12 @@ class Categories:
             "categories are no list",
         )
         for column in columns:
-            require(isinstance(column, CategoryColumn), "a category is something else")
+            require(
+                isinstance(column, CategoricalFeature),
+                "a categorical feature is something else",
+            )
             column.check()
-            require(column.feature < n_features, "a category is of no feature")
+            require(column.feature < n_features, "a categorical feature has no column")
         known = {column.feature: column for column in columns}
         for pair in pairs:
             require(isinstance(pair, CategoryPair), "a pair is something else")
@@ -133,13 +142,13 @@ class Categories:
         return [column.feature for column in self.columns]
 
     def rank_counts(self) -> dict[int, int]:
-        """Return the number of levels of each column whose numbers are ranks."""
-        return {c.feature: len(c.levels) for c in self.columns if c.is_ranked}
+        """Return the number of categories of each feature whose numbers are ranks."""
+        return {c.feature: len(c.categories) for c in self.columns if c.is_ranked}
 
     def numbers(self, read: CategoricalInput, checked: Array) -> Array:
-        """Return a checked X with numbers in place of the levels that were read."""
+        """Return a checked X with numbers in place of the categories."""
         if isinstance(checked, RemoteRows):
-            remote: Any = checked.with_levels(self)
+            remote: Any = checked.with_categories(self)
             return remote
         if not read.columns:
             return checked
@@ -159,7 +168,7 @@ class Categories:
             pair.numbers_of(
                 places[pair.first],
                 places[pair.second],
-                len(known[pair.second].levels),
+                len(known[pair.second].categories),
             )
             for pair in self.pairs
         ]
@@ -168,13 +177,13 @@ class Categories:
         self,
         read: CategoricalInput,
         checked: Array,
-        outcomes: TargetEncoder | LevelMeans,
+        outcomes: TargetEncoder | CategoryMeans,
     ) -> Array:
         """Return the same of the rows of a fit, which don't know their own target."""
         if isinstance(checked, RemoteRows):
             encoder = cast("TargetEncoder", outcomes)  # made where y is
             means = encoder.remote_means(self, read)
-            remote: Any = checked.with_levels(self, means)
+            remote: Any = checked.with_categories(self, means)
             return remote
         numbers = {
             column.feature: outcomes.numbers(column, read.columns[column.feature])
@@ -191,8 +200,8 @@ class Categories:
         ]
         return read.with_numbers(checked, numbers, of_pairs)
 
-    def without_pairs_levels(self) -> Categories:
-        """Return the same but for what stands for pairs of levels."""
+    def without_pair_means(self) -> Categories:
+        """Return the same without the means of pairs of categories."""
         keys, values = np.empty(0, dtype=np.int64), np.empty(0)
         return Categories(
             self.columns,
@@ -213,7 +222,7 @@ class Categories:
             shares[pair.second] += of_pair / 2
         return np.moveaxis(shares, 0, axis)
 
-    def of(self, feature: int) -> CategoryColumn | None:
+    def of(self, feature: int) -> CategoricalFeature | None:
         """Return what is known of a feature; None if it holds numbers."""
         for column in self.columns:
             if column.feature == feature:
@@ -221,4 +230,4 @@ class Categories:
         return None
 
 
-# --- what levels say of the target ---------------------------------------------------
+# --- target statistics of categories -------------------------------------------------

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dics._input.categories import MAX_RANKS, Categories, CategoryColumn
+from dics._input.categories import MAX_RANKS, CategoricalFeature, Categories
 from dics._input.category_pairs import chosen_pairs, joined_column
 from dics._input.checks import Array, FloatArray, NumberTargets, Targets
-from dics._input.frames import CategoricalInput, LevelColumn, places_of
+from dics._input.frames import CategoricalColumn, CategoricalInput, places_of
 from dics._input.rows import RemoteRows
 
 Key = tuple[int, ...]  # the feature of a column, or the two of a pair
@@ -19,81 +19,88 @@ Folds = npt.NDArray[np.uint8]
 
 
 class FoldTable(NamedTuple):
-    """What stands for the levels of a column, or for pairs of levels.
+    """Numbers for the categories of a feature, or for pairs of categories.
 
     Attributes
     ----------
-    levels : ndarray
+    categories : ndarray
         Sorted; of a pair, the keys of `joined_keys`.
-    means : ndarray of shape (n_levels + 1, n_folds)
-        NaN where other folds have no such level, and in the last row: of no level.
+    means : ndarray of shape (n_categories + 1, n_folds)
+        NaN where other folds have no such category. The last row is NaN: it is for
+        missing categories.
     """
 
-    levels: Array
+    categories: Array
     means: FloatArray
 
     def without_rare(self) -> FoldTable:
-        """Leave out levels of one fold, whose rows have NaN anyway.
+        """Leave out categories of one fold, whose rows have NaN anyway.
 
         Of pairs, which are many, most are such.
         """
         kept = np.flatnonzero(np.isfinite(self.means).all(axis=1))
         means = np.concatenate([self.means[kept], self.means[-1:]])
-        return FoldTable(self.levels[kept], means)
+        return FoldTable(self.categories[kept], means)
 
-    def numbers_of(self, column: LevelColumn, folds: Folds) -> FloatArray:
-        """Return what stands for rows by their level and fold."""
-        found: FloatArray = self.means[places_of(self.levels, column), folds]
+    def numbers_of(self, column: CategoricalColumn, folds: Folds) -> FloatArray:
+        """Return the number of each row by its category and fold."""
+        found: FloatArray = self.means[places_of(self.categories, column), folds]
         return found
 
 
-class LevelMeans:
-    """What stands for the levels of training rows, or of some of them.
+class CategoryMeans:
+    """Numbers for the categories of training rows, or of some of them.
 
     Of columns whose numbers are mean targets, and of pairs.
 
     Parameters
     ----------
-    levels : dict of ndarray
-        The levels of all rows, by feature.
+    categories : dict of ndarray
+        The categories of all rows, by feature.
     tables : dict of FoldTable
     folds : ndarray of shape (n_tables, n_rows)
         The fold of each row, drawn for each table.
     """
 
     def __init__(
-        self, levels: dict[int, Array], tables: dict[Key, FoldTable], folds: Folds
+        self, categories: dict[int, Array], tables: dict[Key, FoldTable], folds: Folds
     ) -> None:
-        self.levels = levels
+        self.categories = categories
         self.tables = tables
         self.folds = folds
 
-    def with_folds(self, folds: Folds) -> LevelMeans:
+    def with_folds(self, folds: Folds) -> CategoryMeans:
         """Return the same for other rows."""
-        return LevelMeans(self.levels, self.tables, folds)
+        return CategoryMeans(self.categories, self.tables, folds)
 
-    def as_of_all(self, columns: Mapping[int, LevelColumn]) -> dict[int, LevelColumn]:
-        """Return columns of some rows with the numbers that levels have in all rows."""
+    def as_of_all(
+        self, columns: Mapping[int, CategoricalColumn]
+    ) -> dict[int, CategoricalColumn]:
+        """Return columns of some rows with the category indices of all rows."""
         return {
-            f: LevelColumn(self.levels[f], places_of(self.levels[f], column))
+            f: CategoricalColumn(
+                self.categories[f], places_of(self.categories[f], column)
+            )
             for f, column in columns.items()
         }
 
-    def numbers(self, known: CategoryColumn, column: LevelColumn) -> FloatArray:
+    def numbers(
+        self, known: CategoricalFeature, column: CategoricalColumn
+    ) -> FloatArray:
         """Return what stands for the rows of a column, as `TargetEncoder` does."""
         if known.is_ranked:
             return known.numbers_of(column, known.feature)
         return self.taken((known.feature,), lambda: column)
 
-    def taken(self, key: Key, column: Callable[[], LevelColumn]) -> FloatArray:
+    def taken(self, key: Key, column: Callable[[], CategoricalColumn]) -> FloatArray:
         """Return the means of a column or a pair, as `TargetEncoder` does."""
         folds = self.folds[list(self.tables).index(key)]
         return self.tables[key].numbers_of(column(), folds)
 
 
-# Rows of a level, in the mean, from which on the numbers are ranks. R2 of mercedes (67
-# rows and more; five splits) is 0.508 with 20, 0.517 with 100, 0.515 with 200 and 0.520
-# with codes in the order of the alphabet (2026-11).
+# Mean number of rows of a category from which on the numbers are ranks. R2 of mercedes
+# (67 rows and more; five splits) is 0.508 with 20, 0.517 with 100, 0.515 with 200 and
+# 0.520 with codes in the order of the alphabet (2026-11).
 LEAST_ROWS = 100
 
 
@@ -105,7 +112,7 @@ FOLD_KEY = 0x666F6C64
 
 
 class TargetEncoder:
-    """Targets of the rows of a fit, for the statistics of levels.
+    """Targets of the rows of a fit, for the statistics of categories.
 
     Parameters
     ----------
@@ -116,7 +123,7 @@ class TargetEncoder:
         Targets that are numbers.
     weights : ndarray of float64 or None
     smoothing : float
-        Rows of the mean target that are added to those of each level.
+        Rows of the mean target that are added to those of each category.
     seed : int
     """
 
@@ -173,13 +180,13 @@ class TargetEncoder:
         if self._keeps:
             self._kept[key] = numbers
 
-    def taken(self, key: Key, column: Callable[[], LevelColumn]) -> FloatArray:
+    def taken(self, key: Key, column: Callable[[], CategoricalColumn]) -> FloatArray:
         """Return cross-fitted means of training rows, which are not kept any longer."""
         kept = self._kept.pop(key, None)
         return self.cross_fitted(column(), key) if kept is None else kept
 
     def learn_all(self, read: CategoricalInput, *, pairs: bool) -> Categories:
-        """Choose the numbers of the levels of all columns, and perhaps of pairs."""
+        """Choose the numbers for the categories of all features, and for pairs."""
         # Remote rows do not use the mean of each row.
         self._keeps = not isinstance(read.numbers, RemoteRows)
         known = [self.learn(f, column) for f, column in read.columns.items()]
@@ -187,29 +194,31 @@ class TargetEncoder:
             known, chosen_pairs(self, read.columns, known) if pairs else []
         )
 
-    def learn(self, feature: int, column: LevelColumn) -> CategoryColumn:
-        """Choose the numbers that stand for the levels of a column."""
-        n_levels = len(column.levels)
-        values = self.level_means(column)
-        few = n_levels <= MAX_RANKS and LEAST_ROWS * n_levels <= self.n_rows
+    def learn(self, feature: int, column: CategoricalColumn) -> CategoricalFeature:
+        """Choose the numbers for the categories of a feature."""
+        n_categories = len(column.categories)
+        values = self.category_means(column)
+        few = n_categories <= MAX_RANKS and LEAST_ROWS * n_categories <= self.n_rows
         if few:
             order = np.argsort(values, kind="stable")
-            values = np.empty(n_levels)
-            values[order] = np.arange(n_levels)
-        return CategoryColumn(feature, column.levels, values, few)
+            values = np.empty(n_categories)
+            values[order] = np.arange(n_categories)
+        return CategoricalFeature(feature, column.categories, values, few)
 
-    def numbers(self, known: CategoryColumn, column: LevelColumn) -> FloatArray:
+    def numbers(
+        self, known: CategoricalFeature, column: CategoricalColumn
+    ) -> FloatArray:
         """Return the numbers of the training rows."""
         if known.is_ranked:
             return known.numbers_of(column, known.feature)
         return self.taken((known.feature,), lambda: column)
 
     def cross_fitted(
-        self, column: LevelColumn, key: Key, target: FloatArray | None = None
+        self, column: CategoricalColumn, key: Key, target: FloatArray | None = None
     ) -> FloatArray:
-        """Return the mean target of each row's level in the folds of other rows.
+        """Return the mean target of each row's category in the folds of other rows.
 
-        NaN if they have no such level. `key` is what the folds are drawn by.
+        NaN if they have no such category. `key` is what the folds are drawn by.
         """
         folds = self.folds(key)
         table = self.fold_table(column, folds, target)
@@ -223,27 +232,27 @@ class TargetEncoder:
 
     def fold_table(
         self,
-        column: LevelColumn,
+        column: CategoricalColumn,
         fold: npt.NDArray[np.uint8],
         target: FloatArray | None = None,
     ) -> FoldTable:
-        """Return the mean target of each level in the rows of other folds."""
+        """Return the mean target of each category in the rows of other folds."""
         if target is None:
             target = self.target_of(column)
-        n_levels = len(column.levels)
-        rows = column.rows_with_level()
+        n_categories = len(column.categories)
+        rows = column.rows_with_category()
         # Fold by fold, so that sums over folds are sums of vectors.
-        cells = fold[rows].astype(np.int64) * n_levels + column.numbers[rows]
+        cells = fold[rows].astype(np.int64) * n_categories + column.numbers[rows]
 
         def by_fold(of_rows: FloatArray | None) -> FloatArray:
-            sums = bin_sums(cells, of_rows, N_FOLDS * n_levels)
-            return sums.reshape(N_FOLDS, n_levels)
+            sums = bin_sums(cells, of_rows, N_FOLDS * n_categories)
+            return sums.reshape(N_FOLDS, n_categories)
 
         counts = by_fold(None)
         sums, totals = counts, by_fold(self._weighted(target)[rows])
         if self.is_weighted:
             sums = by_fold(self.weights[rows])
-        means = np.empty((N_FOLDS, n_levels + 1))
+        means = np.empty((N_FOLDS, n_categories + 1))
         means[:, -1] = np.nan
         for k in range(N_FOLDS):
             others = np.arange(N_FOLDS) != k
@@ -254,9 +263,9 @@ class TargetEncoder:
                 ),
                 np.nan,
             )
-        return FoldTable(column.levels, means.T)
+        return FoldTable(column.categories, means.T)
 
-    def remote_means(self, known: Categories, read: CategoricalInput) -> LevelMeans:
+    def remote_means(self, known: Categories, read: CategoricalInput) -> CategoryMeans:
         """Return the tables that remote rows need for their numbers."""
         columns = read.columns
         keys: list[Key] = [(c.feature,) for c in known.columns if not c.is_ranked]
@@ -268,11 +277,11 @@ class TargetEncoder:
             first, *second = (columns[f] for f in key)
             column = joined_column(first, *second) if second else first
             tables[key] = self.fold_table(column, own).without_rare()
-        levels = {f: column.levels for f, column in columns.items()}
-        return LevelMeans(levels, tables, folds)
+        categories = {f: column.categories for f, column in columns.items()}
+        return CategoryMeans(categories, tables, folds)
 
-    def level_means(self, column: LevelColumn) -> FloatArray:
-        """Return the mean target of each level, drawn towards the mean of all rows."""
+    def category_means(self, column: CategoricalColumn) -> FloatArray:
+        """Return the mean target of each category, shrunk to the overall mean."""
         target = self.target_of(column)
         return self._means(column, target)
 
@@ -280,20 +289,20 @@ class TargetEncoder:
         """Return the mean of a target over all rows."""
         return float((self.weights * target).sum() / self.weights.sum())
 
-    def _means(self, column: LevelColumn, target: FloatArray) -> FloatArray:
-        """Mean targets of levels, drawn towards the mean of all rows."""
-        rows = column.rows_with_level()
-        n_levels, levels = len(column.levels), column.numbers[rows]
+    def _means(self, column: CategoricalColumn, target: FloatArray) -> FloatArray:
+        """Return the mean targets of categories, shrunk to the overall mean."""
+        rows = column.rows_with_category()
+        n_categories, categories = len(column.categories), column.numbers[rows]
         weights = self.weights[rows] if self.is_weighted else None
-        sums = bin_sums(levels, weights, n_levels)
-        totals = bin_sums(levels, self._weighted(target)[rows], n_levels)
+        sums = bin_sums(categories, weights, n_categories)
+        totals = bin_sums(categories, self._weighted(target)[rows], n_categories)
         return self._drawn_to_mean(sums, totals)
 
     def _weighted(self, target: FloatArray) -> FloatArray:
         return self.weights * target if self.is_weighted else target
 
     def _drawn_to_mean(self, sums: FloatArray, totals: FloatArray) -> FloatArray:
-        """Means of levels by sums of their weights and of their targets."""
+        """Return means of categories from sums of weights and of targets."""
         whole = sums.sum()
         mean = totals.sum() / whole if whole > 0 else 0.0
         means: FloatArray = (totals + self.added * mean) / np.maximum(
@@ -301,17 +310,17 @@ class TargetEncoder:
         )
         return means
 
-    def target_of(self, column: LevelColumn) -> FloatArray:
+    def target_of(self, column: CategoricalColumn) -> FloatArray:
         """Return one number for each row: of several outputs, along a direction.
 
-        The one in which the means of the levels differ most.
+        The one in which the means of the categories differ most.
         """
         if self.values is not None and self.values.shape[1] == 1:
             return self.values[:, 0]
         if self.values is None and self.n_classes <= 2:
             assert self.labels is not None
             return self.labels.astype(np.float64)
-        n_levels = len(column.levels)
+        n_categories = len(column.categories)
         if self.values is None:
             assert self.labels is not None
             outputs = [
@@ -326,7 +335,7 @@ class TargetEncoder:
         )
         here = column.numbers >= 0
         sizes = np.bincount(
-            column.numbers[here], self.weights[here], minlength=n_levels
+            column.numbers[here], self.weights[here], minlength=n_categories
         )
         centred = means - np.average(means, axis=0, weights=np.maximum(sizes, 1e-300))
         direction = np.linalg.eigh((centred * sizes[:, None]).T @ centred)[1][:, -1]

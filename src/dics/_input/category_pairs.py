@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dics._input.checks import FloatArray
-from dics._input.frames import LevelColumn
+from dics._input.frames import CategoricalColumn
 from dics._model.checks import check_array, require
 
 if TYPE_CHECKING:
-    from dics._input.categories import CategoryColumn
+    from dics._input.categories import CategoricalFeature
     from dics._input.category_encoder import TargetEncoder
 
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MAX_PAIRED = 11
 # Standard errors by which a pair must tell more than its columns. AUC of amazon_access
 # (five splits) is 0.852 without pairs, 0.866 with the eight that tell most, and 0.880
-# with all of some 30 that pass; those of rare levels tell little of all rows, but much
-# of theirs (2026-11).
+# with all of some 30 that pass; those of rare categories improve few rows, but these
+# much (2026-11).
 LEAST_ERRORS = 4.0
 
 Numbers = npt.NDArray[np.int64]
@@ -32,15 +32,16 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CategoryPair:
-    """What a model knows of two columns of categories together.
+    """What a model stores of two categorical features together.
 
     Attributes
     ----------
     first, second : int
         Numbers of the columns.
     keys : ndarray of int64, shape (n_pairs,)
-        Pairs of levels that training rows have, rising: the number of the level of the
-        first times the number of levels of the second, plus the number of the second's.
+        Pairs of categories of the training rows, sorted. A key is i * n + j: i and j
+        are the indices of the two categories, n is the number of categories of the
+        second feature.
     values : ndarray of float64, shape (n_pairs,)
         The mean target of each.
     """
@@ -51,35 +52,35 @@ class CategoryPair:
     values: FloatArray
 
     def numbers_of(self, first: Numbers, second: Numbers, n_second: int) -> FloatArray:
-        """Return what stands for rows by their levels; NaN if missing or unknown."""
+        """Return the number of each row by its categories; NaN if there is none."""
         if len(self.keys) == 0:
             return np.full(len(first), np.nan)
         keys = joined_keys(first, second, n_second)
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[places] == keys, self.values[places], np.nan)
 
-    def check(self, columns: dict[int, CategoryColumn]) -> None:
+    def check(self, columns: dict[int, CategoricalFeature]) -> None:
         """Check the fields of an untrusted model."""
         require(
             self.first in columns and self.second in columns,
-            "a pair is of no categories",
+            "a pair is of no categorical features",
         )
-        check_array("pairs of levels", self.keys, np.int64, (None,))
+        check_array("pairs of categories", self.keys, np.int64, (None,))
         check_array("values of pairs", self.values, np.float64, (len(self.keys),))
         require(np.isfinite(self.values), "a value of a pair is not finite")
-        require(self.keys[1:] > self.keys[:-1], "pairs of levels don't rise")
+        require(self.keys[1:] > self.keys[:-1], "pairs of categories are not sorted")
 
 
 def joined_keys(first: Numbers, second: Numbers, n_second: int) -> Numbers:
-    """Return one number for two levels; -1 where one of them is missing."""
+    """Return one number for two categories; -1 where one of them is missing."""
     keys: Numbers = np.where((first < 0) | (second < 0), -1, first * n_second + second)
     return keys
 
 
 def chosen_pairs(
     outcomes: TargetEncoder,
-    columns: Mapping[int, LevelColumn],
-    known: list[CategoryColumn],
+    columns: Mapping[int, CategoricalColumn],
+    known: list[CategoricalFeature],
 ) -> list[CategoryPair]:
     """Choose the pairs of columns that tell more than both of them."""
     is_ranked = {column.feature: column.is_ranked for column in known}
@@ -94,14 +95,16 @@ def chosen_pairs(
         numbers = outcomes.cross_fitted(joined, (first, second))
         if trials.errors(first, second, joined, numbers) >= LEAST_ERRORS:
             outcomes.keep((first, second), numbers)
-            values = outcomes.level_means(joined)
-            chosen.append(CategoryPair(first, second, joined.levels, values))
+            values = outcomes.category_means(joined)
+            chosen.append(CategoryPair(first, second, joined.categories, values))
     return chosen
 
 
-def joined_column(first: LevelColumn, second: LevelColumn) -> LevelColumn:
-    """Return pairs of levels as a column."""
-    keys = joined_keys(first.numbers, second.numbers, len(second.levels))
+def joined_column(
+    first: CategoricalColumn, second: CategoricalColumn
+) -> CategoricalColumn:
+    """Return pairs of categories as a column."""
+    keys = joined_keys(first.numbers, second.numbers, len(second.categories))
     rows = np.flatnonzero(keys >= 0)
     order = rows[sorted_places(first.numbers[rows], second.numbers[rows])]
     keys = keys[order]
@@ -109,7 +112,7 @@ def joined_column(first: LevelColumn, second: LevelColumn) -> LevelColumn:
     is_new[1:] = keys[1:] != keys[:-1]
     numbers = np.full(len(first.numbers), -1, dtype=np.int64)
     numbers[order] = np.cumsum(is_new) - 1
-    return LevelColumn(keys[is_new], numbers)
+    return CategoricalColumn(keys[is_new], numbers)
 
 
 def sorted_places(first: Numbers, second: Numbers) -> npt.NDArray[np.intp]:
@@ -130,12 +133,12 @@ class PairTrials:
     Parameters
     ----------
     outcomes : TargetEncoder
-    columns : dict of LevelColumn
+    columns : dict of CategoricalColumn
         By the number of the feature.
     """
 
     def __init__(
-        self, outcomes: TargetEncoder, columns: Mapping[int, LevelColumn]
+        self, outcomes: TargetEncoder, columns: Mapping[int, CategoricalColumn]
     ) -> None:
         self._outcomes = outcomes
         self._columns = columns
@@ -150,7 +153,7 @@ class PairTrials:
         return combinations(sorted(features), 2)
 
     def errors(
-        self, first: int, second: int, joined: LevelColumn, numbers: FloatArray
+        self, first: int, second: int, joined: CategoricalColumn, numbers: FloatArray
     ) -> float:
         """Return by how many standard errors a pair says more than its columns."""
         target = self._outcomes.target_of(joined)

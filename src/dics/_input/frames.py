@@ -135,14 +135,14 @@ MOST_EXACT = 2**53
 TEXT_TYPES = ("str", "string", "large_string", "string_view", "String", "Utf8")
 
 
-class LevelColumn(NamedTuple):
-    """One column: its levels, sorted, and which of them each row has (-1: missing)."""
+class CategoricalColumn(NamedTuple):
+    """One column: its sorted categories, and their index for each row (-1: missing)."""
 
-    levels: Array  # text (of dtype object), float64 or bool
+    categories: Array  # text (of dtype object), float64 or bool
     numbers: npt.NDArray[np.int64]
 
-    def rows_with_level(self) -> npt.NDArray[np.bool_] | slice:
-        """Return an index of the rows whose level isn't missing."""
+    def rows_with_category(self) -> npt.NDArray[np.bool_] | slice:
+        """Return an index of the rows whose category isn't missing."""
         here: npt.NDArray[np.bool_] = self.numbers >= 0
         return slice(None) if here.all() else here
 
@@ -178,12 +178,12 @@ def column_count(X: Any) -> int:
     return int(shape[1]) if len(shape) == 2 else 0
 
 
-def columns_of_categories(X: Any) -> list[int]:
-    """Find the columns whose type says that they hold categories or text."""
+def categorical_columns(X: Any) -> list[int]:
+    """Return the columns whose type is categorical or text."""
     if is_pandas(X):
         dtypes = list(X.dtypes)
         # Each type is looked at once: columns of numbers share theirs, and a frame may
-        # have thousands. To hash one of categories would take all their names.
+        # have thousands. To hash a categorical type would take all its categories.
         distinct = {id(dtype): dtype for dtype in dtypes}
         says_so = {key: _names_category(dtype) for key, dtype in distinct.items()}
         return [
@@ -236,7 +236,7 @@ def chosen_columns(wanted: Any, X: Any) -> list[int]:
     if wanted is None:
         return []
     if isinstance(wanted, str):  # "from_dtype"
-        return columns_of_categories(X)
+        return categorical_columns(X)
     if isinstance(wanted, Set):
         entries = list(wanted)
     elif isinstance(wanted, Collection | np.ndarray):
@@ -300,38 +300,38 @@ def _shortened(names: list[Any]) -> str:
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
 
 
-# --- levels -------------------------------------------------------------------------
+# --- categories ---------------------------------------------------------------------
 
 
-def read_column(X: Any, i: int) -> LevelColumn:
-    """Read the levels of one column and the number of the level of each row."""
+def read_column(X: Any, i: int) -> CategoricalColumn:
+    """Read the categories of one column, and the index of the category of each row."""
     try:
         values, numbers = _distinct(X, i)
     except TypeError as error:  # what cannot be hashed or compared
         raise ValueError(
-            f"X: column {_name_of(X, i)!r} holds values that cannot be levels of a "
-            f"category: {error}."
+            f"X: column {_name_of(X, i)!r} holds values that cannot be categories: "
+            f"{error}."
         ) from error
     numbers = np.asarray(numbers, dtype=np.int64)
     used = np.bincount(numbers[numbers >= 0], minlength=len(values)) > 0
-    levels, places = _sorted_levels(values[used], partial(_name_of, X, i))
+    categories, places = _sorted_categories(values[used], partial(_name_of, X, i))
     ranks = np.full(len(values) + 1, -1, dtype=np.int64)  # the last is of -1
     ranks[:-1][used] = places
-    return LevelColumn(levels, ranks[numbers])
+    return CategoricalColumn(categories, ranks[numbers])
 
 
-def places_of(levels: Array, column: LevelColumn) -> npt.NDArray[np.int64]:
-    """Return the number among other levels of the level of each row; -1 if unknown."""
-    if len(levels) == 0:
+def places_of(categories: Array, column: CategoricalColumn) -> npt.NDArray[np.int64]:
+    """Return the index in `categories` of the category of each row; -1 if unknown."""
+    if len(categories) == 0:
         return np.full(len(column.numbers), -1)
-    places = np.searchsorted(levels, column.levels)
-    places = np.minimum(places, len(levels) - 1)
-    known = levels[places] == column.levels
+    places = np.searchsorted(categories, column.categories)
+    places = np.minimum(places, len(categories) - 1)
+    known = categories[places] == column.categories
     return np.append(np.where(known, places, -1), -1)[column.numbers]
 
 
-def replaced(X: Any, columns: dict[int, LevelColumn]) -> Any:
-    """Return X with numbers of levels in place of some columns, NaN where missing."""
+def replaced(X: Any, columns: dict[int, CategoricalColumn]) -> Any:
+    """Return X with indices of categories in some columns, NaN where missing."""
     numbers = {
         i: np.where(column.numbers < 0, np.nan, column.numbers)
         for i, column in columns.items()
@@ -421,46 +421,46 @@ def _name_of(X: Any, i: int) -> Any:
     return i if names is None else names[i]
 
 
-def _sorted_levels(
+def _sorted_categories(
     values: Array, name_column: Callable[[], Any]
 ) -> tuple[Array, Array]:
-    """Return the levels in order, and the place of each value among them."""
+    """Return the sorted categories, and the index of each value among them."""
     plain = values.tolist()
     kinds = set(map(type, plain))
     if all(issubclass(kind, str) for kind in kinds):
-        levels = _objects(plain)
+        categories = _objects(plain)
     elif kinds == {bool}:
-        levels = np.array(plain, dtype=bool)
+        categories = np.array(plain, dtype=bool)
     elif all(issubclass(kind, int | float) and kind is not bool for kind in kinds):
         if np.isinf(np.array(plain, dtype=np.float64)).any():
             raise ValueError(
-                f"X: column {name_column()!r} has an infinite level; make text of its "
-                "levels, such as .astype(str), or NaN of what is missing."
+                f"X: column {name_column()!r} has an infinite category. Convert the "
+                "column to text by .astype(str), or replace missing values by NaN."
             )
         if max(plain) > MOST_EXACT or min(plain) < -MOST_EXACT:
             raise ValueError(
-                f"X: column {name_column()!r} has levels beyond 2**53, which float64 "
-                "would merge; make text of them, such as .astype(str)."
+                f"X: column {name_column()!r} has categories beyond 2**53, which "
+                "float64 would merge. Convert the column to text by .astype(str)."
             )
-        levels = np.array(plain, dtype=np.float64) + 0.0  # of two zeros the one
+        categories = np.array(plain, dtype=np.float64) + 0.0  # of two zeros the one
     else:
         found = sorted(kind.__name__ for kind in kinds)
         raise ValueError(
-            f"X: column {name_column()!r} has levels of the types {', '.join(found)}; "
-            "the levels of a category are all text, all numbers or all bools. Convert "
-            "the column, for example by .astype(str)."
+            f"X: column {name_column()!r} has categories of the types "
+            f"{', '.join(found)}; the categories of a feature are all text, all "
+            "numbers or all bools. Convert the column, for example by .astype(str)."
         )
-    levels, places = np.unique(levels, return_inverse=True)
-    return levels, places
+    categories, places = np.unique(categories, return_inverse=True)
+    return categories, places
 
 
-def kind_of(levels: Array) -> str:
-    """Say what levels are, in words."""
-    return {"O": "text", "b": "bools"}.get(levels.dtype.kind, "numbers")
+def kind_of(categories: Array) -> str:
+    """Return the kind of categories, in words."""
+    return {"O": "text", "b": "bools"}.get(categories.dtype.kind, "numbers")
 
 
-def refuse_sparse_levels(X: Any, features: list[int]) -> None:
-    """Refuse to read levels from a matrix that holds numbers only."""
+def refuse_sparse_categories(X: Any, features: list[int]) -> None:
+    """Refuse to read categories from a matrix that holds numbers only."""
     if features and scipy.sparse.issparse(X):
         raise ValueError(
             f"X is sparse, but column {features[0]} holds categories; pass a frame "
@@ -469,18 +469,18 @@ def refuse_sparse_levels(X: Any, features: list[int]) -> None:
 
 
 class CategoricalInput:
-    """X whose columns of categories have been read.
+    """X whose categorical features have been read.
 
     Parameters
     ----------
     X : array-like
     features : list of int
-        Which columns hold categories.
+        Indices of the categorical features.
     """
 
     def __init__(self, X: Any, features: list[int]) -> None:
-        refuse_sparse_levels(X, features)
-        self.columns: Mapping[int, LevelColumn] = {
+        refuse_sparse_categories(X, features)
+        self.columns: Mapping[int, CategoricalColumn] = {
             f: read_column(X, f) for f in features
         }
         names = column_names(X)
@@ -489,7 +489,7 @@ class CategoricalInput:
 
     @classmethod
     def of(cls, X: Any, wanted: Any) -> CategoricalInput:
-        """Find the categories of the X of a fit, and read them."""
+        """Find the categorical features of the X of a fit, and read them."""
         check_kind(X)
         X = as_rows(X)
         if scipy.sparse.issparse(X) and isinstance(wanted, str):
@@ -524,7 +524,7 @@ class CategoricalInput:
 
 
 def filled_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type of an X in which numbers have taken the place of levels."""
+    """Return the type of an X in which numbers have replaced categories."""
     is_narrow = dtype in (np.float32, np.uint8)
     return np.dtype(np.float32 if is_narrow else np.float64)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dics._dictionary import Dictionary
     from dics._growing.sampling import OutOfBag, OutOfBagSums
     from dics._input.categories import Categories
-    from dics._input.category_encoder import LevelMeans
+    from dics._input.category_encoder import CategoryMeans
     from dics._model.trees import Trees
 
 
@@ -50,10 +50,10 @@ class RemoteRows(ABC):
         """Bring some rows here, by their numbers; sparse ones stay so."""
 
     @abstractmethod
-    def with_levels(
-        self, known: Categories, means: LevelMeans | None = None
+    def with_categories(
+        self, known: Categories, means: CategoryMeans | None = None
     ) -> RemoteRows:
-        """Return the rows with numbers in place of levels, and with columns of pairs.
+        """Return the rows with numbers for categories, and with columns of pairs.
 
         `means` are those of training rows.
         """

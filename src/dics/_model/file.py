@@ -25,7 +25,7 @@ from dics._boosting.losses import NumberLoss
 from dics._boosting.plan import BoostingPlan
 from dics._dictionary import Dictionary
 from dics._estimator.base import TreesEstimator
-from dics._input.categories import Categories, CategoryColumn
+from dics._input.categories import CategoricalFeature, Categories
 from dics._input.category_pairs import CategoryPair
 from dics._input.checks import Array
 from dics._model.checks import BadModel
@@ -127,7 +127,9 @@ KINDS = {
     "Dictionary": Kind(Dictionary, lambda d: d._asdict(), Dictionary),
     "NumberLoss": Kind(NumberLoss, lambda loss: dict(vars(loss)), _loss_of),
     "Categories": Kind(Categories, lambda found: dict(vars(found)), Categories),
-    "CategoryColumn": Kind(CategoryColumn, lambda c: dict(vars(c)), CategoryColumn),
+    "CategoricalFeature": Kind(
+        CategoricalFeature, lambda c: dict(vars(c)), CategoricalFeature
+    ),
     "CategoryPair": Kind(CategoryPair, lambda pair: dict(vars(pair)), CategoryPair),
     "NodeSets": Kind(NodeSets, lambda sets: dict(vars(sets)), NodeSets),
     "LeafRows": Kind(
@@ -194,7 +196,9 @@ NODE_1 = np.dtype(
 )
 # New names of classes that had others.
 RENAMED_CLASSES = {
-    f"FastCGBM{kind}": f"CGBoosting{kind}" for kind in ("Classifier", "Regressor")
+    "FastCGBMClassifier": "CGBoostingClassifier",
+    "FastCGBMRegressor": "CGBoostingRegressor",
+    "CategoryColumn": "CategoricalFeature",
 }
 
 
@@ -243,8 +247,15 @@ def _update_candidates(attributes: dict[str, Any]) -> None:
     attributes["n_thresholds_"] = np.diff(offsets)
 
 
+def _categorical_feature_1(levels: Array, **fields: Any) -> CategoricalFeature:
+    return CategoricalFeature(categories=levels, **fields)
+
+
 KINDS_1 = {
     **KINDS,
+    "CategoricalFeature": KINDS["CategoricalFeature"]._replace(
+        make=_categorical_feature_1
+    ),
     "Trees": KINDS["Trees"]._replace(make=_trees_of_1),
     "WideColumns": Kind(WideColumns, lambda wide: wide._asdict(), WideColumns),
 }

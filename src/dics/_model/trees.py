@@ -18,15 +18,15 @@ WORDS = 4  # of 64 bits: core/data/code_set.hpp
 
 
 class NodeSets:
-    """Which nodes split by a set of levels, and which set.
+    """Which nodes split by a set of categories, and which set.
 
     Parameters
     ----------
     numbers : ndarray of int32, shape (n_nodes,)
         The set of each node; -1 if it has a threshold, or is a leaf.
     words : ndarray of uint64, shape (n_sets, 4)
-        A bit for each rank of a level, from the lowest of the first word on: those that
-        go left.
+        A bit for each rank of a category, from the lowest of the first word on. It is
+        1 if the category goes left.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class NodeSets:
     def check(self, trees: Any) -> None:
         """Check the fields of an untrusted model."""
         check_array("numbers of sets", self.numbers, np.int32, (len(trees.nodes),))
-        check_array("sets of levels", self.words, np.uint64, (None, WORDS))
+        check_array("sets of categories", self.words, np.uint64, (None, WORDS))
         require(
             (self.numbers >= -1) & (self.numbers < len(self.words)), "a set isn't there"
         )
-        require(self.numbers[trees.feature < 0] == -1, "a leaf has a set of levels")
+        require(self.numbers[trees.feature < 0] == -1, "a leaf has a set of categories")
 
 
 def joined_sets(first: Any, second: Any) -> NodeSets | None:
@@ -154,7 +154,7 @@ class Trees:
     n_features : int
         Features of the rows that may go down the trees.
     sets : NodeSets or None
-        Of trees that split categories by sets of levels: which set each node has.
+        The sets of categories in splits; None if there are none.
     """
 
     nodes: Array
@@ -454,21 +454,21 @@ class Trees:
             commonest = self.leaf_values.argmax(axis=1)[np.maximum(rows, 0)]
         return np.where(rows < 0, ~rows, commonest)
 
-    def levels(self) -> list[slice]:
+    def depth_slices(self) -> list[slice]:
         """Nodes of each depth: breadth-first order keeps them together."""
-        levels, end = [slice(0, 1)], 1
+        slices, end = [slice(0, 1)], 1
         while True:
-            n_inner = int(np.count_nonzero(self.feature[levels[-1]] >= 0))
+            n_inner = int(np.count_nonzero(self.feature[slices[-1]] >= 0))
             if n_inner == 0:
-                return levels
-            levels.append(slice(end, end + 2 * n_inner))
+                return slices
+            slices.append(slice(end, end + 2 * n_inner))
             end += 2 * n_inner
 
     def node_depths(self) -> npt.NDArray[np.intp]:
         """Depth of each node; the root has 0."""
         depths = np.empty(self.n_nodes, dtype=np.intp)
-        for depth, level in enumerate(self.levels()):
-            depths[level] = depth
+        for depth, nodes in enumerate(self.depth_slices()):
+            depths[nodes] = depth
         return depths
 
     def node_values(self) -> FloatArray:
@@ -478,8 +478,8 @@ class Trees:
         rows = self.left[leaves]
         values[leaves[rows < 0], ~rows[rows < 0]] = 1.0
         values[leaves[rows >= 0]] = self.leaf_values[rows[rows >= 0]]
-        for level in reversed(self.levels()):
-            nodes = np.arange(self.n_nodes)[level]
+        for same_depth in reversed(self.depth_slices()):
+            nodes = np.arange(self.n_nodes)[same_depth]
             inner = nodes[self.feature[nodes] >= 0]
             left = self.left[inner]
             a = self.weight[left].astype(np.float64)

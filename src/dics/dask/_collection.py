@@ -11,8 +11,8 @@ import scipy.sparse
 
 from dics._input.checks import IN_PLACE, Array, check_matrix, check_row_count
 from dics._input.frames import (
+    CategoricalColumn,
     CategoricalInput,
-    LevelColumn,
     check_kind,
     chosen_columns,
     column_names,
@@ -22,7 +22,7 @@ from dics._input.frames import (
 from dics.dask._partitions import (
     PartLook,
     PartShape,
-    levels_of,
+    categories_of,
     look_at,
     number_type,
     shape_of,
@@ -32,21 +32,21 @@ from dics.dask._rows import ClusterRows, Whole, check_columns
 from dics.dask._workers import Watch
 
 
-class LevelColumns(Mapping[int, LevelColumn]):
-    """Columns of categories by feature, each kept in as few bytes as will do.
+class CategoricalColumns(Mapping[int, CategoricalColumn]):
+    """Categorical columns by feature, each stored in the smallest integer type.
 
     Parameters
     ----------
-    columns : dict of LevelColumn
+    columns : dict of CategoricalColumn
         Whose numbers are of any type.
     """
 
-    def __init__(self, columns: dict[int, LevelColumn]) -> None:
+    def __init__(self, columns: dict[int, CategoricalColumn]) -> None:
         self._columns = columns
 
-    def __getitem__(self, feature: int) -> LevelColumn:
-        levels, numbers = self._columns[feature]
-        return LevelColumn(levels, numbers.astype(np.int64))
+    def __getitem__(self, feature: int) -> CategoricalColumn:
+        categories, numbers = self._columns[feature]
+        return CategoricalColumn(categories, numbers.astype(np.int64))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._columns)
@@ -60,51 +60,53 @@ class ReadCollection(CategoricalInput):
 
     Parameters
     ----------
-    columns : LevelColumns
+    columns : CategoricalColumns
     names : dict
         Of these columns, by feature.
     rows : ClusterRows
     """
 
     def __init__(
-        self, columns: LevelColumns, names: dict[int, Any], rows: ClusterRows
+        self, columns: CategoricalColumns, names: dict[int, Any], rows: ClusterRows
     ) -> None:
         self.columns = columns
         self.names = names
         self.numbers = rows
 
 
-def united(name: Any, parts: list[LevelColumn | None]) -> LevelColumn:
+def united(name: Any, parts: list[CategoricalColumn | None]) -> CategoricalColumn:
     """Put together a column of all partitions; None for those without rows."""
     known = {i: column for i, column in enumerate(parts) if column is not None}
-    filled = {i: column.levels for i, column in known.items() if len(column.levels)}
+    filled = {
+        i: column.categories for i, column in known.items() if len(column.categories)
+    }
     _check_kinds(name, filled)
-    levels: Array = np.empty(0, dtype=object)
+    categories: Array = np.empty(0, dtype=object)
     if filled:
         dtype = next(iter(filled.values())).dtype
         # With NumPy's own object for the type, as where the rows are here.
-        levels = np.unique(np.concatenate([*filled.values()]).astype(dtype.type))
+        categories = np.unique(np.concatenate([*filled.values()]).astype(dtype.type))
     numbers = [
-        places_of(levels, column).astype(number_type(levels))
+        places_of(categories, column).astype(number_type(categories))
         for column in known.values()
     ]
-    return LevelColumn(levels, np.concatenate(numbers))
+    return CategoricalColumn(categories, np.concatenate(numbers))
 
 
-def _check_kinds(name: Any, levels: dict[int, Array]) -> None:
-    """Refuse levels that are text in one partition and numbers in another."""
+def _check_kinds(name: Any, categories: dict[int, Array]) -> None:
+    """Refuse categories that are text in one partition and numbers in another."""
     kinds: dict[str, int] = {}
-    for i, of_part in levels.items():
+    for i, of_part in categories.items():
         kinds.setdefault(kind_of(of_part), i)
     if len(kinds) > 1:
         found = ", ".join(
-            f"{kind} in partition {i}, such as {levels[i].tolist()[0]!r}"
+            f"{kind} in partition {i}, such as {categories[i].tolist()[0]!r}"
             for kind, i in kinds.items()
         )
         raise ValueError(
-            f"X: column {name!r} has levels that are {found}; the levels of a category "
-            "are all text, all numbers or all bools. Convert the column, for example "
-            "by .astype(str)."
+            f"X: column {name!r} has categories that are {found}; the categories of a "
+            "feature are all text, all numbers or all bools. Convert the column, for "
+            "example by .astype(str)."
         )
 
 
@@ -162,12 +164,12 @@ class Collection:
             self.named_features(estimator.categorical_features)
 
     def named_features(self, wanted: Any) -> list[int]:
-        """Return the columns of categories, as far as their types or `wanted` tell."""
+        """Return the categorical features by their types or by `wanted`."""
         is_sparse = scipy.sparse.issparse(self.X._meta)
         return chosen_columns(wanted, self.X._meta if is_sparse else self.example)
 
     def rows(self, features: list[int]) -> ClusterRows:
-        """Return the rows, without the levels of the columns that hold categories."""
+        """Return the rows, without the categories of categorical features."""
         check_kind(self.example)
         shapes = self._known_shapes(features) or self.watch.computed(
             [
@@ -178,7 +180,7 @@ class Collection:
         return self._rows_of(shapes)
 
     def read(self, wanted: Any) -> CategoricalInput:
-        """Find the categories, and bring the levels of all rows here.
+        """Find the categorical features, and bring the categories of all rows here.
 
         `wanted` is `categorical_features` of an estimator.
         """
@@ -201,17 +203,19 @@ class Collection:
         columns = self._united(looks, {f: names[f] for f in found})
         return ReadCollection(columns, {f: names[f] for f in found}, rows)
 
-    def _united(self, looks: list[PartLook], names: dict[int, Any]) -> LevelColumns:
+    def _united(
+        self, looks: list[PartLook], names: dict[int, Any]
+    ) -> CategoricalColumns:
         """Put together the columns of all partitions."""
         tasks = {}
         for i, look in enumerate(looks):
             missing = [f for f in names if f not in look.columns]
             if missing and look.shape.n_rows > 0:
                 part = self._parts[i]
-                tasks[i] = dask.delayed(levels_of)(part, i, missing)
+                tasks[i] = dask.delayed(categories_of)(part, i, missing)
         for i, read in zip(tasks, self.watch.computed([*tasks.values()]), strict=True):
             looks[i].columns.update(read)
-        return LevelColumns(
+        return CategoricalColumns(
             {
                 f: united(name, [look.columns.pop(f, None) for look in looks])
                 for f, name in names.items()
@@ -234,7 +238,7 @@ class Collection:
         # there is room to keep them.
         if scipy.sparse.issparse(X._meta):
             return []
-        # Numbers in place of levels would not fit into a byte.
+        # Numbers in place of categories would not fit into a byte.
         if features and X.dtype == np.uint8:
             return []
         if np.isnan(np.array(X.shape, dtype=float)).any():

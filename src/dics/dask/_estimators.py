@@ -120,7 +120,7 @@ class DaskEstimator:
         known = self._categories
         if known is None:
             return X.rows([])
-        return X.rows(known.features).with_levels(known)
+        return X.rows(known.features).with_categories(known)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]

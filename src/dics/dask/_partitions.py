@@ -14,16 +14,16 @@ from sklearn.base import BaseEstimator
 from dics._dictionary import Dictionary, encode
 from dics._growing.sampling import OutOfBag, OutOfBagSums
 from dics._input.categories import Categories
-from dics._input.category_encoder import Folds, LevelMeans
+from dics._input.category_encoder import CategoryMeans, Folds
 from dics._input.checks import Array, check_rows
 from dics._input.frames import (
+    CategoricalColumn,
     CategoricalInput,
-    LevelColumn,
-    columns_of_categories,
+    categorical_columns,
     filled_type,
     is_pandas,
     read_column,
-    refuse_sparse_levels,
+    refuse_sparse_categories,
     replaced,
 )
 from dics._input.sparse import SparseRows
@@ -33,11 +33,11 @@ class PartLook(NamedTuple):
     """What a look at a partition tells."""
 
     shape: PartShape
-    columns: dict[int, LevelColumn]  # those of categories, by feature
+    columns: dict[int, CategoricalColumn]  # by feature
 
 
 def look_at(part: Any, number: int, features: list[int], *, finds: bool) -> PartLook:
-    """Read the columns of categories of a partition, and see what the others are.
+    """Read the categorical features of a partition, and see what the others are.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def look_at(part: Any, number: int, features: list[int], *, finds: bool) -> Part
     number : int
         Of the partition, for errors.
     features : list of int
-        Columns of categories.
+        Categorical features.
     finds : bool
         Whether to look for more of them. A column of objects that has no text here may
         have some in another partition.
@@ -53,9 +53,9 @@ def look_at(part: Any, number: int, features: list[int], *, finds: bool) -> Part
     features = [f for f in features if f < part.shape[1]]  # fewer are refused later
     undecided: list[int] = []
     if finds and part.shape[0] > 0:
-        features = sorted({*features, *columns_of_categories(part)})
+        features = sorted({*features, *categorical_columns(part)})
         undecided = columns_of_objects(part)
-    columns = levels_of(part, number, features)
+    columns = categories_of(part, number, features)
     return PartLook(shape_of(part, number, {*features, *undecided}), columns)
 
 
@@ -68,33 +68,37 @@ def columns_of_objects(part: Any) -> list[int]:
     return list(range(part.shape[1])) if part.dtype == object else []
 
 
-def levels_of(part: Any, number: int, features: list[int]) -> dict[int, LevelColumn]:
-    """Read some columns of categories, to be sent: in as few bytes as will do."""
+def categories_of(
+    part: Any, number: int, features: list[int]
+) -> dict[int, CategoricalColumn]:
+    """Read some categorical features, to be sent: in as few bytes as will do."""
     if part.shape[0] == 0:
         return {}
     with naming_part(number):
-        refuse_sparse_levels(part, features)
+        refuse_sparse_categories(part, features)
         columns = {f: read_column(part, f) for f in features}
     return {
-        f: LevelColumn(column.levels, column.numbers.astype(number_type(column.levels)))
+        f: CategoricalColumn(
+            column.categories, column.numbers.astype(number_type(column.categories))
+        )
         for f, column in columns.items()
     }
 
 
-def number_type(levels: Array) -> np.dtype[Any]:
-    """Return the smallest type that holds the numbers of levels, and -1."""
-    return np.dtype(np.min_scalar_type(-max(len(levels), 1)))
+def number_type(categories: Array) -> np.dtype[Any]:
+    """Return the smallest type that holds the numbers of categories, and -1."""
+    return np.dtype(np.min_scalar_type(-max(len(categories), 1)))
 
 
-def with_levels(
+def with_categories(
     part: Any,
     number: int,
     expected: PartShape,
     known: Categories,
-    means: LevelMeans | None,
+    means: CategoryMeans | None,
     folds: Folds | None,
 ) -> Array:
-    """Return a partition as an array, with numbers in place of levels.
+    """Return a partition as an array, with numbers in place of categories.
 
     Parameters
     ----------
@@ -104,7 +108,7 @@ def with_levels(
     expected : PartShape
         What it is to be like, before columns of pairs are added.
     known : Categories
-    means : LevelMeans or None
+    means : CategoryMeans or None
         What stands for training rows.
     folds : ndarray or None
         Those of the rows of this partition.
@@ -116,7 +120,7 @@ def with_levels(
     with naming_part(number):
         read = CategoricalInput(part, known.features)
     matrix = matrix_of(read.numbers, number, expected)
-    assert isinstance(matrix, np.ndarray)  # numbers of levels are dense columns
+    assert isinstance(matrix, np.ndarray)  # columns of category numbers are dense
     with naming_part(number):
         if means is None:
             return known.numbers(read, matrix)
@@ -190,11 +194,13 @@ def shape_of(part: Any, number: int, categories: Collection[int]) -> PartShape:
     if n_rows == 0:
         return PartShape(0, n_columns, np.dtype(np.float64))
     with naming_part(number):
-        refuse_sparse_levels(part, sorted(categories))
+        refuse_sparse_categories(part, sorted(categories))
     # Columns have types, whatever values they hold.
     first = example_of(part) if scipy.sparse.issparse(part) else part[:1]
     if categories:
-        blank = LevelColumn(np.empty(0, dtype=object), np.zeros(1, dtype=np.int64))
+        blank = CategoricalColumn(
+            np.empty(0, dtype=object), np.zeros(1, dtype=np.int64)
+        )
         first = replaced(first, dict.fromkeys(categories, blank))
     with naming_part(number):
         matrix = check_rows(_AnyEstimator(), first, reset=True)

@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 import scipy.sparse
 
-from dics._input.categories import Categories, CategoryColumn
+from dics._input.categories import CategoricalFeature, Categories
 from dics._input.checks import Array
 from dics._input.frames import TEXT_TYPES, check_kind, is_pandas, kind_of
 from dics.dask._partitions import naming_part
@@ -36,7 +36,7 @@ def check_types(estimator: Any, meta: Any) -> None:
         known = None if categories is None else categories.of(f)
         given = kind_of_type(dtype)
         if known is not None:
-            _check_levels(name, dtype, given, known)
+            _check_categories(name, dtype, given, known)
         # Where columns are named, one of numbers may have been text such as "1.5".
         elif given == "text" and isinstance(estimator.categorical_features, str):
             raise ValueError(
@@ -45,15 +45,19 @@ def check_types(estimator: Any, meta: Any) -> None:
             )
 
 
-def _check_levels(
-    name: Any, dtype: Any, given: str | None, known: CategoryColumn
+def _check_categories(
+    name: Any, dtype: Any, given: str | None, known: CategoricalFeature
 ) -> None:
-    if given is None or len(known.levels) == 0 or given == kind_of(known.levels):
+    if (
+        given is None
+        or len(known.categories) == 0
+        or given == kind_of(known.categories)
+    ):
         return
     raise ValueError(
-        f"X: column {name!r} has levels that are {given} ({dtype}); in fit they were "
-        f"{kind_of(known.levels)}, such as {known.levels.tolist()[0]!r}. Convert the "
-        "column to what it was."
+        f"X: column {name!r} has categories that are {given} ({dtype}); in fit they "
+        f"were {kind_of(known.categories)}, such as {known.categories.tolist()[0]!r}. "
+        "Convert the column to the type it had in fit."
     )
 
 
@@ -64,7 +68,7 @@ def kind_of_type(dtype: Any) -> str | None:
         return _kind_of_categories(categories)
     if str(getattr(dtype, "pyarrow_dtype", dtype)) in TEXT_TYPES:
         return "text"
-    # Floats may all be NaN, which is no level of either kind.
+    # Floats may all be NaN, which is no category of either kind.
     kinds = {"b": "bools", "i": "numbers", "u": "numbers"}
     return kinds.get(getattr(dtype, "kind", ""))
 
@@ -229,8 +233,8 @@ def _blocks(call: BlockCall, X: Any, example: Any) -> Any:
 def example_row(X: Any, categories: Categories | None, n_columns: int) -> Any:
     """Return one row that looks like X, a collection or a partition.
 
-    It holds zeros, and nothing where levels may be text. An array of unknown width has
-    the expected one.
+    It holds zeros, and no values where categories may be text. An array of unknown
+    width has the expected one.
     """
     features = [] if categories is None else categories.features
     if hasattr(X, "columns"):

@@ -23,7 +23,7 @@ from dics._estimator.running import Progress
 from dics._growing.forest import ForestPlan
 from dics._growing.sampling import OutOfBag, OutOfBagSums
 from dics._input.categories import Categories
-from dics._input.category_encoder import LevelMeans
+from dics._input.category_encoder import CategoryMeans
 from dics._input.checks import Array, FloatArray
 from dics._input.frames import filled_type
 from dics._input.rows import RemoteCodes, RemoteRows
@@ -46,7 +46,7 @@ from dics.dask._partitions import (
     matrix_of,
     out_of_bag_of,
     rows_of,
-    with_levels,
+    with_categories,
 )
 from dics.dask._workers import (
     LOOK_SECONDS,
@@ -137,7 +137,7 @@ class ClusterRows(RemoteRows):
         Whether the workers keep the partitions from their first use on, if they have
         room for them.
     given : list of Delayed, default=()
-        The partitions as they were given, if levels of categories are still in them.
+        The partitions of the input, if categories are still in them.
     """
 
     def __init__(
@@ -199,15 +199,15 @@ class ClusterRows(RemoteRows):
         )
         return joined_matrices(found)
 
-    def with_levels(
-        self, known: Categories, means: LevelMeans | None = None
+    def with_categories(
+        self, known: Categories, means: CategoryMeans | None = None
     ) -> ClusterRows:
         bare = None
         if means is not None and not means.tables:
-            means = None  # all that counts is the level
+            means = None  # the category is enough
         if means is not None:
             bare = means.with_folds(means.folds[:, :0])
-            known = known.without_pairs_levels()  # which are those of `means`
+            known = known.without_pair_means()  # which are those of `means`
         # Sent once, however often a partition is made.
         sent = self._sent(known), self._sent(bare)
         parts = []
@@ -216,7 +216,7 @@ class ClusterRows(RemoteRows):
         ):
             own = slice(*self.whole.starts[i : i + 2])
             folds = None if means is None else self._sent(means.folds[:, own])
-            parts.append(dask.delayed(with_levels)(part, i, shape, *sent, folds))
+            parts.append(dask.delayed(with_categories)(part, i, shape, *sent, folds))
         whole = self.whole._replace(
             n_columns=self.whole.n_columns + len(known.pairs),
             dtype=filled_type(self.dtype),

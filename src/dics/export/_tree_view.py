@@ -22,7 +22,7 @@ CUT = "(...)"
 _CUT_COLOR = "#d9d9d9"
 _MOST_LISTED_CLASSES = 5
 _TOP_CLASSES = 3
-_MOST_LISTED_LEVELS = 4
+_MOST_LISTED_CATEGORIES = 4
 # Okabe and Ito's colors, which color-blind readers can distinguish.
 _PALETTE = ("e69f00", "56b4e9", "009e73", "cc79a7", "0072b2", "d55e00", "f0e442")
 _STRONGEST = 0.75  # black text has to stay readable on the purest nodes
@@ -278,36 +278,36 @@ def test_texts(tree: Tree, node: int, number: str) -> tuple[str, str]:
     """Say what goes left and what goes right; `number` is the threshold as text."""
     feature = int(tree.feature[node])
     name = tree.feature_names[feature]
-    category = None if tree.categories is None else tree.categories.of(feature)
+    known = None if tree.categories is None else tree.categories.of(feature)
     if asks_for_missing(tree, node):
         return f"{name} is missing", f"{name} is not missing"
-    if category is None:
+    if known is None:
         return f"{name} < {number}", f"{name} >= {number}"
     members = None if tree.sets is None else tree.sets.members(node)
     if members is None:
-        left = category.levels_below(float(tree.threshold[node]))
+        left = known.categories_below(float(tree.threshold[node]))
     else:
-        left = members[category.values.astype(np.intp)]
+        left = members[known.values.astype(np.intp)]
     return (
-        f"{name} in {_set_text(category.levels[left])}",
-        f"{name} in {_set_text(category.levels[~left])}",
+        f"{name} in {_set_text(known.categories[left])}",
+        f"{name} in {_set_text(known.categories[~left])}",
     )
 
 
-def _level_text(level: str | bool) -> str:
-    """Return a level as it is; in quotes if that can't be seen, or breaks a line."""
-    text = str(level)
+def _category_text(category: str | bool) -> str:
+    """Return a category as text; in quotes if it is blank or not printable."""
+    text = str(category)
     return text if text.strip() and text.isprintable() else repr(text)
 
 
-def _set_text(levels: NDArray[Any]) -> str:
+def _set_text(categories: NDArray[Any]) -> str:
     shown = [
-        _short(level, 3) if isinstance(level, float) else _level_text(level)
-        for level in levels.tolist()
+        _short(category, 3) if isinstance(category, float) else _category_text(category)
+        for category in categories.tolist()
     ]
-    if len(shown) > _MOST_LISTED_LEVELS:
-        n_more = len(shown) - _MOST_LISTED_LEVELS + 1
-        shown = [*shown[: _MOST_LISTED_LEVELS - 1], f"{n_more} more"]
+    if len(shown) > _MOST_LISTED_CATEGORIES:
+        n_more = len(shown) - _MOST_LISTED_CATEGORIES + 1
+        shown = [*shown[: _MOST_LISTED_CATEGORIES - 1], f"{n_more} more"]
     return f"{{{', '.join(shown)}}}"
 
 
