@@ -18,8 +18,8 @@ from dics import (
     CGForestClassifier,
     CGTreeClassifier,
     ForestOptions,
-    export_text,
 )
+from dics.export import export_text
 
 
 @pytest.fixture(scope="module")

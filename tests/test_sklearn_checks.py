@@ -46,11 +46,13 @@ def expected_failed_checks(estimator):
         isinstance(estimator, CGForestClassifier | CGForestRegressor)
         and estimator.bootstrap
     ):
-        return dict.fromkeys(
+        weights = dict.fromkeys(
             WEIGHT_CHECKS,
             "rows are drawn by their weight, so a row given twice and a row of "
-            "weight two are only drawn as often in the mean",
+            "weight two are only drawn as often on average",
         )
+        is_hard = estimator._options.voting == "hard"
+        return {**weights, **(HARD_VOTES if is_hard else {})}
     if isinstance(estimator, CGBoostingClassifier | CGBoostingRegressor):
         drawn = estimator.sampling not in (None, "auto")
         if drawn or estimator.early_stopping is True:

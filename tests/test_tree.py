@@ -17,9 +17,8 @@ from dics import (
     CGTreeClassifier,
     QuantileCandidates,
     TreeOptions,
-    export_graphviz,
-    export_text,
 )
+from dics.export import export_graphviz, export_text
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,7 @@ def make_model(rng: np.random.Generator) -> Any:
     if choice < 4:
         cls = (dics.CGForestClassifier, dics.CGForestRegressor)[choice - 2]
         return cls(
-            int(rng.integers(1, 6)),
+            n_estimators=int(rng.integers(1, 6)),
             bootstrap=bool(rng.integers(2)),
             max_leaf_nodes=[None, 2, 20][rng.integers(3)],
             **common,

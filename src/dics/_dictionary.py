@@ -44,6 +44,11 @@ LISTED_SHARE = 1 / 32
 
 Codes = npt.NDArray[np.uint8] | _core.CodeLists
 
+N_GROUPS = 8
+# Rows that the limits of the groups are found from.
+SAMPLE_ROWS = 1 << 16
+N_STEPS = 12
+
 
 class Dictionary(NamedTuple):
     """Thresholds of feature f: ``values[offsets[f]:offsets[f + 1]]``, rising."""
@@ -159,12 +164,6 @@ def encode(
         n_threads=n_threads,
     )
     return codes
-
-
-N_GROUPS = 8
-# Rows that the limits of the groups are found from.
-SAMPLE_ROWS = 1 << 16
-N_STEPS = 12
 
 
 def group_targets(

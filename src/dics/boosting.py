@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from dics._boosting.loop import Boosting
+from dics._boosting.fit import Boosting
 from dics._boosting.losses import (
     LOSSES,
     OF_LOGARITHMS,

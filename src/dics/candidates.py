@@ -22,6 +22,43 @@ MAX_CLASS_MEANS = 64
 # Between numbers of single precision that resolve a feature, in its deviations.
 LARGEST_STEP = 2.0**-10
 
+__all__ = ["BaseCandidates", "CentroidCandidates", "QuantileCandidates"]
+# From 5 to 32 clusters the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to 20
+# seeds each) differed no more than between seeds; what counts is that class means are
+# there too (MNIST 0.8182 without, 0.8233 with them; 2026-11).
+AUTO_CLUSTERS = 8
+# Bounded rows and steps: 44 ms for CIFAR-10, as long as X.sum().
+N_STEPS = 12
+MOMENT_ROWS = 2048
+MEASURE_ROWS = 4096
+# Where nothing is filled in, the boundaries are all there is and are measured better:
+# the paper's dictionary keeps 97.3 % of the exhaustive gain at depth 8 (CIFAR-10, mean
+# of 8 seeds) instead of 97.0 %, for 35 ms more (2026-11).
+ALONE_MEASURE_ROWS = 16_384
+FILL_VALUES = 1 << 19
+FILL_ROWS_PER_THRESHOLD = 16
+# Of 29822 words of newsgroups20, 8203 had a number other than zero in 256 of 11314
+# rows; a forest of thresholds of those alone was right in 67.8 % of the test rows, and
+# in 70.7 % when all rows were looked at (2026-11).
+MORE_ROWS = 16
+# Of more features than this, most of which have one value in the rows looked at first,
+# the defaults place even cuts alone, up to 254 of each: a cluster has a mean near the
+# common value of a rare word, and no boundary between means parts the rows that have
+# it. The forest of newsgroups20: 75.1 % instead of 72.5 % of the test rows right (one
+# seed), and the clustering alone took 47 MB, four times the bytes of X (2026-11).
+MANY_FEATURES = 2048
+# Wide data too need some thresholds in the tails of a feature, and between the values
+# of one with few values, where no boundary may lie: y = (x0 > 93 % quantile) xor
+# (x1 > 10 % quantile) among 600 features gave 0.80 without, 0.97 with them (2026-11).
+LEAST_EVEN = 16
+# With a smaller budget there are more than 128 features to choose from, and renewing
+# thresholds in subtrees costs more than it brings: pooled and cropped MNIST and
+# Fashion-MNIST (20000 x 196 and x 400, depth 8 and full) had a mean accuracy of 0.7879
+# without and 0.7859 with it, in a third of the time (exhaustive 0.7833; 2026-11).
+RENEWABLE_BUDGET = 128
+# Values of `max_bins`, one more than thresholds.
+MAX_BINS = [Interval(Integral, 2, MAX_THRESHOLDS + 1, closed="both")]
+
 
 def commonest(labels: npt.NDArray[np.uint32], n_classes: int) -> npt.NDArray[np.uint32]:
     """Give numbers from 0 to the commonest classes, and none that counts to others."""
@@ -129,45 +166,6 @@ def flatten(zeta: FloatArray) -> Dictionary:
     present = ~np.isnan(zeta)
     offsets = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64)
     return Dictionary(zeta[present], offsets)
-
-
-__all__ = ["BaseCandidates", "CentroidCandidates", "QuantileCandidates"]
-
-# From 5 to 32 clusters the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to 20
-# seeds each) differed no more than between seeds; what counts is that class means are
-# there too (MNIST 0.8182 without, 0.8233 with them; 2026-11).
-AUTO_CLUSTERS = 8
-# Bounded rows and steps: 44 ms for CIFAR-10, as long as X.sum().
-N_STEPS = 12
-MOMENT_ROWS = 2048
-MEASURE_ROWS = 4096
-# Where nothing is filled in, the boundaries are all there is and are measured better:
-# the paper's dictionary keeps 97.3 % of the exhaustive gain at depth 8 (CIFAR-10, mean
-# of 8 seeds) instead of 97.0 %, for 35 ms more (2026-11).
-ALONE_MEASURE_ROWS = 16_384
-FILL_VALUES = 1 << 19
-FILL_ROWS_PER_THRESHOLD = 16
-# Of 29822 words of newsgroups20, 8203 had a number other than zero in 256 of 11314
-# rows; a forest of thresholds of those alone was right in 67.8 % of the test rows, and
-# in 70.7 % when all rows were looked at (2026-11).
-MORE_ROWS = 16
-# Of more features than this, most of which have one value in the rows looked at first,
-# the defaults place even cuts alone, up to 254 of each: a cluster has a mean near the
-# common value of a rare word, and no boundary between means parts the rows that have
-# it. The forest of newsgroups20: 75.1 % instead of 72.5 % of the test rows right (one
-# seed), and the clustering alone took 47 MB, four times the bytes of X (2026-11).
-MANY_FEATURES = 2048
-# Wide data too need some thresholds in the tails of a feature, and between the values
-# of one with few values, where no boundary may lie: y = (x0 > 93 % quantile) xor
-# (x1 > 10 % quantile) among 600 features gave 0.80 without, 0.97 with them (2026-11).
-LEAST_EVEN = 16
-# With a smaller budget there are more than 128 features to choose from, and renewing
-# thresholds in subtrees costs more than it brings: pooled and cropped MNIST and
-# Fashion-MNIST (20000 x 196 and x 400, depth 8 and full) had a mean accuracy of 0.7879
-# without and 0.7859 with it, in a third of the time (exhaustive 0.7833; 2026-11).
-RENEWABLE_BUDGET = 128
-# Values of `max_bins`, one more than thresholds.
-MAX_BINS = [Interval(Integral, 2, MAX_THRESHOLDS + 1, closed="both")]
 
 
 class CentroidCandidates(BaseCandidates):

@@ -29,10 +29,10 @@ from dics._estimator.mixins import (
     TreesClassifierMixin,
 )
 from dics._estimator.running import Progress, warn_user
+from dics._growing.constraints import as_classes, as_numbers, set_criterion_of_numbers
 from dics._growing.forest import MAX_FEATURES, grow_forest
 from dics._growing.pruning import prune
 from dics._growing.sampling import OutOfBag, OutOfBagSums, check_draws, draw_counts
-from dics._growing.settings import as_classes, as_numbers, set_criterion_of_numbers
 from dics._input.checks import MAX_COUNT, Array, FloatArray
 from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows

@@ -5,7 +5,7 @@ boosting. Callbacks of boosting receive a `RoundReport` after each round, and
 ``model[i]`` of boosting is a `RoundTree`.
 """
 
-from dics._boosting.loop import RoundTree
+from dics._boosting.fit import RoundTree
 from dics._boosting.plan import BoostingPlan
 from dics._boosting.rounds import RoundReport
 from dics._model.trees import Trees

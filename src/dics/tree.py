@@ -28,9 +28,9 @@ from dics._estimator.mixins import (
     ImpurityRegressorMixin,
     TreesClassifierMixin,
 )
+from dics._growing.constraints import as_classes, as_numbers, set_criterion_of_numbers
 from dics._growing.forest import MAX_FEATURES, grow_forest
 from dics._growing.pruning import prune, pruning_path
-from dics._growing.settings import as_classes, as_numbers, set_criterion_of_numbers
 from dics._input.checks import FloatArray, is_sparse
 from dics._input.sparse import SparseRows
 from dics._model.leaf_rows import LeafRows
@@ -42,6 +42,11 @@ from dics.candidates import (
     fit_candidates,
 )
 from dics.options import UP_TO_HALF, CategoricalOptions, TreeOptions
+
+# Candidates per feature from which codes are worth making. MNIST, depth 8, from codes
+# and from X: 193 and 201 ms with half a candidate per feature, 177 and 322 with one,
+# 206 and 1236 with five (2026-11).
+CODED_SHARE = 1
 
 
 class CGTree(ImpurityTreesEstimator):
@@ -231,12 +236,6 @@ class CGTree(ImpurityTreesEstimator):
         """Total decrease of impurity by each feature, normalised to sum to one."""
         check_is_fitted(self, "trees_")
         return self.trees_.feature_importances(self.n_features_in_)
-
-
-# Candidates per feature from which codes are worth making. MNIST, depth 8, from codes
-# and from X: 193 and 201 ms with half a candidate per feature, 177 and 322 with one,
-# 206 and 1236 with five (2026-11).
-CODED_SHARE = 1
 
 
 class CGTreeClassifier(TreesClassifierMixin, CGTree):

@@ -26,6 +26,10 @@ TIED_SCORES = 1e-7
 
 Scores = npt.NDArray[np.float32]
 
+# Losses whose scores are logarithms of what is predicted.
+OF_LOGARITHMS = ("poisson", "gamma")
+LOSSES = ("squared_error", "absolute_error", "huber", "quantile", *OF_LOGARITHMS)
+
 
 def logarithms(values: FloatArray) -> FloatArray:
     """Return natural logarithms that are the same on every processor.
@@ -100,11 +104,6 @@ class LogLoss:
 def core_log_loss(n_classes: int) -> _core.Objective:
     """Make the objective of the core; unlike that of the core, this can be pickled."""
     return _core.log_loss(n_classes)
-
-
-# Losses whose scores are logarithms of what is predicted.
-OF_LOGARITHMS = ("poisson", "gamma")
-LOSSES = ("squared_error", "absolute_error", "huber", "quantile", *OF_LOGARITHMS)
 
 
 class NumberLoss:

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from dics import _core
 from dics._dictionary import Codes, Dictionary, TrainingData
 from dics._estimator.base import NO_LIMIT
-from dics._growing.settings import interaction_groups, make_settings
+from dics._growing.constraints import interaction_groups
+from dics._growing.settings import make_settings
 from dics._input.checks import Array, FloatArray
 from dics._input.sparse import SparseRows
 from dics._model.trees import Trees
@@ -183,7 +184,9 @@ def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
         "cat_smooth": categorical.smooth * unit,
         "cat_l2": categorical.l2 * unit,
         "set_limits": model._set_limits(),
-        "interactions": interaction_groups(model),
+        "interactions": (
+            [] if model.interaction_cst is None else interaction_groups(model)
+        ),
         "seed": data.seed,
         "first_round": n_done,
         "n_rounds": model.plan_.n_estimators - n_done,

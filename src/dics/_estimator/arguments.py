@@ -111,6 +111,8 @@ ANSWERS: dict[str, str | tuple[str, ...]] = {
     "verbosity": "verbose",
 }
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 def explain_unknown_arguments(method: Method) -> Method:
     """Let the error of `__init__` or `fit` name the argument to use instead."""
@@ -166,9 +168,6 @@ def answer(cls: Any, method: str, unknown: str) -> str:
         return f"It is {answers[-1]} in dics; {cls.__name__} does not have it."
     close = difflib.get_close_matches(unknown, own, n=1, cutoff=0.8)
     return f"Did you mean {close[0]}?" if close else ""
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def checks_parameters(*, skips_nested: bool = False) -> Callable[[F], F]:

@@ -27,12 +27,8 @@ from dics._estimator.arguments import (
     explain_unknown_arguments,
 )
 from dics._estimator.running import effective_n_threads
-from dics._growing.settings import (
-    MONOTONIC,
-    check_monotonic,
-    make_settings,
-    monotonic_directions,
-)
+from dics._growing.constraints import MONOTONIC, check_monotonic, monotonic_directions
+from dics._growing.settings import make_settings
 from dics._input.categories import MAX_RANKS, Categories
 from dics._input.category_encoder import TargetEncoder
 from dics._input.checks import (
@@ -284,10 +280,13 @@ class TreesEstimator(BaseEstimator, ABC):
 
     def _check_constraints(self) -> None:
         """Check parameters that name columns, once these are known."""
-        check_monotonic(self)
+        if self.monotonic_cst is not None:
+            check_monotonic(self)
 
     def _directions(self, data: TrainingData) -> list[int]:
         """Check the monotonic constraints; empty if there are none."""
+        if self.monotonic_cst is None:
+            return []
         n_outputs = 1 if data.values is None else data.values.shape[1]
         return monotonic_directions(self, data, n_outputs)
 

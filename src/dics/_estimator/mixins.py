@@ -26,6 +26,10 @@ from dics._model.checks import require
 from dics._model.leaf_rows import LeafRows
 from dics._model.trees import Trees
 
+# friedman_mse rates splits by the same number as squared_error.
+CORE_CRITERIA = {"friedman_mse": "squared_error"}
+REGRESSION_CRITERIA = {"squared_error", "friedman_mse", "absolute_error", "poisson"}
+
 
 class TreesClassifierMixin(SklearnClassifierMixin, ABC):
     """Makes a classifier of an estimator that holds trees: y are class labels.
@@ -197,11 +201,6 @@ class TreesRegressorMixin(SklearnRegressorMixin):
         tags.target_tags.multi_output = True
         tags.target_tags.positive_only = self._needs_positive_targets()
         return tags
-
-
-# friedman_mse rates splits by the same number as squared_error.
-CORE_CRITERIA = {"friedman_mse": "squared_error"}
-REGRESSION_CRITERIA = {"squared_error", "friedman_mse", "absolute_error", "poisson"}
 
 
 class ImpurityRegressorMixin(TreesRegressorMixin):

@@ -20,6 +20,9 @@ OURS = tuple(
     for package in (Path(__file__).parents[1], Path(sklearn.__file__).parent)
 )
 
+# More than a few for each core only cost: a fit with 20000 threads took 20 s.
+MOST_THREADS = 16
+
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn as if from the call that led into this package or scikit-learn."""
@@ -27,10 +30,6 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-# More than a few for each core only cost: a fit with 20000 threads took 20 s.
-MOST_THREADS = 16
 
 
 def effective_n_threads(n_jobs: int | None) -> int:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 # As Arrow calls them.
 TEMPORAL_TYPES = ("date", "timestamp", "time", "duration")
 
+# Integers that float64 holds exactly.
+MOST_EXACT = 2**53
+TEXT_TYPES = ("str", "string", "large_string", "string_view", "String", "Utf8")
+
 
 def check_kind(X: Any) -> None:
     """Refuse frames that are not there yet, records, and columns of dates."""
@@ -128,11 +132,6 @@ def _is_number(text: str | bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-# Integers that float64 holds exactly.
-MOST_EXACT = 2**53
-TEXT_TYPES = ("str", "string", "large_string", "string_view", "String", "Utf8")
 
 
 class CategoricalColumn(NamedTuple):

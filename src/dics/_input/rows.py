@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
 
+# Rows that are rounded at a time, few for an X of many columns.
+ROUNDED_ROWS = 256
+
 
 class RemoteRows(ABC):
     """An X whose rows are in other processes.
@@ -136,10 +139,6 @@ def sampled_rows(
     if single is None:
         return SampledRows(X, None, len(X))
     return SampledRows(single, numbers, len(X))
-
-
-# Rows that are rounded at a time, few for an X of many columns.
-ROUNDED_ROWS = 256
 
 
 def _in_single(

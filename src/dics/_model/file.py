@@ -79,6 +79,40 @@ ESTIMATORS = {
 PER_ROW = {"_draw_weights"}
 MODELS = tuple(cls for cls in ESTIMATORS.values() if issubclass(cls, TreesEstimator))
 
+# What a loss consists of.
+LOSS_FIELDS = {"name", "levels", "alpha", "n_outputs", "centre", "unit", "start"}
+# Parameters of format 1 by the names that `set_params` has for them now.
+RENAMED = {
+    "centroids": "centroid_source",
+    "scale": "standardize",
+    "fill": "fill_quantiles",
+    "max_thresholds": "max_bins",
+    "min_sum_hessian": "min_child_weight",
+    "alpha": "huber_quantile",
+    "cat_smooth": "categorical__smooth",
+    "cat_l2": "categorical__l2",
+    "min_cat_samples": "categorical__min_samples",
+    "max_cat_levels": "categorical__max_categories",
+    "cat_pairs": "categorical__pairs",
+    **{
+        name: f"advanced__{name}"
+        for group in (TreeOptions, ForestOptions, BoostingOptions)
+        for name in group().get_params()
+    },
+}
+GOSS_RATES = {"top_rate": 0.2, "other_rate": 0.1}
+# Thresholds were in single precision there. Columns that this would have merged were
+# ranks: a table had their thresholds among the ranks and among the values.
+NODE_1 = np.dtype(
+    [("feature", "<i4"), ("threshold", "<f4"), ("left", "<i4"), ("n_samples", "<i4")]
+)
+# New names of classes that had others.
+RENAMED_CLASSES = {
+    "FastCGBMClassifier": "CGBoostingClassifier",
+    "FastCGBMRegressor": "CGBoostingRegressor",
+    "CategoryColumn": "CategoricalFeature",
+}
+
 
 class Kind(NamedTuple):
     """How an object becomes fields, and fields become an object."""
@@ -136,32 +170,9 @@ KINDS = {
         LeafRows, lambda leaf: {"rows": leaf.rows, "counts": leaf.counts}, LeafRows
     ),
 }
-# What a loss consists of.
-LOSS_FIELDS = {"name", "levels", "alpha", "n_outputs", "centre", "unit", "start"}
 
 
 # --- files of format 1 ---------------------------------------------------------------
-
-# Parameters of format 1 by the names that `set_params` has for them now.
-RENAMED = {
-    "centroids": "centroid_source",
-    "scale": "standardize",
-    "fill": "fill_quantiles",
-    "max_thresholds": "max_bins",
-    "min_sum_hessian": "min_child_weight",
-    "alpha": "huber_quantile",
-    "cat_smooth": "categorical__smooth",
-    "cat_l2": "categorical__l2",
-    "min_cat_samples": "categorical__min_samples",
-    "max_cat_levels": "categorical__max_categories",
-    "cat_pairs": "categorical__pairs",
-    **{
-        name: f"advanced__{name}"
-        for group in (TreeOptions, ForestOptions, BoostingOptions)
-        for name in group().get_params()
-    },
-}
-GOSS_RATES = {"top_rate": 0.2, "other_rate": 0.1}
 
 
 def _of_now(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
@@ -187,19 +198,6 @@ def _of_now(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
         if found[name] == default:
             del found[name]
     return found
-
-
-# Thresholds were in single precision there. Columns that this would have merged were
-# ranks: a table had their thresholds among the ranks and among the values.
-NODE_1 = np.dtype(
-    [("feature", "<i4"), ("threshold", "<f4"), ("left", "<i4"), ("n_samples", "<i4")]
-)
-# New names of classes that had others.
-RENAMED_CLASSES = {
-    "FastCGBMClassifier": "CGBoostingClassifier",
-    "FastCGBMRegressor": "CGBoostingRegressor",
-    "CategoryColumn": "CategoricalFeature",
-}
 
 
 class WideColumns(NamedTuple):

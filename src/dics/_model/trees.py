@@ -16,6 +16,10 @@ from dics._model.checks import BadModel, check_array, check_trees, require
 
 WORDS = 4  # of 64 bits: core/data/code_set.hpp
 
+# What a row on its way down needs to know of a node, in one place: core/grow/grow.hpp.
+NODE = np.dtype([("feature", "<i4"), ("left", "<i4"), ("threshold", "<f8")])
+OF_NODES = ("nodes", "n_samples", "missing_left", "weight", "impurity", "gain")
+
 
 class NodeSets:
     """Which nodes split by a set of categories, and which set.
@@ -88,11 +92,6 @@ def joined_sets(first: Any, second: Any) -> NodeSets | None:
         np.concatenate([parts[0].numbers, numbers.astype(np.int32)]),
         np.concatenate([part.words for part in parts]),
     )
-
-
-# What a row on its way down needs to know of a node, in one place: core/grow/grow.hpp.
-NODE = np.dtype([("feature", "<i4"), ("left", "<i4"), ("threshold", "<f8")])
-OF_NODES = ("nodes", "n_samples", "missing_left", "weight", "impurity", "gain")
 
 
 def concatenated(parts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -42,6 +42,10 @@ MAX_RESTARTS = 100
 # Longest wait for ranks that give up.
 STOP_SECONDS = 5.0
 
+LOG = logging.getLogger("dics.dask")
+# Restarts in a row without a new round: something is wrong with the workers.
+MAX_FAILED_RESTARTS = 10
+
 
 class Placement(NamedTuple):
     """Which worker has which partitions of each set."""
@@ -201,11 +205,6 @@ class Ranks:
         if not all(future.done() for future in futures):
             self._stop(set(workers) & self.watch.workers().keys())
             self.client.cancel(futures, force=True)
-
-
-LOG = logging.getLogger("dics.dask")
-# Restarts in a row without a new round: something is wrong with the workers.
-MAX_FAILED_RESTARTS = 10
 
 
 class BoostSession(Ranks):

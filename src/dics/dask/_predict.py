@@ -16,6 +16,22 @@ from dics._input.checks import Array
 from dics._input.frames import TEXT_TYPES, check_kind, is_pandas, kind_of
 from dics.dask._partitions import naming_part
 
+EstimatorT = TypeVar("EstimatorT", bound=type)
+Method = Callable[..., Any]
+# Methods of the ordinary estimators that say something of each row.
+OF_ROWS = (
+    "apply",
+    "decision_function",
+    "decision_path",
+    "predict",
+    "predict_contributions",
+    "predict_log_proba",
+    "predict_proba",
+    "predict_quantiles",
+)
+# Those that say it after each round.
+STAGED = ("staged_decision_function", "staged_predict", "staged_predict_proba")
+
 
 def check_types(estimator: Any, meta: Any) -> None:
     """Refuse a frame whose columns can't hold what those of the fit held.
@@ -83,24 +99,6 @@ def _kind_of_categories(categories: Any) -> str | None:
         return "text"
     kinds = {"b": "bools", "i": "numbers", "u": "numbers", "f": "numbers"}
     return kinds.get(getattr(categories.dtype, "kind", ""))
-
-
-EstimatorT = TypeVar("EstimatorT", bound=type)
-Method = Callable[..., Any]
-
-# Methods of the ordinary estimators that say something of each row.
-OF_ROWS = (
-    "apply",
-    "decision_function",
-    "decision_path",
-    "predict",
-    "predict_contributions",
-    "predict_log_proba",
-    "predict_proba",
-    "predict_quantiles",
-)
-# Those that say it after each round.
-STAGED = ("staged_decision_function", "staged_predict", "staged_predict_proba")
 
 
 def predicts_lazily(cls: EstimatorT) -> EstimatorT:

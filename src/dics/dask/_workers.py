@@ -43,6 +43,26 @@ from dics.dask._partitions import threads_of_worker
 # Between two reports of a worker.
 REPORT_SECONDS = 0.3
 
+# Longest wait for a worker if none is left: the setting "dics.patience" of Dask.
+DEFAULT_PATIENCE = 60.0
+# Between two checks of the workers.
+LOOK_SECONDS = 1.0
+# Longest pause between two checks of tasks, and between two polls in it.
+PAUSE_SECONDS = 0.1
+POLL_SECONDS = 0.003
+# Errors of a task that was lost with its worker.
+LOST = (KilledWorker, FutureCancelledError, CancelledError)
+# Rows whose scores are found at a time.
+BLOCK_ROWS = 1 << 16
+# Arrays from which on huge pages matter.
+HUGE_BYTES = 1 << 22
+# To wait for an answer of the client before a look whether it is still there.
+ANSWER_SECONDS = 1.0
+# Ports and connections of fits that go on, by fit and worker: several workers may be
+# threads of one process.
+_ports: dict[tuple[str, str], socket.socket] = {}
+_links: dict[tuple[str, str], Links] = {}
+
 
 def new_topic() -> str:
     """Return a name that no other fit has."""
@@ -91,17 +111,6 @@ def reports_of(
     finally:
         if client.status == "running":
             client.unsubscribe_topic(topic)
-
-
-# Longest wait for a worker if none is left: the setting "dics.patience" of Dask.
-DEFAULT_PATIENCE = 60.0
-# Between two checks of the workers.
-LOOK_SECONDS = 1.0
-# Longest pause between two checks of tasks, and between two polls in it.
-PAUSE_SECONDS = 0.1
-POLL_SECONDS = 0.003
-# Errors of a task that was lost with its worker.
-LOST = (KilledWorker, FutureCancelledError, CancelledError)
 
 
 class WorkersLost(RuntimeError):
@@ -301,19 +310,6 @@ def pause(futures: list[Future]) -> None:
         if any(future.done() for future in waiting):
             return
         time.sleep(POLL_SECONDS)
-
-
-# Rows whose scores are found at a time.
-BLOCK_ROWS = 1 << 16
-# Arrays from which on huge pages matter.
-HUGE_BYTES = 1 << 22
-# To wait for an answer of the client before a look whether it is still there.
-ANSWER_SECONDS = 1.0
-
-# Ports and connections of fits that go on, by fit and worker: several workers may be
-# threads of one process.
-_ports: dict[tuple[str, str], socket.socket] = {}
-_links: dict[tuple[str, str], Links] = {}
 
 
 class Port(NamedTuple):

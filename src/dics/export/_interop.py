@@ -11,6 +11,34 @@ from dics._input.checks import Array
 from dics._version import VERSION
 from dics.export._plain_model import PlainModel, PlainTree, missing_library
 
+POSTPROCESSORS = {
+    "identity": "identity",
+    "logistic": "sigmoid",
+    "softmax": "softmax",
+    "exp": "exponential",
+}
+# Types that a saved model may hold: numbers and settings, no code.
+SKOPS_TRUSTED = [
+    "dics._boosting.plan.BoostingPlan",
+    "dics._model.leaf_rows.LeafRows",
+    "dics._boosting.losses.NumberLoss",
+    "dics.boosting.CGBoostingClassifier",
+    "dics.boosting.CGBoostingRegressor",
+    "dics.candidates.CentroidCandidates",
+    "dics.candidates.QuantileCandidates",
+    "dics._dictionary.Dictionary",
+    "dics.forest.CGForestClassifier",
+    "dics.forest.CGForestRegressor",
+    "dics.options.BoostingOptions",
+    "dics.options.CategoricalOptions",
+    "dics.options.ForestOptions",
+    "dics.options.GOSS",
+    "dics.options.TreeOptions",
+    "dics.tree.CGTreeClassifier",
+    "dics.tree.CGTreeRegressor",
+    "dics._model.trees.Trees",
+]
+
 
 def to_json(model: Any, *, indent: int | None = None) -> str:
     """Write a fitted model as JSON.
@@ -136,14 +164,6 @@ def _tree(tree: PlainTree) -> dict[str, Any]:
     }
 
 
-POSTPROCESSORS = {
-    "identity": "identity",
-    "logistic": "sigmoid",
-    "softmax": "softmax",
-    "exp": "exponential",
-}
-
-
 def to_treelite(model: Any) -> Any:
     """Make a treelite model of a fitted model.
 
@@ -245,26 +265,3 @@ def _add(builder: Any, tree: PlainTree) -> None:
             )
         builder.end_node()
     builder.end_tree()
-
-
-# Types that a saved model may hold: numbers and settings, no code.
-SKOPS_TRUSTED = [
-    "dics._boosting.plan.BoostingPlan",
-    "dics._model.leaf_rows.LeafRows",
-    "dics._boosting.losses.NumberLoss",
-    "dics.boosting.CGBoostingClassifier",
-    "dics.boosting.CGBoostingRegressor",
-    "dics.candidates.CentroidCandidates",
-    "dics.candidates.QuantileCandidates",
-    "dics._dictionary.Dictionary",
-    "dics.forest.CGForestClassifier",
-    "dics.forest.CGForestRegressor",
-    "dics.options.BoostingOptions",
-    "dics.options.CategoricalOptions",
-    "dics.options.ForestOptions",
-    "dics.options.GOSS",
-    "dics.options.TreeOptions",
-    "dics.tree.CGTreeClassifier",
-    "dics.tree.CGTreeRegressor",
-    "dics._model.trees.Trees",
-]

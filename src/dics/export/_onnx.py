@@ -15,6 +15,9 @@ ML_VERSION = 3  # the first one with thresholds in double precision
 LEAST_OPSET = 13  # Softmax and ReduceSum as they are written here
 INT64, DOUBLE = 7, 11  # of onnx.TensorProto
 
+# Not the newest: older run-times read it too.
+USUAL_OPSET = 15
+
 
 class Graph(Protocol):
     """Where operators are added."""
@@ -158,10 +161,6 @@ def _of_leaves(tree: PlainTree) -> dict[str, Array]:
         "target_ids": output,
         "target_weights": values[node, output],
     }
-
-
-# Not the newest: older run-times read it too.
-USUAL_OPSET = 15
 
 
 def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dics._boosting.loop import RoundTree
+from dics._boosting.fit import RoundTree
 from dics._input.categories import Categories
 from dics._model.trees import NodeSets
 

@@ -133,10 +133,11 @@ def compare_by_depth(tree: Any, exhaustive: Any) -> list[DepthComparison]:
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from dics import CGTreeClassifier
+    >>> from dics import CGTreeClassifier, TreeOptions
     >>> from dics_paper.diagnostics import compare_by_depth
     >>> X, y = load_digits(return_X_y=True)
-    >>> tree = CGTreeClassifier(max_depth=2, max_candidates=50, random_state=0)
+    >>> few = TreeOptions(max_candidates=50)
+    >>> tree = CGTreeClassifier(max_depth=2, advanced=few, random_state=0)
     >>> exhaustive = DecisionTreeClassifier(max_depth=2, random_state=0)
     >>> for row in compare_by_depth(tree.fit(X, y), exhaustive.fit(X, y)):
     ...     print(row.depth, row.exhaustive.n_splits, round(row.retained, 2))

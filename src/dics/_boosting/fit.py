@@ -47,7 +47,7 @@ from dics._dictionary import TrainingData, encode_or_list
 from dics._estimator.arguments import checks_parameters, explain_unknown_arguments
 from dics._estimator.base import TreesEstimator
 from dics._estimator.running import Progress, warn_user
-from dics._growing.settings import interaction_groups, monotonic_directions
+from dics._growing.constraints import interaction_groups, monotonic_directions
 from dics._input.categories import Categories
 from dics._input.checks import Array, FloatArray, built_aside, check_same_rows
 from dics._input.rows import RemoteRows
@@ -56,6 +56,9 @@ from dics._model.checks import check_array, check_length, require
 from dics._model.trees import Trees
 from dics.candidates import CentroidCandidates, fit_candidates, has_rare_features
 from dics.options import AT_LEAST_ONE, AUTO, GOSS, NOT_NEGATIVE, BoostingOptions
+
+# Names of what the core computes itself.
+LOSSES = ("loss", "neg_log_loss")
 
 
 class BoostedModel(TreesEstimator):
@@ -176,10 +179,6 @@ class RoundTree:
     def get_n_leaves(self) -> int:
         """Return the number of leaves."""
         return self.trees_.n_leaves
-
-
-# Names of what the core computes itself.
-LOSSES = ("loss", "neg_log_loss")
 
 
 class Boosting(BoostedModel):
@@ -429,7 +428,8 @@ class Boosting(BoostedModel):
 
     def _check_constraints(self) -> None:
         super()._check_constraints()
-        interaction_groups(self)
+        if self.interaction_cst is not None:
+            interaction_groups(self)
 
     def _held_targets(
         self, sets: list[GivenRows], training: Any
@@ -475,6 +475,8 @@ class Boosting(BoostedModel):
         return self.plan_.n_estimators if asked == "auto" else int(asked)
 
     def _directions(self, data: TrainingData) -> list[int]:
+        if self.monotonic_cst is None:
+            return []
         return monotonic_directions(self, data, self._n_outputs(data))
 
     def _stops_early(self, data: TrainingData, given: dict[str, Validation]) -> bool:
