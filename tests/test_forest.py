@@ -572,7 +572,8 @@ def test_size_of_a_pickle(n_classes):
     theirs = RandomForestClassifier(20, random_state=0).fit(X, y)
     n_nodes = sum(tree.tree_.node_count for tree in theirs.estimators_)
     their_size = len(pickle.dumps(theirs)) / n_nodes
-    assert len(pickle.dumps(ours)) / ours.trees_.n_nodes <= their_size / 3
+    # 29 bytes per node: 16 to walk, and missing_left, weight, impurity, n_samples.
+    assert len(pickle.dumps(ours)) / ours.trees_.n_nodes <= their_size / 2.5
 
 
 def test_parameters_are_those_of_a_random_forest():

@@ -46,13 +46,11 @@ def expected_failed_checks(estimator):
         isinstance(estimator, CGForestClassifier | CGForestRegressor)
         and estimator.bootstrap
     ):
-        weights = dict.fromkeys(
+        return dict.fromkeys(
             WEIGHT_CHECKS,
             "rows are drawn by their weight, so a row given twice and a row of "
             "weight two are only drawn as often on average",
         )
-        is_hard = estimator._options.voting == "hard"
-        return {**weights, **(HARD_VOTES if is_hard else {})}
     if isinstance(estimator, CGBoostingClassifier | CGBoostingRegressor):
         drawn = estimator.sampling not in (None, "auto")
         if drawn or estimator.early_stopping is True:
@@ -66,6 +64,7 @@ def expected_failed_checks(estimator):
         or getattr(estimator._options, "voting", "") == "hard"
     ):
         return {
+            **(HARD_VOTES if isinstance(estimator, CGForestClassifier) else {}),
             "check_classifiers_train": (
                 "X is rounded for estimators that take categories, and its few values "
                 "leave too few splits for those that draw them or use each once"
