@@ -424,9 +424,9 @@ def fit_elsewhere(address, asks):
 
 
 def open_links():
-    from dics.dask import _workers as _worker
+    from dics.dask import _workers
 
-    return len(_worker._links)
+    return len(_workers._links)
 
 
 @pytest.mark.parametrize("asks", [False, True])

@@ -51,9 +51,9 @@ def plain_text_is_refused(fit):
     """Open a port as a fit does, and speak to it without encryption."""
     token = bytes(TOKEN_BYTES)
     port = open_port(fit)
-    from dics.dask import _workers as _worker
+    from dics.dask import _workers
 
-    listener = _worker._ports.pop(_worker._own_key(fit))
+    listener = _workers._ports.pop(_workers._own_key(fit))
     security = _security()
     nothing = np.empty((0, 3), dtype=np.int64)
     addresses = [port.address, port.address]

@@ -6,7 +6,7 @@ from checks import digest
 from dask_cases import Case, cluster_of
 
 from dics import BoostingOptions, CGBoostingClassifier, CGBoostingRegressor
-from dics._boosting import loop as _boosting_base
+from dics._boosting import fit
 
 pytestmark = pytest.mark.core
 
@@ -14,13 +14,13 @@ pytestmark = pytest.mark.core
 @pytest.fixture
 def wide_sums(monkeypatch):
     """Let every fit have sums of 64 bits."""
-    fields = _boosting_base.core_fields
+    fields = fit.core_fields
 
     def wide(*args):
         return {**fields(*args), "narrow_rows": 0}
 
     def switch(on):
-        monkeypatch.setattr(_boosting_base, "core_fields", wide if on else fields)
+        monkeypatch.setattr(fit, "core_fields", wide if on else fields)
 
     return switch
 
