@@ -50,7 +50,7 @@ from dics.options import GOSS, CategoricalOptions, Options
 
 NO_LIMIT = np.iinfo(np.int64).max
 # The charge of a node for a set of k categories that it has sorted itself. The unit is
-# the mean gain of k categories of noise (core/search/level_order.hpp);
+# the mean gain of k categories of noise (core/search/category_order.hpp);
 # the best of their sets has about two thirds of that. Without sets, and with a charge
 # of 0, 0.3 and 1, for 100 categories of 120 rows (three seeds):
 #   a tree of depth 8, AUC, categories are noise            0.818, 0.782, 0.788, 0.818

@@ -35,11 +35,11 @@ struct BoostSettings {
     double min_gain = 0;                 // gamma
     double min_sum_hessian = 0;          // of each side of a split
     std::vector<std::int8_t> monotonic;  // see Gradients
-    // 1 for features whose codes are levels of a category: splits are sets of them, in
-    // the order of gradients over hessians plus `cat_smooth`. Empty: none.
+    // 1 for features whose codes are categories of a feature: splits are sets of them,
+    // in the order of gradients over hessians plus `cat_smooth`. Empty: none.
     std::vector<std::int8_t> categorical;
     double cat_smooth = 0;
-    double cat_l2 = 0;  // added to l2 for each level, where such a set is rated
+    double cat_l2 = 0;  // added to l2 for each category, where such a set is rated
     SetLimits set_limits;
     std::vector<std::vector<std::int32_t>> interactions;  // see Interactions
     // Rows drawn for a round, beyond which sums have 64 bits: with 32, the gradients of

@@ -15,7 +15,7 @@ struct CodeSet {
     [[gnu::always_inline]] bool has(int code) const {
         return (words[word_of(code)] & bit_of(code)) != 0;
     }
-    // A raw value, which is the number of a level; anything else is in no set.
+    // A raw value, which is the number of a category; anything else is in no set.
     template <class T>
     [[gnu::always_inline]] bool has_value(T x) const {
         return x >= 0 && x < 256 && has(static_cast<int>(x));

@@ -44,7 +44,7 @@ inline void add_up_weights(const Node* nodes, std::vector<double>& weight) {
     }
 }
 
-// The set of levels by which a node is split, where there may be such.
+// The set of categories by which a node is split, where there may be such.
 inline void add_set(const GrownNode& node, const GrowSettings& settings,
                     TreeArrays& tree) {
     if (!settings.categories.categorical.empty())

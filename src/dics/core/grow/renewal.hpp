@@ -54,7 +54,7 @@ class RenewalStep : public Renewal<typename Kind::Target> {
         const std::int64_t n_cols = X_.n_cols();
         const RowSource<T> local(Matrix<T>{values.data(), n, n_cols, n_cols, 1});
 
-        const Thresholds made = with_levels(
+        const Thresholds made = with_categories(
             make_thresholds(local, {}, local_weights, nullptr, 0, kMaxThresholds, 0,
                             settings_.renew_rows, node.key, team));
         const Dictionary dictionary{made.values.data(), made.offsets.data(), n_cols};
@@ -88,8 +88,8 @@ class RenewalStep : public Renewal<typename Kind::Target> {
     }
 
   private:
-    // Codes of categories stay what they are, the numbers of their levels.
-    Thresholds with_levels(Thresholds made) const {
+    // Codes of categorical features stay the numbers of their categories.
+    Thresholds with_categories(Thresholds made) const {
         if (settings_.categories.categorical.empty())
             return made;
         Thresholds kept = made;
@@ -97,8 +97,8 @@ class RenewalStep : public Renewal<typename Kind::Target> {
         kept.offsets.assign(1, 0);
         const Dictionary renewed{made.values.data(), made.offsets.data(), X_.n_cols()};
         for (std::int64_t f = 0; f < X_.n_cols(); ++f) {
-            const bool is_level = settings_.categories.is_categorical(f);
-            const Dictionary& from = is_level ? dictionary_ : renewed;
+            const bool is_categorical = settings_.categories.is_categorical(f);
+            const Dictionary& from = is_categorical ? dictionary_ : renewed;
             kept.values.insert(kept.values.end(), from.thresholds(f),
                                from.thresholds(f) + from.count(f));
             kept.offsets.push_back(static_cast<std::int64_t>(kept.values.size()));

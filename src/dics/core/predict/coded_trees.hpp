@@ -78,9 +78,9 @@ class CodedTrees {
                 cuts.emplace_back(node.feature, node.threshold);
         }
         for (const std::int32_t feature : features_of_sets(forest)) {
-            // The code of a level is its number then.
-            for (int level = 1; level <= kMaxThresholds; ++level)
-                cuts.emplace_back(feature, level - 0.5);
+            // The code of a category is its number then.
+            for (int category = 1; category <= kMaxThresholds; ++category)
+                cuts.emplace_back(feature, category - 0.5);
         }
         std::sort(cuts.begin(), cuts.end());
         cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
@@ -119,8 +119,8 @@ class CodedTrees {
 
     CodeTest test_of(const CodeSet& set, bool missing_left) {
         std::array<std::uint8_t, 256>& table = tables_.emplace_back();
-        for (int level = 0; level <= kMaxThresholds; ++level)
-            table[static_cast<std::size_t>(level)] = set.has(level) ? 255 : 0;
+        for (int category = 0; category <= kMaxThresholds; ++category)
+            table[static_cast<std::size_t>(category)] = set.has(category) ? 255 : 0;
         table[kMaxThresholds + 1] = missing_left ? 255 : 0;
         return CodeTest(table.data());
     }

@@ -1,4 +1,4 @@
-// The best set of levels of a category for a node of classes.
+// The best set of categories of a feature for a node of classes.
 #pragma once
 
 #include <algorithm>
@@ -6,21 +6,22 @@
 #include <vector>
 
 #include "grow/node.hpp"
-#include "search/level_order.hpp"
+#include "search/category_order.hpp"
 #include "target/class_counts.hpp"
 
 namespace dics {
 
-// Of two classes, levels are in the order of the share of the second; of more, of their
-// shares along the direction in which these vary most. For one thread.
+// Of two classes, categories are in the order of the share of the second; of more, of
+// their shares along the direction in which these vary most. For one thread.
 template <class Crit, class Count>
 class ClassSets {
   public:
     using Target = ClassCounts<Crit, Count>;
     using Open = OpenNode<ClassTotals<Count>>;
 
-    // Counts the classes of each level. `column` has the codes of the feature, one
-    // every `stride` bytes; codes 0..n_codes-1 are its levels, and n_codes is NaN's.
+    // Counts the classes of each category. `column` has the codes of the feature, one
+    // every `stride` bytes; codes 0..n_codes-1 are its categories, and n_codes is
+    // NaN's.
     void count(const std::uint8_t* column, std::int64_t stride, int n_codes,
                const ClassRows<Count>& r, const Open& node) {
         start(n_codes, node);
@@ -47,7 +48,7 @@ class ClassSets {
             walk(true, n_codes, cut);
             cut.saw_missing = true;
         }
-        cut.score -= settings.charge * (order_.n_levels() - 1) * noise();
+        cut.score -= settings.charge * (order_.n_categories() - 1) * noise();
         const double purity =
             Crit::template purity<Count>(node.totals.sum, node.totals.weight);
         if (!cut.found() || cut.score <= purity)
@@ -154,8 +155,8 @@ class ClassSets {
         const auto& totals = node_->totals;
         return Crit::template noise<Count>(totals.sum, totals.weight,
                                            totals.n_present) *
-               along_share(order_.n_levels() - 1) * static_cast<double>(totals.weight) /
-               static_cast<double>(totals.n_rows);
+               along_share(order_.n_categories() - 1) *
+               static_cast<double>(totals.weight) / static_cast<double>(totals.n_rows);
     }
 
     // What the direction in which noise varies most has of it, where `n` numbers for
@@ -185,7 +186,7 @@ class ClassSets {
     std::vector<Count> classes_;       // counts of the latter
     std::vector<Count> counts_;        // [code][class of the node]
     std::vector<std::int64_t> rows_;   // of each code
-    LevelOrder order_;
+    CategoryOrder order_;
     // What goes left, and what is left.
     std::vector<Count> left_, right_;
     W left_sum_ = 0, right_sum_ = 0;

@@ -1,26 +1,26 @@
-// The best set of levels of a category for a node of numbers.
+// The best set of categories of a feature for a node of numbers.
 #pragma once
 
 #include <cmath>
 #include <vector>
 
 #include "grow/node.hpp"
+#include "search/category_order.hpp"
 #include "search/feature_scan.hpp"
-#include "search/level_order.hpp"
 
 namespace dics {
 
-// Levels are in the order of their mean targets; of several outputs, of the means along
-// the direction in which these vary most. For one thread.
+// Categories are in the order of their mean targets; of several outputs, of the means
+// along the direction in which these vary most. For one thread.
 template <class Crit>
 class MomentSets {
   public:
     using Target = Moments<Crit>;
     using Open = OpenNode<MomentTotals>;
 
-    // `scan` has been told of the node; codes 0..n_codes-1 are the levels, and n_codes
-    // is NaN's. The cells of the node's rows are for criteria that are not made of
-    // sums.
+    // `scan` has been told of the node; codes 0..n_codes-1 are the categories, and
+    // n_codes is NaN's. The cells of the node's rows are for criteria that are not made
+    // of sums.
     Split best(const CategorySettings& settings, const Target& target,
                FeatureScan<Crit>& scan, std::int64_t f, CodeColumn column, int n_codes,
                const MomentRows& r, const Open& node, const std::int64_t* cells) {
@@ -37,14 +37,15 @@ class MomentSets {
         }
         if (!cut.found())
             return {};
-        cut.score -= settings.charge * (order_.n_levels() - 1) * noise(target, r, node);
+        cut.score -=
+            settings.charge * (order_.n_categories() - 1) * noise(target, r, node);
         if (cut.score <= 0)
             return {};
         return order_.split(cut, f, node.totals.n_rows, rows_of());
     }
 
   private:
-    // Adds up the targets of each level.
+    // Adds up the targets of each category.
     void add_up(const CodeColumn& column, int n_codes, const MomentRows& r,
                 const Open& node) {
         n_cells_ = static_cast<std::size_t>(r.n_cells);
@@ -108,7 +109,7 @@ class MomentSets {
     std::vector<std::int64_t> sums_;  // [code][cell]
     std::vector<std::int64_t> rows_;  // of each code
     std::vector<std::int64_t> group_sums_;
-    LevelOrder order_;
+    CategoryOrder order_;
 };
 
 }  // namespace dics

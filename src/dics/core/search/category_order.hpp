@@ -1,5 +1,5 @@
-// The levels of a category in the order of a node's targets, and the set that a cut of
-// this order is.
+// The categories of a feature in the order of a node's targets, and the set that a cut
+// of this order is.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,16 @@
 
 namespace dics {
 
-// Levels that may not be parted from their neighbours make a group; a cut is one
+// Categories that may not be parted from their neighbours make a group; a cut is one
 // between two groups.
 //
-// The order is made by the very rows that rate its cuts: of k levels that tell nothing,
-// the best set gains in proportion to k - 1. That much, times CategorySettings::charge,
-// is taken off its score; `noise` of a criterion is what each of the k - 1 gains on
-// average where levels tell nothing and each is a side of its own. What is left is what
-// limits of a split's gain and the order of splits look at, too.
-class LevelOrder {
+// The order is made by the very rows that rate its cuts: of k categories that tell
+// nothing, the best set gains in proportion to k - 1. That much, times
+// CategorySettings::charge, is taken off its score; `noise` of a criterion is what each
+// of the k - 1 gains on average where categories tell nothing and each is a side of its
+// own. What is left is what limits of a split's gain and the order of splits look at,
+// too.
+class CategoryOrder {
   public:
     // Of codes 0..n_codes-1; `rows_of(code)` are their rows in the node, and
     // `value_of(code, i)` is number i of the n_values that stand for each. False if
@@ -39,20 +40,21 @@ class LevelOrder {
                            [&](int i) { return value_of(code, i); });
         }
         order_ = &codes_.sort();
-        if (n_levels() < 3)
+        if (n_categories() < 3)
             return false;
         find_set_cuts(
-            n_levels(), [&](int place) { return rows_of(at(place)); }, limits, cuts_);
+            n_categories(), [&](int place) { return rows_of(at(place)); }, limits,
+            cuts_);
         return !cuts_.empty();
     }
 
-    int n_levels() const { return static_cast<int>(order_->size()); }
+    int n_categories() const { return static_cast<int>(order_->size()); }
     int n_groups() const { return static_cast<int>(cuts_.size()) + 1; }
-    // Calls visit(code, group) for each level in their order.
+    // Calls visit(code, group) for each category in their order.
     template <class Visit>
     void visit(Visit visit) const {
         int group = 0;
-        for (int place = 0; place < n_levels(); ++place) {
+        for (int place = 0; place < n_categories(); ++place) {
             visit(at(place), group);
             if (group + 1 < n_groups() &&
                 cuts_[static_cast<std::size_t>(group)] == place)
@@ -69,8 +71,8 @@ class LevelOrder {
         return {n_groups() - 1, table_.data()};
     }
 
-    // The split of a cut among the groups. Levels without a row here go with the larger
-    // side of those that have one.
+    // The split of a cut among the groups. Categories without a row here go with the
+    // larger side of those that have one.
     template <class RowsOf>
     Split split(const Cut& cut, std::int64_t feature, std::int64_t n_rows,
                 const RowsOf& rows_of) const {
