@@ -24,7 +24,7 @@ from dask_rows import (
 )
 from distributed import Client
 
-from dics.dask._workers import Watch
+from dics.dask._watch import Watch
 
 GIVEN = da.from_array(X, chunks=(20, 4))
 
@@ -248,7 +248,7 @@ def test_worker_without_dics(client, monkeypatch):
     def fails():
         raise ModuleNotFoundError("No module named 'dics'")
 
-    monkeypatch.setattr("dics.dask._workers.version_here", fails)
+    monkeypatch.setattr("dics.dask._watch.version_here", fails)
     with pytest.raises(ValueError, match=r"the worker .* can't import dics: No module"):
         dask_model("CGTreeClassifier").fit(untouched(), LABELS)
 

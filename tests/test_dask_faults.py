@@ -29,7 +29,7 @@ from distributed import Client
 import dics
 import dics.dask
 from dics.dask import WorkersLost
-from dics.dask._workers import Watch
+from dics.dask._watch import Watch
 
 pytestmark = pytest.mark.slow
 

@@ -414,7 +414,7 @@ def test_paper_setting_and_pruning_path(client):
 )
 def test_progress_is_shown_while_it_runs(client, name, n, capfd, monkeypatch):
     monkeypatch.setattr("dics._estimator.running.Progress.QUIET_SECONDS", 0.0)
-    monkeypatch.setattr("dics.dask._workers.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("dics.dask._watch.REPORT_SECONDS", 0.0)
     model = dask_model(name, n_estimators=n, verbose=1)
     model.fit(da.from_array(X, chunks=(20, 4)), LABELS)
     lines = capfd.readouterr().err.splitlines()

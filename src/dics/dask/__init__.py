@@ -8,7 +8,7 @@ from dics.dask._estimators import (
     DaskCGTreeClassifier,
     DaskCGTreeRegressor,
 )
-from dics.dask._workers import WorkersLost
+from dics.dask._watch import WorkersLost
 
 __all__ = [
     "DaskCGBoostingClassifier",

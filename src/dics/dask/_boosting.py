@@ -17,21 +17,23 @@ from dics._boosting.rounds import Rounds
 from dics._boosting.rows import BoostCall
 from dics._model.trees import Trees
 from dics.dask._links import TOKEN_BYTES
-from dics.dask._workers import (
+from dics.dask._watch import (
     LOOK_SECONDS,
+    Watch,
+    WorkersLost,
+    check_version,
+    new_topic,
+    pause,
+    reports_of,
+)
+from dics.dask._workers import (
     Port,
     RankResult,
     RankRows,
     RankTask,
-    Watch,
-    WorkersLost,
     boost_rank,
-    check_version,
     end_fit,
-    new_topic,
     open_port,
-    pause,
-    reports_of,
 )
 
 if TYPE_CHECKING:

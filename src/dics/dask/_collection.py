@@ -29,7 +29,7 @@ from dics.dask._partitions import (
 )
 from dics.dask._predict import example_row
 from dics.dask._rows import ClusterRows, Whole, check_columns
-from dics.dask._workers import Watch
+from dics.dask._watch import Watch
 
 
 class CategoricalColumns(Mapping[int, CategoricalColumn]):

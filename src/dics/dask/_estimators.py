@@ -22,7 +22,7 @@ from dics._input.frames import CategoricalInput
 from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.dask._collection import Collection
 from dics.dask._predict import predicts_lazily
-from dics.dask._workers import Watch
+from dics.dask._watch import Watch
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 

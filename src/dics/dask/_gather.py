@@ -27,7 +27,8 @@ from dics._input.checks import Array
 from dics._input.sparse import SparseRows, joined_matrices
 from dics._model.trees import Trees
 from dics.dask._partitions import threads_of_worker
-from dics.dask._workers import Reporting, ends_unwanted, pause
+from dics.dask._watch import Reporting, pause
+from dics.dask._workers import ends_unwanted
 
 # Trees that draw more than this share of the rows get the codes of all of them.
 MOST_DRAWN = 0.75

@@ -48,7 +48,7 @@ from dics.dask._partitions import (
     rows_of,
     with_categories,
 )
-from dics.dask._workers import (
+from dics.dask._watch import (
     LOOK_SECONDS,
     LOST,
     Watch,
