@@ -35,11 +35,15 @@ class Options(BaseEstimator):
             {f"{parameter}.{k}": v for k, v in values.items()},
             caller_name=owner,
         )
-        for name, default in type(self)().get_params(deep=False).items():
-            where, value = f"{parameter}.{name}", values[name]
-            if where in estimator._unsupported and value != default:
+        for name in values:
+            where = f"{parameter}.{name}"
+            if where not in estimator._unsupported:
+                continue
+            default = getattr(type(self)(), name)
+            if values[name] != default:
                 raise ValueError(
-                    f"{owner} does not support {where}={value!r}; leave it {default!r}."
+                    f"{owner} does not support {where}={values[name]!r}; leave it "
+                    f"{default!r}."
                 )
 
 
