@@ -1,5 +1,5 @@
 // Counter-based randomness: every draw is a pure function of a key, so the order in
-// which threads reach a node can't change it (tests/reference.py has the twin).
+// which threads reach a node can't change it (tests/helpers/reference.py has the twin).
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@ import pytest
 
 import dics
 
-PAGE = Path(__file__).parents[1] / "docs" / "walk-of-a-fit.md"
+PAGE = Path(__file__).parents[2] / "docs" / "walk-of-a-fit.md"
 PACKAGE = Path(dics.__file__).parent
 
 rng = np.random.default_rng(0)

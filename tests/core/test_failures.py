@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-TOOL = pathlib.Path(__file__).parent.parent / "tools" / "failures.py"
+TOOL = pathlib.Path(__file__).parents[2] / "tools" / "failures.py"
 
 
 @pytest.mark.skipif(

@@ -1,7 +1,7 @@
 """Configurations whose fitted models are kept as digests in golden_models.json.
 
-A refactoring leaves every digest as it is. After a deliberate change of what is fitted,
-``python tests/golden_models.py`` writes the file anew and lists what has changed.
+A refactoring leaves every digest as it is. After a deliberate change of the models,
+``python tests/helpers/golden_models.py`` rewrites the file and lists the changes.
 """
 
 import hashlib

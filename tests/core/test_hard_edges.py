@@ -68,7 +68,7 @@ def test_exit_while_a_daemon_thread_fits(fit, n_threads):
         TreeOptions,
         CGForestClassifier, CGTreeClassifier, CGBoostingClassifier, CGBoostingRegressor
     )
-    from test_boosting_regression import Squared
+    from boosting_data import Squared
 
     rng = np.random.default_rng(0)
     X = rng.integers(0, 256, (100_000, 60), dtype=np.uint8)

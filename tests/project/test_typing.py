@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mypy")
-SOURCE = Path(__file__).resolve().parent.parent / "src"
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 SCRIPT = """
 import numpy as np

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 TREE = {"class": "CGTreeClassifier", "parameters": {"max_depth": 3}}
 FIT = {"action": "fit", "model": TREE}
 

@@ -264,10 +264,12 @@ def test_fit_in_a_forked_child(name):
 
 
 def run_script(script, **environment):
+    helpers = HERE.parent / "helpers"
+    path = os.pathsep.join([str(helpers), *filter(None, [os.getenv("PYTHONPATH")])])
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
         cwd=HERE,
-        env={**os.environ, **environment},
+        env={**os.environ, "PYTHONPATH": path, **environment},
         capture_output=True,
         text=True,
         timeout=HANG,

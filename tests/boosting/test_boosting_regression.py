@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from boosting_data import Squared
 from checks import GivenCandidates, same_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -295,23 +296,6 @@ def test_pickle_and_clone():
 
 
 # --- a loss of one's own --------------------------------------------------------------
-
-
-class Squared:
-    """The squared error once more."""
-
-    def start(self, y, weight):
-        return np.average(y, axis=0, weights=weight)
-
-    def link(self, raw):
-        return raw
-
-    def gradients(self, y, raw, weight):
-        w = 1.0 if weight is None else weight
-        return w * (raw - y), w * np.ones_like(raw)
-
-    def loss(self, y, raw, weight):
-        return np.average((raw - y) ** 2 / 2, weights=weight)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
