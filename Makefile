@@ -3,7 +3,9 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist loadfile
+# Every day has seeds of its own, of which there are fewer than 10000.
+SEED_OFFSET ?= $(shell expr $$(date +%s) / 86400 \* 10000)
 BENCH_ARGS ?=
 SECONDS ?= 60
 FIRST ?= 0
@@ -23,10 +25,10 @@ S_PAPER := $(VENV)/.stamp-paper
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build dev demo test lint format pytest sanitize tsan failures fuzz bench wheel clean distclean
+.PHONY: help build dev demo test test-all lint format pytest pytest-all sanitize tsan failures fuzz bench wheel clean distclean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
 	    $(firstword $(MAKEFILE_LIST))
 
 # --- environment -----------------------------------------------------------
@@ -87,7 +89,9 @@ bench: $(S_BUILD) $(S_PAPER) $(S_PEERS)  ## run a benchmark (BENCH_ARGS="tree"; 
 
 # --- checks ----------------------------------------------------------------
 
-test: lint pytest  ## linters, type checker, tests (PYTEST_ARGS="...")
+test: lint pytest  ## linters, type checker, quick tests (PYTEST_ARGS="...")
+
+test-all: lint pytest-all  ## the same with the slow tests (SEED_OFFSET=...)
 
 lint: $(S_BUILD) $(S_DEV)  ## linters and type checker only
 	$(PY) -m ruff check .
@@ -95,8 +99,11 @@ lint: $(S_BUILD) $(S_DEV)  ## linters and type checker only
 	$(VENV)/bin/clang-format --dry-run -Werror $(filter %.cpp %.hpp %.h,$(CORE))
 	$(PY) -m mypy
 
-pytest: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## tests only
-	$(PY) -m pytest $(PYTEST_ARGS)
+pytest: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## quick tests only
+	$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
+
+pytest-all: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## all tests only
+	$(PY) -m pytest --seed-offset $(SEED_OFFSET) $(PYTEST_ARGS)
 
 format: $(S_DEV)  ## rewrite the sources in the house style
 	$(PY) -m ruff check --fix-only .

@@ -274,6 +274,7 @@ def pictured(drawn):
     return as_html(Document(document.title, [], parts, document.machine))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1280])
 def test_browser_shows_everything(pictured, tmp_path, width):
     seen = browser.inspect(write(pictured, tmp_path), tmp_path, width)
@@ -292,10 +293,12 @@ def test_browser_shows_everything(pictured, tmp_path, width):
     assert scrolls == ([True, False] if width == 390 else [False, False])
 
 
+@pytest.mark.slow
 def test_browser_asks_for_nothing(pictured, tmp_path):
     assert browser.find_requests(write(pictured, tmp_path), tmp_path) == []
 
 
+@pytest.mark.slow
 def test_browser_would_tell_of_requests(tmp_path):
     # The two tests above prove nothing if the helper is blind.
     page = '<p style="width: 900px"><img src="http://example.org/a.png" alt="a">'

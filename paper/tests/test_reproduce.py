@@ -32,24 +32,9 @@ SMOKE = ["--scale", "smoke", "--jobs", "1"]
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
-    """Directory with everything at the smoke scale, made by one process for all."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    out, outcome = shared / "reproduction", shared / "reproduction.outcome"
-    try:
-        out.mkdir()
-    except FileExistsError:
-        for _ in range(6000):
-            if outcome.is_file() and outcome.read_text():
-                break
-            time.sleep(0.1)
-    else:
-        code = "it raised"
-        try:
-            code = main(["all", *SMOKE, "--out", str(out)])
-        finally:
-            outcome.write_text(str(code))
-    assert outcome.read_text() == "0"
+    """Return a directory with everything at the smoke scale."""
+    out = tmp_path_factory.mktemp("reproduction")
+    assert main(["all", *SMOKE, "--out", str(out)]) == 0
     return out
 
 
@@ -83,12 +68,14 @@ def no_fits(monkeypatch):
 # --- everything ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_fit_succeeded(runs):
     assert {run["result"]["status"] for run in runs} == {"ok"}
     assert {run["task"]["model"] for run in runs} == set(BY_NAME)
     assert all(run["result"]["seconds"] > 0 for run in runs)
 
 
+@pytest.mark.slow
 def test_every_run_says_where_it_comes_from(out, runs):
     with (out / "report.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -100,6 +87,7 @@ def test_every_run_says_where_it_comes_from(out, runs):
     assert {row["data"] for row in rows} >= {"mnist", "cifar10", "400x40-k3"}
 
 
+@pytest.mark.slow
 def test_the_report_has_every_table_and_figure(out):
     text = (out / "report.md").read_text()
     html = (out / "report.html").read_text()
@@ -117,6 +105,7 @@ def test_the_report_has_every_table_and_figure(out):
     assert "only ratios" in html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_report_in_a_browser(out, tmp_path, width):
     seen = browser.inspect(out / "report.html", tmp_path, width)
@@ -132,10 +121,12 @@ def test_the_report_in_a_browser(out, tmp_path, width):
         assert len(image["alt"]) > 20
 
 
+@pytest.mark.slow
 def test_the_report_makes_no_request(out, tmp_path):
     assert browser.find_requests(out / "report.html", tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_second_run_fits_nothing_and_says_the_same(copy, no_fits, capsys):
     before = (copy / "report.html").read_text()
     assert main(["all", *SMOKE, "--out", str(copy)]) == 0
@@ -143,6 +134,7 @@ def test_a_second_run_fits_nothing_and_says_the_same(copy, no_fits, capsys):
     assert f"report: {copy / 'report.html'}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_one_table_is_shown_in_the_terminal(copy, no_fits, capsys):
     arguments = ["--models", "cgct", "decision-tree", "--datasets", "mnist"]
     command = ["table", "real-tree", *SMOKE, "--out", str(copy)]
@@ -159,6 +151,7 @@ def test_one_table_is_shown_in_the_terminal(copy, no_fits, capsys):
     assert "Helena" not in shown
 
 
+@pytest.mark.slow
 def test_a_broken_kept_result_is_computed_again(copy, capsys):
     file = copy / "fits.jsonl"
     lines = file.read_text().splitlines()

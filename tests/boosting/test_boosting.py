@@ -443,6 +443,7 @@ def test_sums_do_not_depend_on_the_order_of_the_rows(n_classes, weighted):
 # --- many rows --------------------------------------------------------------------
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("n_classes", [2, 3])

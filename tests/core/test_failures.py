@@ -11,6 +11,7 @@ import pytest
 TOOL = pathlib.Path(__file__).parents[2] / "tools" / "failures.py"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("g++") is None,
     reason="the shim is for Linux and g++",

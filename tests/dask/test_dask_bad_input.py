@@ -29,12 +29,6 @@ from dics.dask._watch import Watch
 GIVEN = da.from_array(X, chunks=(20, 4))
 
 
-@pytest.fixture(scope="module")
-def client():
-    with cluster_of(2) as client:
-        yield client
-
-
 def untouched(given=GIVEN):
     """Rows, or targets of them, that nobody may ask for."""
 

@@ -19,6 +19,7 @@ from dask_cases import (
     cluster_of,
     differing,
     frame_of,
+    random_cases,
 )
 
 import dics
@@ -45,12 +46,6 @@ NUMBERS = np.stack([COLOR, SCORE, WORD, OTHER], axis=1)
 NAMES = [name[4:] for name in dics.dask.__all__ if name.startswith("Dask")]
 
 
-@pytest.fixture(scope="module")
-def client():
-    with cluster_of(2) as client:
-        yield client
-
-
 def y_of(name):
     return np.digitize(SCORE, [0.5, 1.5]) if "Classifier" in name else SCORE
 
@@ -61,13 +56,13 @@ def models(name, **more):
     return getattr(dics, name)(**own), getattr(dics.dask, f"Dask{name}")(**own)
 
 
-@pytest.mark.parametrize("n_workers", [2, 4])
-def test_model_files_are_those_of_one_machine(n_workers):
+@pytest.mark.parametrize(("n_workers", "seeds"), random_cases((3,), (2, 4), 25))
+def test_model_files_are_those_of_one_machine(n_workers, seeds):
     with cluster_of(n_workers):
-        assert differing(1000 * n_workers, 25, CategoryCase) == []
+        assert differing(seeds, CategoryCase) == []
 
 
-def test_sets_of_nodes_that_are_taken_back():
+def test_sets_of_nodes_that_are_taken_back(client):
     """Workers split likely nodes ahead of their turn; some of them become leaves."""
     rng = np.random.default_rng(2)
     categories, x = rng.integers(0, 20, (6000, 3)), rng.normal(size=(6000, 3))
@@ -81,29 +76,27 @@ def test_sets_of_nodes_that_are_taken_back():
         "categorical": dics.CategoricalOptions(l2=1.0),
     }
     local, model = models("CGBoostingRegressor", n_estimators=15, **own)
-    with cluster_of(2):
-        model.fit(da.from_array(X, chunks=(2000, 6)), y)
+    model.fit(da.from_array(X, chunks=(2000, 6)), y)
     assert file_bytes(model) == file_bytes(local.fit(X, y))
     pickle.loads(pickle.dumps(model))  # a leaf with a set would be refused
 
 
-def test_trees_and_forests_have_the_sets_of_one_machine():
+def test_trees_and_forests_have_the_sets_of_one_machine(client):
     rng = np.random.default_rng(3)
     categories, x = rng.integers(0, 8, (2000, 2)), rng.normal(size=(2000, 2))
     y = (2 * rng.normal(size=8)[categories] * np.sign(x)).sum(axis=1)
     y += 0.3 * rng.normal(size=2000)
     X = np.hstack([categories, x])
-    with cluster_of(2):
-        for name in NAMES:
-            if "Boosting" in name:
-                continue
-            target = y if "Regressor" in name else np.digitize(y, [-1, 1])
-            for own in ({}, {"max_samples": 0.5})[: 1 + ("Forest" in name)]:
-                local, model = models(name, categorical_features=[0, 1], **own)
-                expected = file_bytes(local.fit(X, target))
-                assert len(local.trees_.sets.words) > 5
-                model.fit(da.from_array(X, chunks=(700, 4)), target)
-                assert file_bytes(model) == expected, (name, own)
+    for name in NAMES:
+        if "Boosting" in name:
+            continue
+        target = y if "Regressor" in name else np.digitize(y, [-1, 1])
+        for own in ({}, {"max_samples": 0.5})[: 1 + ("Forest" in name)]:
+            local, model = models(name, categorical_features=[0, 1], **own)
+            expected = file_bytes(local.fit(X, target))
+            assert len(local.trees_.sets.words) > 5
+            model.fit(da.from_array(X, chunks=(700, 4)), target)
+            assert file_bytes(model) == expected, (name, own)
 
 
 # --- collections ------------------------------------------------------------

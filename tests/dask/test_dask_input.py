@@ -39,12 +39,6 @@ from dics.dask._predict import OF_ROWS, STAGED
 OTHER_METHODS = {"fit", "score", "cost_complexity_pruning_path"}
 
 
-@pytest.fixture(scope="module")
-def client():
-    with cluster_of(2) as client:
-        yield client
-
-
 def given(name):
     """Rows and what they are to predict, in partitions."""
     return da.from_array(X, chunks=(25, 4)), da.from_array(y_of(name), chunks=25)

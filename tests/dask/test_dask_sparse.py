@@ -13,7 +13,7 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 from checks import same_bytes
-from dask_cases import SparseCase, as_dask, cluster_of, differing
+from dask_cases import SparseCase, as_dask, cluster_of, differing, random_cases
 from dask_rows import NAMES, dask_model, local_model
 from test_dask_input import check_same, computed, lazy_methods
 
@@ -23,13 +23,6 @@ from dics.dask._predict import STAGED
 
 N_ROWS, N_COLUMNS = 90, 12
 CHUNKS = (40, 0, 1, 49)
-CASES = 8
-
-
-@pytest.fixture(scope="module")
-def client():
-    with cluster_of(2) as client:
-        yield client
 
 
 def make_rows(density=0.3, seed=0, dtype="f4"):
@@ -126,10 +119,10 @@ def test_unknown_width(client):
     np.testing.assert_array_equal(found, model.to_local().predict_proba(SPARSE))
 
 
-@pytest.mark.parametrize("n_workers", [1, 3])
-def test_model_files_are_those_of_one_machine(n_workers):
+@pytest.mark.parametrize(("n_workers", "seeds"), random_cases((3,), (1, 3), 8))
+def test_model_files_are_those_of_one_machine(n_workers, seeds):
     with cluster_of(n_workers):
-        assert differing(1000 * n_workers, CASES, SparseCase) == []
+        assert differing(seeds, SparseCase) == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -75,55 +75,63 @@ def expected_failed_checks(estimator):
     return {}
 
 
-# Data of 16 rows, one of which is ten times as heavy: it is drawn by every tree.
-@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
-@parametrize_with_checks(
-    [
-        CGTreeClassifier(),
-        CGTreeClassifier(advanced=TreeOptions(max_candidates=10)),
-        CGTreeClassifier(criterion="entropy", advanced=TreeOptions(reuse_splits=False)),
-        CGForestClassifier(n_estimators=5),
-        CGForestClassifier(
-            n_estimators=5,
-            advanced=ForestOptions(
-                feature_sampling="tree",
-                max_candidates=100,  # data of two columns need more than a few a node
-                voting="hard",
-            ),
-            bootstrap=False,
+ONE_OF_EACH = [
+    CGTreeClassifier(),
+    CGTreeRegressor(),
+    CGForestClassifier(n_estimators=5),
+    CGForestRegressor(n_estimators=5),
+    CGBoostingClassifier(
+        n_estimators=20, min_samples_leaf=1, sampling=None, early_stopping=False
+    ),
+    CGBoostingRegressor(n_estimators=20, min_samples_leaf=1, sampling=None),
+    CentroidCandidates(),
+    QuantileCandidates(),
+]
+OTHER_SETTINGS = [
+    CGTreeClassifier(advanced=TreeOptions(max_candidates=10)),
+    CGTreeClassifier(criterion="entropy", advanced=TreeOptions(reuse_splits=False)),
+    CGTreeRegressor(criterion="poisson", advanced=TreeOptions(max_candidates=10)),
+    CGForestClassifier(
+        n_estimators=5,
+        advanced=ForestOptions(
+            feature_sampling="tree",
+            max_candidates=100,  # data with two columns need more than a few per node
+            voting="hard",
         ),
-        CGForestClassifier(n_estimators=60, oob_score=True, criterion="entropy"),
-        CGBoostingClassifier(
-            n_estimators=20, min_samples_leaf=1, sampling=None, early_stopping=False
-        ),
-        CGBoostingClassifier(
-            n_estimators=20,
-            max_depth=3,
-            max_leaf_nodes=None,
-            advanced=BoostingOptions(max_candidates=100, leaf_values="sample"),
-            sampling=GOSS(top_rate=0.3, other_rate=0.3),
-            min_samples_leaf=1,
-            learning_rate=0.3,
-            early_stopping=False,
-        ),
-        CGBoostingClassifier(
-            n_estimators=20, min_samples_leaf=1, sampling=None, early_stopping=True
-        ),
-        CGTreeRegressor(),
-        CGTreeRegressor(criterion="poisson", advanced=TreeOptions(max_candidates=10)),
-        CGForestRegressor(n_estimators=5),
-        CGForestRegressor(n_estimators=5, max_features=0.5, bootstrap=False),
-        CGBoostingRegressor(n_estimators=20, min_samples_leaf=1, sampling=None),
-        CGBoostingRegressor(loss="quantile", n_estimators=20, min_samples_leaf=1),
-        CGBoostingRegressor(
-            loss="huber", n_estimators=60, min_samples_leaf=2, early_stopping=True
-        ),
-        CentroidCandidates(),
-        CentroidCandidates.paper(),
-        QuantileCandidates(),
-    ],
-    expected_failed_checks=expected_failed_checks,
-)
-@pytest.mark.filterwarnings("ignore:Early stopping keeps none")
+        bootstrap=False,
+    ),
+    CGForestClassifier(n_estimators=60, oob_score=True, criterion="entropy"),
+    CGForestRegressor(n_estimators=5, max_features=0.5, bootstrap=False),
+    CGBoostingClassifier(
+        n_estimators=20,
+        max_depth=3,
+        max_leaf_nodes=None,
+        advanced=BoostingOptions(max_candidates=100, leaf_values="sample"),
+        sampling=GOSS(top_rate=0.3, other_rate=0.3),
+        min_samples_leaf=1,
+        learning_rate=0.3,
+        early_stopping=False,
+    ),
+    CGBoostingClassifier(
+        n_estimators=20, min_samples_leaf=1, sampling=None, early_stopping=True
+    ),
+    CGBoostingRegressor(loss="quantile", n_estimators=20, min_samples_leaf=1),
+    CGBoostingRegressor(
+        loss="huber", n_estimators=60, min_samples_leaf=2, early_stopping=True
+    ),
+    CentroidCandidates.paper(),
+]
+
+
+@parametrize_with_checks(ONE_OF_EACH, expected_failed_checks=expected_failed_checks)
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+# One of 16 rows has ten times the weight of the others: every tree samples it.
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.filterwarnings("ignore:Early stopping keeps none")
+@parametrize_with_checks(OTHER_SETTINGS, expected_failed_checks=expected_failed_checks)
+def test_other_settings(estimator, check):
     check(estimator)

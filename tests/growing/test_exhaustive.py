@@ -39,6 +39,7 @@ def fit_both(X, y, weights=None, **parameters):
     return ours, theirs.fit(X, y, sample_weight=weights)
 
 
+@pytest.mark.quick(15)
 @pytest.mark.parametrize("max_depth", [1, 2, 3, 4, None])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("n_classes", [2, 3, 6])

@@ -6,6 +6,7 @@ import reference_forest
 from checks import GivenCandidates, make, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import seeds
 from test_tree_oracle import (
     large_set,
     random_matrix,
@@ -117,7 +118,7 @@ def random_forest_parameters(rng, n, p):
     return parameters
 
 
-@pytest.mark.parametrize("seed", range(250))
+@pytest.mark.parametrize("seed", seeds(60, 250))
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_random_small_sets(seed):
     rng = np.random.default_rng(seed)

@@ -6,6 +6,7 @@ import reference
 from checks import GivenCandidates, make, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import seeds
 
 from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates, TreeOptions
 
@@ -104,7 +105,7 @@ def random_parameters(rng):
     }
 
 
-@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.parametrize("seed", seeds(100, 400))
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_random_small_sets(seed):
     rng = np.random.default_rng(seed)

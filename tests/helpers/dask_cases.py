@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import itertools
 import logging
 import os
 import warnings
@@ -17,6 +16,7 @@ from checks import file_bytes
 from dask.tokenize import tokenize
 from distributed import Client, LocalCluster, Scheduler, Worker
 from distributed.utils import get_mp_context
+from selection import offset, slow
 
 import dics
 import dics.dask
@@ -387,11 +387,18 @@ def outcome(fit):
     return file_bytes(model)
 
 
-def differing(first, n_cases, kind=Case):
-    """The cases whose models differ from those of one machine."""
-    cases = map(kind, itertools.islice(itertools.count(first), n_cases))
+def differing(seeds, kind=Case):
+    """Return the cases with another model on the cluster than on one machine."""
     return [
         repr(case)
-        for case in cases
+        for case in map(kind, seeds)
         if outcome(case.fit_here) != outcome(case.fit_on_cluster)
     ]
+
+
+def random_cases(quick, n_workers, n_cases):
+    """Return numbers of workers and seeds, for `parametrize`; `quick` are not slow."""
+    first = [n * 1000 + offset for n in n_workers]
+    many = [range(seed, seed + n_cases) for seed in first]
+    few = [(n, range(n * 1000, n * 1000 + 8)) for n in quick]
+    return [*few, *slow(*zip(n_workers, many, strict=True))]

@@ -344,12 +344,14 @@ def test_all_parameters_of_boosting_are_tried():
     assert set(BAD_BOOSTING_PARAMETERS) == set(model.get_params())
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(("name", "value"), each(BAD_FOREST_PARAMETERS))
 def test_a_refused_refit_leaves_the_forest_alone(forest, name, value):
     forest.set_params(**{name: value})
     refuse(forest, (ValueError, TypeError), name.replace("__", r"\."), OTHER, Y)
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(("name", "value"), each(BAD_BOOSTING_PARAMETERS))
 def test_a_refused_refit_leaves_boosting_alone(booster, name, value):
     booster.set_params(**{name: value})

@@ -1,0 +1,12 @@
+"""The cluster that the tests of Dask share."""
+
+import pytest
+
+
+@pytest.fixture(scope="package")
+def client():
+    """Two workers, which are threads of this process."""
+    from dask_cases import cluster_of  # `distributed` may not be installed
+
+    with cluster_of(2) as client:
+        yield client
