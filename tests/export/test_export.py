@@ -11,11 +11,13 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from export_models import CATEGORICAL, fitted_categorical
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
+import dics
 from dics import (
     CGBoostingClassifier,
     CGBoostingRegressor,
@@ -208,6 +210,24 @@ def test_names_seen_in_fit_are_used(exporter, small):
     small.feature_names_in_ = np.array(["age", "height"], dtype=object)
     assert "height < 0.8" in exporter(small)
     assert "width < 0.8" in exporter(small, feature_names=["age", "width"])
+
+
+@pytest.mark.parametrize("name", CATEGORICAL)
+def test_splits_name_categories(plt, name):
+    model = fitted_categorical(name)
+    tree = model if name.startswith("tree") else model[0]
+    for text in (export_text(tree), export_graphviz(tree)):
+        assert " in {" in text
+    assert any(" in {" in box.get_text() for box in plot_tree(tree))
+
+
+@pytest.mark.parametrize("exporter", ["json", "onnx", "shap", "treelite"])
+@pytest.mark.parametrize("name", ["boosting", "tree with sets"])
+def test_other_formats_refuse_categories(exporter, name):
+    if exporter != "json":
+        pytest.importorskip(exporter)
+    with pytest.raises(ValueError, match=f"to_{exporter} .*categories"):
+        getattr(dics.export, f"to_{exporter}")(fitted_categorical(name))
 
 
 def test_dot_of_a_known_tree(small):

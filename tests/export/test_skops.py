@@ -2,7 +2,19 @@
 
 import numpy as np
 import pytest
-from export_models import HOUR, MODELS, TREE, WIDE, X, Y, fitted, fitted_wide
+from export_models import (
+    CATEGORICAL,
+    CATEGORY_ROWS,
+    HOUR,
+    MODELS,
+    TREE,
+    WIDE,
+    X,
+    Y,
+    fitted,
+    fitted_categorical,
+    fitted_wide,
+)
 from sklearn.base import clone
 
 import dics
@@ -29,6 +41,13 @@ def test_a_model_comes_back(name):
 def test_columns_that_single_precision_would_merge(name):
     model = fitted_wide(name)
     np.testing.assert_array_equal(again(model).predict(HOUR), model.predict(HOUR))
+
+
+@pytest.mark.parametrize("name", CATEGORICAL)
+def test_categories(name):
+    model = fitted_categorical(name)
+    found = again(model).predict(CATEGORY_ROWS)
+    np.testing.assert_array_equal(found, model.predict(CATEGORY_ROWS))
 
 
 def test_it_can_be_fitted_further():

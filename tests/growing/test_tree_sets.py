@@ -8,6 +8,7 @@ import pytest
 from checks import make, same_bytes
 
 import dics
+import dics.export
 from dics import (
     CGForestClassifier,
     CGForestRegressor,

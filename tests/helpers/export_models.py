@@ -65,6 +65,27 @@ HOUR = X.astype(np.float64)
 HOUR[:, 0] = 1.7e9 + 600 * np.clip(HOUR[:, 0], -3, 3)
 WIDE = {name: MODELS[name] for name in ("forest", "boosting of two", "targets")}
 
+# Columns: a few categories, for splits on sets; many categories, which are encoded by
+# their targets; categories as text; a number.
+_FOREST = dics.CGForestRegressor(n_estimators=5, max_depth=5, random_state=0)
+_RNG = np.random.default_rng(1)
+_FEW, _MANY = _RNG.integers(0, 8, 1500), _RNG.integers(0, 400, 1500)
+_LETTERS = np.array([*"abcdefgh"], dtype=object)[_RNG.integers(0, 8, 1500)]
+_NUMBER = _RNG.normal(size=1500)
+_T = np.where(_FEW % 3 == 1, 2, -1) * np.sign(_NUMBER) + _MANY % 4 / 3
+_Y = np.digitize(_T, [0, 2])
+CATEGORY_ROWS = np.column_stack([_FEW, _MANY, _LETTERS, _NUMBER]).astype(object)
+CATEGORY_ROWS[::9, 2] = None
+CATEGORICAL = {
+    "tree": (TREE, _Y),
+    "forest": (FOREST, _Y),
+    "boosting": (BOOSTING, _Y),
+    "tree with sets": (dics.CGTreeRegressor(max_depth=4, random_state=0), _T),
+    "forest with sets": (_FOREST, _T),
+    "boosting with sets": (NUMBERS, _T),
+    "boosting with pairs": (BOOSTING, (_FEW % 2 + _MANY % 3) % 3),
+}
+
 
 @functools.cache
 def fitted(name):
@@ -78,3 +99,14 @@ def fitted_wide(name):
     """Return a model of rows of `HOUR`."""
     model, target = WIDE[name]
     return clone(model).fit(HOUR, target)
+
+
+@functools.cache
+def fitted_categorical(name):
+    """Return a model of `CATEGORY_ROWS`."""
+    model, target = CATEGORICAL[name]
+    model = clone(model).set_params(categorical_features=[0, 1, 2])
+    model.fit(CATEGORY_ROWS, target)
+    assert not name.endswith("sets") or len(model.trees_.sets.words) > 0
+    assert not name.endswith("pairs") or len(model._categories.pairs) > 0
+    return model

@@ -25,7 +25,7 @@ from dics import (
 )
 from dics._input.categories import MAX_RANKS
 from dics._input.category_encoder import LEAST_ROWS, N_FOLDS
-from dics.export import export_graphviz, export_text, to_json
+from dics.export import export_graphviz, export_text
 
 CLASSIFIERS = (CGTreeClassifier, CGForestClassifier, CGBoostingClassifier)
 REGRESSORS = (CGTreeRegressor, CGForestRegressor, CGBoostingRegressor)
@@ -470,13 +470,6 @@ def test_categories_have_no_direction():
     model = CGTreeRegressor(monotonic_cst={"x": 1}).fit(frame, y)
     low, high = (model.predict(frame.assign(x=x)) for x in (-1.0, 1.0))
     assert (high >= low).all()
-
-
-def test_exports_say_that_they_carry_no_categories():
-    frame, y = make_rows()
-    model = CGTreeRegressor().fit(frame, y)
-    with pytest.raises(ValueError, match=r"to_json can't carry categories.*'color'"):
-        to_json(model)
 
 
 def test_tampered_categories_are_refused():

@@ -20,6 +20,9 @@ POSTPROCESSORS = {
 # Types that a saved model may hold: numbers and settings, no code.
 SKOPS_TRUSTED = [
     "dics._boosting.plan.BoostingPlan",
+    "dics._input.categories.CategoricalFeature",
+    "dics._input.categories.Categories",
+    "dics._input.category_pairs.CategoryPair",
     "dics._model.leaf_rows.LeafRows",
     "dics._boosting.losses.NumberLoss",
     "dics.boosting.CGBoostingClassifier",
@@ -36,6 +39,7 @@ SKOPS_TRUSTED = [
     "dics.options.TreeOptions",
     "dics.tree.CGTreeClassifier",
     "dics.tree.CGTreeRegressor",
+    "dics._model.trees.NodeSets",
     "dics._model.trees.Trees",
 ]
 
