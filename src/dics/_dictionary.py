@@ -22,16 +22,16 @@ from dics._estimator.running import effective_n_threads
 from dics._growing.settings import make_settings
 from dics._input.checks import (
     Array,
+    ClassTargets,
     FloatArray,
-    NumberTargets,
-    Targets,
-    built_aside,
-    check_numbers,
+    RegressionTargets,
+    check_class_labels,
+    check_regression_target,
     check_rows,
-    check_targets,
     check_weights,
     draw_seed,
-    holds_numbers,
+    fit_on_copy,
+    is_regression_target,
 )
 from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows
@@ -385,7 +385,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self : object
         """
-        with built_aside(self) as source:
+        with fit_on_copy(self) as source:
             X = check_rows(source, X, reset=True)
             weights = check_weights(sample_weight, len(X))
             targets = self._check_labels(y, len(X))
@@ -400,15 +400,21 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         return self
 
-    def _check_labels(self, y: Any, n_rows: int) -> Targets | NumberTargets | None:
+    def _check_labels(
+        self, y: Any, n_rows: int
+    ) -> ClassTargets | RegressionTargets | None:
         if y is None or not (self._needs_labels() or self._uses_labels()):
-            return check_targets(y, n_rows) if self._needs_labels() else None
-        if holds_numbers(y):
-            return NumberTargets(check_numbers(y, n_rows, type(self).__name__))
+            return check_class_labels(y, n_rows) if self._needs_labels() else None
+        if is_regression_target(y):
+            return RegressionTargets(
+                check_regression_target(y, n_rows, type(self).__name__)
+            )
         if self._needs_labels():
-            return check_targets(y, n_rows)
+            return check_class_labels(y, n_rows)
         kind = type_of_target(y, input_name="y")
-        return check_targets(y, n_rows) if kind in ("binary", "multiclass") else None
+        return (
+            check_class_labels(y, n_rows) if kind in ("binary", "multiclass") else None
+        )
 
     def _needs_labels(self) -> bool:
         return False
@@ -510,7 +516,7 @@ class TrainingData(NamedTuple):
     def of(
         cls,
         X: Array | SparseRows,
-        targets: Targets | NumberTargets | None,
+        targets: ClassTargets | RegressionTargets | None,
         weights: FloatArray | None,
         seed: int,
         n_threads: int,
@@ -518,7 +524,7 @@ class TrainingData(NamedTuple):
         """Put together what was checked one by one."""
         if targets is None:
             return cls(X, None, 0, weights, seed, n_threads)
-        if isinstance(targets, Targets):
+        if isinstance(targets, ClassTargets):
             classes, labels = targets
             n_classes = len(classes)
             return cls(X, labels, n_classes, weights, seed, n_threads, classes)

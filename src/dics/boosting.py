@@ -28,17 +28,17 @@ from dics._estimator.arguments import explain_unknown_arguments
 from dics._estimator.mixins import TreesClassifierMixin, TreesRegressorMixin
 from dics._input.checks import (
     Array,
+    ClassTargets,
     FloatArray,
-    NumberTargets,
-    Targets,
-    check_numbers,
-    check_targets,
+    RegressionTargets,
+    check_class_labels,
+    check_regression_target,
     check_weights,
     combine_weights,
-    in_range,
+    rescaled_weights,
 )
 from dics._input.sparse import SparseRows
-from dics._model.checks import check_length, require
+from dics._model.checks import check_vector, require
 from dics._model.leaf_rows import check_quantiles
 from dics._model.trees import Trees
 from dics.candidates import BaseCandidates
@@ -294,10 +294,10 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
 
     # --- fit ----------------------------------------------------------------
 
-    def _check_held_targets(self, y: Any) -> Targets:
-        return check_targets(y, None, may_be_few=True)
+    def _check_held_targets(self, y: Any) -> ClassTargets:
+        return check_class_labels(y, None, may_be_few=True)
 
-    def _check_validation(self, given: GivenRows, training: Targets) -> Validation:
+    def _check_validation(self, given: GivenRows, training: ClassTargets) -> Validation:
         targets = self._check_held_targets(given.y)
         classes = training.classes
         unknown = np.setdiff1d(targets.classes, classes)
@@ -315,7 +315,7 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
             weights = own * of_classes[labels]
             if not (weights > 0).any():
                 raise ValueError("with class_weight no row has any weight.")
-            weights = in_range(weights)
+            weights = rescaled_weights(weights)
         return Validation(given.X, labels, weights)
 
     def _n_leaf_values(self) -> int:
@@ -721,12 +721,12 @@ class CGBoostingRegressor(TreesRegressorMixin, Boosting):
         self._make_loss(values.shape[1]).check(values)
 
     def _check_held_targets(self, y: Any) -> FloatArray:
-        values = check_numbers(y, None, type(self).__name__)
+        values = check_regression_target(y, None, type(self).__name__)
         self._check_target_values(values)
         return values
 
     def _check_validation(
-        self, given: GivenRows, training: NumberTargets
+        self, given: GivenRows, training: RegressionTargets
     ) -> Validation:
         values = self._check_held_targets(given.y)
         n_targets = training.values.shape[1]
@@ -745,7 +745,7 @@ class CGBoostingRegressor(TreesRegressorMixin, Boosting):
         super()._check_outputs()
         self._check_rounds()
         if self._score_unit is not None:
-            check_length("_score_unit", self._score_unit, loss.n_outputs)
+            check_vector("_score_unit", self._score_unit, loss.n_outputs)
 
     def _n_outputs(self, data: TrainingData) -> int:
         assert data.values is not None

@@ -36,7 +36,7 @@ from dics._growing.sampling import OutOfBag, OutOfBagSums, check_draws, draw_cou
 from dics._input.checks import MAX_COUNT, Array, FloatArray
 from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows
-from dics._model.checks import check_array, check_length, require
+from dics._model.checks import check_array, check_vector, require
 from dics._model.leaf_rows import LeafRows, check_quantiles
 from dics._model.trees import Trees
 from dics.candidates import BaseCandidates, CentroidCandidates, fit_candidates
@@ -138,7 +138,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             new = self._grow(data, n_draws, n_trees)
             for stale in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
                 self.__dict__.pop(stale, None)
-            self.trees_ = self.trees_.followed_by(new) if is_warm_start else new
+            self.trees_ = self.trees_.concat(new) if is_warm_start else new
             self._keep_targets(data)
             self._keep_draws(data, n_draws)
         if self.oob_score and (
@@ -841,7 +841,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         if self.ccp_alpha > 0:
             trees, new = self._pruned(trees, new, data)
         warm = self.warm_start and hasattr(self, "trees_")
-        self._leaf_rows = self._leaf_rows.followed_by(new) if warm else new
+        self._leaf_rows = self._leaf_rows.concat(new) if warm else new
         return trees
 
     def _pruned(
@@ -867,7 +867,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         check_array("the targets", y, np.float64, (None, self.n_outputs_))
         require(np.isfinite(y), "a target is not finite")
         if weights is not None:
-            check_length("the weights", weights, len(y))
+            check_vector("the weights", weights, len(y))
         leaf_rows: Any = vars(self).get("_leaf_rows")
         require(isinstance(leaf_rows, LeafRows), "the rows of the leaves are missing")
         leaf_rows.check(len(self.trees_.leaf_values), len(y))
@@ -908,7 +908,7 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         check_is_fitted(self, "trees_")
         levels = check_quantiles(quantiles)
         leaves = self.apply(X)
-        rows = self.trees_.leaf_numbers(leaves)
+        rows = self.trees_.leaf_value_rows(leaves)
         found = np.stack(
             [
                 self._leaf_rows.quantiles(rows, y, self._weights, levels)

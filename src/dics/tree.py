@@ -596,8 +596,8 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         trees = super()._pruned_tree(data)
         if self.criterion != "absolute_error":
             return trees
-        leaf = trees.leaf_numbers(trees.apply(data.X, data.n_threads))[:, 0]
-        rows = LeafRows.of(leaf, len(trees.leaf_values))
+        leaf = trees.leaf_value_rows(trees.apply(data.X, data.n_threads))[:, 0]
+        rows = LeafRows.from_leaves(leaf, len(trees.leaf_values))
         return self._with_medians(trees, rows, data, data.weights)
 
     def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:

@@ -99,7 +99,7 @@ def boost_rest(call, arrays, done, used):
     later = call.after(done, used)
     trees, _, is_lost = later.run(own, [], lambda *_: False, None, 1)
     assert not is_lost
-    return done.followed_by(later.as_trees(trees))
+    return done.concat(later.as_trees(trees))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -233,7 +233,7 @@ def test_all_ways_down_agree(n_classes):
         assert -model.train_score_[-1] == pytest.approx(loss, rel=1e-4)
         # One row alone, rows from apply, and contributions.
         np.testing.assert_array_equal(model.predict_proba(X[:1]), shares[:1])
-        numbers = trees.leaf_numbers(model.apply(X))
+        numbers = trees.leaf_value_rows(model.apply(X))
         added = trees.leaf_values[numbers].sum(axis=1) + model._start
         scores = model.decision_function(X).reshape(len(X), -1)
         np.testing.assert_allclose(added, scores, atol=1e-4)

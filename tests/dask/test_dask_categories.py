@@ -229,8 +229,8 @@ def test_united_categories():
     ]
     column = united("name", parts)
     assert column.categories.tolist() == ["a", "b", "d"]
-    assert column.numbers.tolist() == [2, -1, 1, -1, 0, 1]
-    assert column.numbers.dtype == np.int8
+    assert column.indices.tolist() == [2, -1, 1, -1, 0, 1]
+    assert column.indices.dtype == np.int8
     assert united("name", parts[2:3]).categories.dtype == object
 
 

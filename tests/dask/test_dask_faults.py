@@ -87,10 +87,10 @@ class Meeting:
     def arrange(self):
         """Called in each worker: change the method that gets there."""
         from dics.dask import _gather
-        from dics.dask._workers import Listening
+        from dics.dask._workers import RoundReporter
 
         owner, method = {
-            "CGBoostingClassifier": (Listening, "note"),
+            "CGBoostingClassifier": (RoundReporter, "note"),
             "CGForestClassifier": (_gather, "grow_planned"),
             "CGTreeClassifier": (dics.CGTreeClassifier, "_grow"),
         }[self.name]

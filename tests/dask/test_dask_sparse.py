@@ -18,7 +18,7 @@ from dask_rows import NAMES, dask_model, local_model
 from test_dask_input import check_same, computed, lazy_methods
 
 from dics import BaseCandidates, TreeOptions
-from dics._input.sparse import SparseRows, joined_matrices
+from dics._input.sparse import SparseRows, concat_rows
 from dics.dask._predict import STAGED
 
 N_ROWS, N_COLUMNS = 90, 12
@@ -303,11 +303,11 @@ def test_rows_travel():
 def test_joined_matrices():
     rows = SparseRows.of(SPARSE)
     none = np.empty((0, N_COLUMNS), dtype="f4")
-    joined = joined_matrices([none, rows, rows[np.arange(0)], rows[np.arange(5)]])
+    joined = concat_rows([none, rows, rows[np.arange(0)], rows[np.arange(5)]])
     assert isinstance(joined, SparseRows)
     expected = np.concatenate([X, X[:5]])
     np.testing.assert_array_equal(joined.to_dense(), expected)
-    mixed = joined_matrices([rows, X[:5]])
+    mixed = concat_rows([rows, X[:5]])
     assert isinstance(mixed, np.ndarray)
     np.testing.assert_array_equal(mixed, expected)
-    assert joined_matrices([none, none]).shape == none.shape
+    assert concat_rows([none, none]).shape == none.shape

@@ -176,7 +176,7 @@ def test_quantiles_of_a_pruned_forest(bootstrap, criterion, table):
         ccp_alpha=0.01,
         random_state=0,
     ).fit(rows, y, weights)
-    numbers = forest.trees_.leaf_numbers(forest.apply(rows))
+    numbers = forest.trees_.leaf_value_rows(forest.apply(rows))
     kept = forest._leaf_rows
     for t, drawn in enumerate(forest.estimators_samples_):
         for leaf in np.unique(numbers[:, t]):
@@ -205,6 +205,6 @@ def test_leaves_of_a_pruned_tree_predict_medians(table):
 
 def test_medians_of_leaves():
     y = np.array([3.0, 1.0, 2.0, 7.0, 5.0])
-    rows = LeafRows.of(np.array([0, 0, 1, 1, 1]), 2)
+    rows = LeafRows.from_leaves(np.array([0, 0, 1, 1, 1]), 2)
     assert rows.medians(y, None).tolist() == [2.0, 5.0]
     assert rows.medians(y, np.array([1.0, 3, 2, 1, 1])).tolist() == [1.0, 3.5]

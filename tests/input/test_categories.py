@@ -155,7 +155,7 @@ def test_few_categories_are_ranked_by_their_mean_targets():
     numbers = frame.color.cat.codes.to_numpy()
     means = smoothed_means(numbers, y, 8, 5.0)
     ranks = np.argsort(np.argsort(means))
-    np.testing.assert_array_equal(model._categories.of(0).values, ranks)
+    np.testing.assert_array_equal(model._categories.find(0).values, ranks)
     assert model.candidates_.thresholds_[0].tolist() == (np.arange(7) + 0.5).tolist()
 
 
@@ -168,7 +168,7 @@ def test_many_categories_have_the_means_of_other_folds():
     X = category[:, None].astype(np.float64)
     model = CGTreeRegressor(categorical_features=[0], random_state=0)
     data = model._check_training_data(X, y, None)
-    known = model._categories.of(0)
+    known = model._categories.find(0)
     values, places = np.unique(category, return_inverse=True)
     whole = smoothed_means(places, y, len(values), 10.0)
     np.testing.assert_allclose(known.values, whole)
@@ -228,7 +228,7 @@ def test_sets_of_categories_of_noise_do_no_harm():
         model = CGBoostingClassifier(random_state=0).fit(rows[:n], y[:n])
         shares = model.predict_proba(rows[n:])[:, 1]
         scores.append(roc_auc_score(y[n:], shares))
-    assert model._categories.of(4).is_ranked
+    assert model._categories.find(4).is_ranked
     assert scores[1] > scores[0] - 0.005
 
 
@@ -358,7 +358,7 @@ def test_many_classes_and_outputs_are_ordered_along_a_direction():
     frame = pd.DataFrame({"c": pd.Categorical(category.astype(str))})
     outputs = np.stack([direction, -2.0 * direction], axis=1)
     outputs += rng.normal(size=outputs.shape)
-    values = CGTreeRegressor().fit(frame, outputs)._categories.of(0).values
+    values = CGTreeRegressor().fit(frame, outputs)._categories.find(0).values
     found = np.array([3, 0, 5, 1, 4, 2])
     assert values.tolist() in (found.tolist(), (5 - found).tolist())
     classes = np.clip(direction // 2 + rng.integers(0, 2, 1200), 0, 3)
@@ -475,7 +475,7 @@ def test_categories_have_no_direction():
 def test_tampered_categories_are_refused():
     frame, y = make_rows()
     model = CGTreeRegressor().fit(frame, y)
-    column = model._categories.of(0)
+    column = model._categories.find(0)
     object.__setattr__(column, "values", column.values * 2)
     with pytest.raises(ValueError, match="ranks of categories"):
         pickle.loads(pickle.dumps(model))

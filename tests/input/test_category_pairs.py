@@ -234,13 +234,13 @@ def test_joined_column(n_categories, has_missing):
         for n in (n_categories, 40)
     )
     keys = np.where(
-        (first.numbers < 0) | (second.numbers < 0),
+        (first.indices < 0) | (second.indices < 0),
         -1,
-        first.numbers * 40 + second.numbers,
+        first.indices * 40 + second.indices,
     )
     categories = np.unique(keys[keys >= 0])
     joined = joined_column(first, second)
     np.testing.assert_array_equal(joined.categories, categories)
-    np.testing.assert_array_equal(joined.numbers < 0, keys < 0)
+    np.testing.assert_array_equal(joined.indices < 0, keys < 0)
     there = keys >= 0
-    np.testing.assert_array_equal(categories[joined.numbers[there]], keys[there])
+    np.testing.assert_array_equal(categories[joined.indices[there]], keys[there])

@@ -40,7 +40,6 @@ from dics._boosting.rows import (
     check_eval_sets,
     core_fields,
     kept_splits,
-    naming_set,
     part_rows,
 )
 from dics._dictionary import TrainingData, encode_or_list
@@ -49,10 +48,16 @@ from dics._estimator.base import TreesEstimator
 from dics._estimator.running import Progress, warn_user
 from dics._growing.constraints import interaction_groups, monotonic_directions
 from dics._input.categories import Categories
-from dics._input.checks import Array, FloatArray, built_aside, check_same_rows
+from dics._input.checks import (
+    Array,
+    FloatArray,
+    check_same_rows,
+    errors_mention,
+    fit_on_copy,
+)
 from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows
-from dics._model.checks import check_array, check_length, require
+from dics._model.checks import check_array, check_vector, require
 from dics._model.trees import Trees
 from dics.candidates import CentroidCandidates, fit_candidates, has_rare_features
 from dics.options import AT_LEAST_ONE, AUTO, GOSS, NOT_NEGATIVE, BoostingOptions
@@ -134,7 +139,7 @@ class BoostedModel(TreesEstimator):
 
     def _check_rounds(self) -> None:
         """Check the rounds of an untrusted model."""
-        check_length("the start", vars(self).get("_start"), self._n_leaf_values())
+        check_vector("the start", vars(self).get("_start"), self._n_leaf_values())
         require(self._start.dtype == np.float32, "the start is not in single precision")
         require(self.trees_.criterion == "", "the trees are not those of boosting")
         require(self.trees_.leaf_values.dtype == np.float32, "leaf_values are too wide")
@@ -368,7 +373,7 @@ class Boosting(BoostedModel):
         self : object
         """
         told = check_callbacks(callbacks)
-        with built_aside(self) as model:
+        with fit_on_copy(self) as model:
             sets = check_eval_sets(
                 X_val,
                 y_val,
@@ -436,12 +441,12 @@ class Boosting(BoostedModel):
     ) -> Iterator[tuple[str, Validation]]:
         """Check the targets and weights of validation sets; X is as it was given."""
         for given in sets:
-            with naming_set(given):
+            with errors_mention(given.where):
                 yield given.name, self._check_validation(given, training)
 
     def _held_rows(self, given: GivenRows, checked: Validation) -> Validation:
         """Check the X of a validation set."""
-        with naming_set(given):
+        with errors_mention(given.where):
             X = self._check_matrix(given.X)
             check_same_rows(checked.n_rows, len(X))
         return checked._replace(X=X)
@@ -532,7 +537,7 @@ class Boosting(BoostedModel):
         self._seed = data.seed
         self._begin_scores(data, parts.weights)
         self._used_splits = np.empty(0, dtype=np.int64)
-        self.trees_ = Trees.none(self._n_outputs(data), data.X.shape[1])
+        self.trees_ = Trees.empty(self._n_outputs(data), data.X.shape[1])
 
     def _boost(
         self,
@@ -709,7 +714,7 @@ class Boosting(BoostedModel):
             train = np.concatenate([self.train_score_[:end], train])
             validation = joined_scores(self.validation_score_[:end], validation, end)
         self.train_score_, self.validation_score_ = train, validation
-        self.trees_ = self.trees_.followed_by(new)
+        self.trees_ = self.trees_.concat(new)
         if not self._options.reuse_splits:  # nor the splits of rounds that were dropped
             self._used_splits = kept_splits(self._used_splits, used, new)
         self.n_iter_ = len(self.trees_)

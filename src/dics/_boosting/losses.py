@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dics import _core
 from dics._input.checks import FloatArray
-from dics._model.checks import check_length, require
+from dics._model.checks import check_vector, require
 
 if TYPE_CHECKING:
     from dics._boosting.rows import CodedRows
@@ -207,12 +207,12 @@ class NumberLoss:
         """Check the loss of an untrusted model."""
         require(self.name in LOSSES, f"loss {self.name!r} is unknown")
         if self.levels is not None:
-            check_length("levels", self.levels, self.n_outputs)
+            check_vector("levels", self.levels, self.n_outputs)
             require(n_targets == 1, "quantiles are of one target")
         else:
             require(self.n_outputs == n_targets, "targets and outputs differ")
-        check_length("centre", self.centre, n_targets)
-        require(check_length("unit", self.unit, n_targets) > 0, "unit is not above 0")
+        check_vector("centre", self.centre, n_targets)
+        require(check_vector("unit", self.unit, n_targets) > 0, "unit is not above 0")
 
     def check(self, y: FloatArray) -> None:
         """Refuse targets that the loss has no use for."""
@@ -288,7 +288,7 @@ class CustomLoss:
     def check_model(self, n_targets: int) -> None:
         """Check the loss of an untrusted model."""
         require(self.n_outputs == n_targets, "targets and outputs differ")
-        check_length("centre", self.centre, n_targets)
+        check_vector("centre", self.centre, n_targets)
 
     def check(self, y: FloatArray) -> None:
         """Let the loss itself judge y."""

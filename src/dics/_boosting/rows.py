@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,7 +105,7 @@ class BoostCall(NamedTuple):
         settings = dict(self.settings)
         settings["first_round"] += len(new)
         settings["n_rounds"] -= len(new)
-        trees = self.trees.followed_by(new)
+        trees = self.trees.concat(new)
         n_features = len(self.dictionary.offsets) - 1
         settings["feature_gains"] = trees.feature_gains(n_features).tolist()
         return self._replace(
@@ -217,15 +216,6 @@ class GivenRows(NamedTuple):
     y: Any
     weights: Any
     where: str
-
-
-@contextmanager
-def naming_set(given: GivenRows) -> Iterator[None]:
-    """Say which validation set a refusal is about."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{given.where}: {error}") from error
 
 
 def check_eval_sets(

@@ -34,13 +34,13 @@ from dics._input.category_encoder import TargetEncoder
 from dics._input.checks import (
     Array,
     FloatArray,
-    built_aside,
     check_matrix,
     check_rows,
     draw_seed,
+    fit_on_copy,
     split_counts,
 )
-from dics._input.frames import CategoricalInput, as_rows
+from dics._input.frames import CategoricalInput, as_table
 from dics._input.sparse import SparseRows
 from dics._model.checks import require
 from dics._model.trees import Trees
@@ -180,7 +180,7 @@ class TreesEstimator(BaseEstimator, ABC):
         `check_more` is called with the targets, before any number of X is looked at.
         """
         read = self._read_categories(X, is_warm_start=is_warm_start)
-        X = check_rows(self, read.numbers, reset=not is_warm_start)
+        X = check_rows(self, read.X, reset=not is_warm_start)
         self._check_constraints()
         targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
         weights = self._check_weights(sample_weight, targets)
@@ -193,9 +193,9 @@ class TreesEstimator(BaseEstimator, ABC):
             )
             known = self._categories
             if not is_warm_start:
-                known = outcomes.learn_all(read, pairs=self._takes_pairs())
+                known = outcomes.fit(read, pairs=self._takes_pairs())
             assert known is not None
-            X = known.training_numbers(read, X, outcomes)
+            X = known.encode_training_rows(read, X, outcomes)
             self._categories = known
         data = TrainingData.of(X, targets, weights, seed, self._n_threads())
         self._directions(data)
@@ -231,18 +231,18 @@ class TreesEstimator(BaseEstimator, ABC):
         if self._n_pairs == 0:
             return by_column
         assert self._categories is not None
-        return self._categories.by_feature(by_column, axis)
+        return self._categories.fold_back_pairs(by_column, axis)
 
     def _read_categories(self, X: Any, *, is_warm_start: bool) -> CategoricalInput:
         """Read the categorical features of the X of a fit."""
         if is_warm_start:
             return self._read_known_categories(X)
         self.__dict__.pop("_categories", None)  # of an earlier fit
-        return CategoricalInput.of(X, self.categorical_features)
+        return CategoricalInput.for_fit(X, self.categorical_features)
 
     def _read_known_categories(self, X: Any) -> CategoricalInput:
         """Read those columns of X that held categories in the first fit."""
-        X = as_rows(X)
+        X = as_table(X)
         if self._categories is None or np.ndim(X) != 2:
             return CategoricalInput(X, [])
         if isinstance(X, list | tuple):
@@ -256,8 +256,8 @@ class TreesEstimator(BaseEstimator, ABC):
         if self._categories is None:
             return check_rows(self, X, reset=False)
         read = self._read_known_categories(X)
-        checked = check_matrix(self, read.numbers, reset=False)
-        return self._categories.numbers(read, checked)
+        checked = check_matrix(self, read.X, reset=False)
+        return self._categories.encode(read, checked)
 
     @property
     def is_categorical_(self) -> npt.NDArray[np.bool_] | None:
@@ -275,7 +275,7 @@ class TreesEstimator(BaseEstimator, ABC):
         check_is_fitted(self, "trees_")
         if self._categories is None:
             return None
-        known = [self._categories.of(f) for f in range(self.n_features_in_)]
+        known = [self._categories.find(f) for f in range(self.n_features_in_)]
         return [None if column is None else column.categories for column in known]
 
     def _check_constraints(self) -> None:
@@ -493,7 +493,7 @@ class ImpurityTreesEstimator(TreesEstimator):
         -------
         self : object
         """
-        with built_aside(self) as model:
+        with fit_on_copy(self) as model:
             model._fit(X, y, sample_weight)
         return self
 

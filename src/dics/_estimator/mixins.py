@@ -14,11 +14,11 @@ from dics import _core
 from dics._dictionary import TrainingData
 from dics._input.checks import (
     Array,
+    ClassTargets,
     FloatArray,
-    NumberTargets,
-    Targets,
-    check_numbers,
-    check_targets,
+    RegressionTargets,
+    check_class_labels,
+    check_regression_target,
     check_weights,
     combine_weights,
 )
@@ -110,8 +110,10 @@ class TreesClassifierMixin(SklearnClassifierMixin, ABC):
         """Return the weights of the classes that are known before the trees grow."""
         return self.class_weight
 
-    def _check_targets(self, y: Any, n_rows: int, *, is_warm_start: bool) -> Targets:
-        targets = check_targets(y, n_rows)
+    def _check_targets(
+        self, y: Any, n_rows: int, *, is_warm_start: bool
+    ) -> ClassTargets:
+        targets = check_class_labels(y, n_rows)
         if is_warm_start and not np.array_equal(targets.classes, self.classes_):
             raise ValueError(
                 f"warm_start needs the classes of the first fit, {self.classes_}; "
@@ -119,7 +121,9 @@ class TreesClassifierMixin(SklearnClassifierMixin, ABC):
             )
         return targets
 
-    def _check_weights(self, sample_weight: Any, targets: Targets) -> FloatArray | None:
+    def _check_weights(
+        self, sample_weight: Any, targets: ClassTargets
+    ) -> FloatArray | None:
         weights = check_weights(sample_weight, len(targets.labels))
         return combine_weights(weights, self._class_weight(), targets)
 
@@ -154,15 +158,15 @@ class TreesRegressorMixin(SklearnRegressorMixin):
 
     def _check_targets(
         self, y: Any, n_rows: int, *, is_warm_start: bool
-    ) -> NumberTargets:
-        values = check_numbers(y, n_rows, type(self).__name__)
+    ) -> RegressionTargets:
+        values = check_regression_target(y, n_rows, type(self).__name__)
         if is_warm_start and values.shape[1] != self.n_outputs_:
             raise ValueError(
                 f"warm_start needs as many targets as the first fit, "
                 f"{self.n_outputs_}; y has {values.shape[1]}."
             )
         self._check_target_values(values)
-        return NumberTargets(values)
+        return RegressionTargets(values)
 
     def _check_target_values(self, values: FloatArray) -> None:
         """Refuse numbers that the criterion or the loss has no use for."""
@@ -171,7 +175,7 @@ class TreesRegressorMixin(SklearnRegressorMixin):
         return False
 
     def _check_weights(
-        self, sample_weight: Any, targets: NumberTargets
+        self, sample_weight: Any, targets: RegressionTargets
     ) -> FloatArray | None:
         return check_weights(sample_weight, len(targets.values))
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dics import _core
 from dics._input.checks import MAX_COUNT, Array, FloatArray
 from dics._input.sparse import SparseRows
-from dics._model.checks import check_length, require
+from dics._model.checks import check_vector, require
 from dics._model.trees import Trees
 
 
@@ -31,7 +31,7 @@ def check_draws(n_rows: Any, n_draws: Any, weights: Any) -> None:
     require(type(n_rows) is int and 0 < n_rows <= MAX_COUNT, "rows are no number")
     require(type(n_draws) is int and 0 <= n_draws <= MAX_COUNT, "draws are no number")
     if weights is not None:
-        check_length("the weights of draws", weights, n_rows)
+        check_vector("the weights of draws", weights, n_rows)
         require(weights.dtype == np.float64, "the weights of draws are too narrow")
         require((weights >= 0).all() and weights.any(), "no row can be drawn")
 

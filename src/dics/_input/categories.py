@@ -15,8 +15,8 @@ from dics._input.checks import Array, FloatArray
 from dics._input.frames import (
     CategoricalColumn,
     CategoricalInput,
-    kind_of,
-    places_of,
+    category_indices,
+    kind_of_categories,
 )
 from dics._input.rows import RemoteRows
 from dics._model.checks import check_array, require
@@ -52,7 +52,10 @@ class CategoricalFeature:
     def numbers_of(self, column: CategoricalColumn, name: Any) -> FloatArray:
         """Return what stands for the rows of a column; NaN if missing or unknown."""
         if len(column.categories) and len(self.categories):
-            known, given = kind_of(self.categories), kind_of(column.categories)
+            known, given = (
+                kind_of_categories(self.categories),
+                kind_of_categories(column.categories),
+            )
             if known != given:
                 raise ValueError(
                     f"X: column {name!r} has categories that are {given}, such as "
@@ -60,11 +63,11 @@ class CategoricalFeature:
                     f"such as {self.categories.tolist()[0]!r}. Convert the column to "
                     "the type it had in fit."
                 )
-        return np.append(self.values, np.nan)[self.places_of(column)]
+        return np.append(self.values, np.nan)[self.category_indices(column)]
 
-    def places_of(self, column: CategoricalColumn) -> npt.NDArray[np.int64]:
+    def category_indices(self, column: CategoricalColumn) -> npt.NDArray[np.int64]:
         """Return the index of the category of each row here; -1 if unknown."""
-        return places_of(self.categories, column)
+        return category_indices(self.categories, column)
 
     def categories_below(self, threshold: float) -> npt.NDArray[np.bool_]:
         """Return the categories that a threshold sends to the left, as a mask."""
@@ -145,7 +148,7 @@ class Categories:
         """Return the number of categories of each feature whose numbers are ranks."""
         return {c.feature: len(c.categories) for c in self.columns if c.is_ranked}
 
-    def numbers(self, read: CategoricalInput, checked: Array) -> Array:
+    def encode(self, read: CategoricalInput, checked: Array) -> Array:
         """Return a checked X with numbers in place of the categories."""
         if isinstance(checked, RemoteRows):
             remote: Any = checked.with_categories(self)
@@ -163,7 +166,7 @@ class Categories:
     def _numbers_of_pairs(self, read: CategoricalInput) -> list[FloatArray]:
         paired = {f for pair in self.pairs for f in (pair.first, pair.second)}
         known = {column.feature: column for column in self.columns}
-        places = {f: known[f].places_of(read.columns[f]) for f in paired}
+        places = {f: known[f].category_indices(read.columns[f]) for f in paired}
         return [
             pair.numbers_of(
                 places[pair.first],
@@ -173,7 +176,7 @@ class Categories:
             for pair in self.pairs
         ]
 
-    def training_numbers(
+    def encode_training_rows(
         self,
         read: CategoricalInput,
         checked: Array,
@@ -190,7 +193,7 @@ class Categories:
             for column in self.columns
         }
         of_pairs = [
-            outcomes.taken(
+            outcomes.pop_cached(
                 (pair.first, pair.second),
                 partial(
                     joined_column, read.columns[pair.first], read.columns[pair.second]
@@ -208,7 +211,7 @@ class Categories:
             [replace(pair, keys=keys, values=values) for pair in self.pairs],
         )
 
-    def by_feature(self, by_column: FloatArray, axis: int = 0) -> FloatArray:
+    def fold_back_pairs(self, by_column: FloatArray, axis: int = 0) -> FloatArray:
         """Return what columns of the trees have for the features of X.
 
         Columns of pairs are behind those, and halves of what they have go to both of
@@ -222,7 +225,7 @@ class Categories:
             shares[pair.second] += of_pair / 2
         return np.moveaxis(shares, 0, axis)
 
-    def of(self, feature: int) -> CategoricalFeature | None:
+    def find(self, feature: int) -> CategoricalFeature | None:
         """Return what is known of a feature; None if it holds numbers."""
         for column in self.columns:
             if column.feature == feature:

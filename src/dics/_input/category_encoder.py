@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from dics._input.categories import MAX_RANKS, CategoricalFeature, Categories
 from dics._input.category_pairs import chosen_pairs, joined_column
-from dics._input.checks import Array, FloatArray, NumberTargets, Targets
-from dics._input.frames import CategoricalColumn, CategoricalInput, places_of
+from dics._input.checks import Array, ClassTargets, FloatArray, RegressionTargets
+from dics._input.frames import CategoricalColumn, CategoricalInput, category_indices
 from dics._input.rows import RemoteRows
 
 Key = tuple[int, ...]  # the feature of a column, or the two of a pair
@@ -52,7 +52,7 @@ class FoldTable(NamedTuple):
 
     def numbers_of(self, column: CategoricalColumn, folds: Folds) -> FloatArray:
         """Return the number of each row by its category and fold."""
-        found: FloatArray = self.means[places_of(self.categories, column), folds]
+        found: FloatArray = self.means[category_indices(self.categories, column), folds]
         return found
 
 
@@ -87,7 +87,7 @@ class CategoryMeans:
         """Return columns of some rows with the category indices of all rows."""
         return {
             f: CategoricalColumn(
-                self.categories[f], places_of(self.categories[f], column)
+                self.categories[f], category_indices(self.categories[f], column)
             )
             for f, column in columns.items()
         }
@@ -98,9 +98,11 @@ class CategoryMeans:
         """Return what stands for the rows of a column, as `TargetEncoder` does."""
         if known.is_ranked:
             return known.numbers_of(column, known.feature)
-        return self.taken((known.feature,), lambda: column)
+        return self.pop_cached((known.feature,), lambda: column)
 
-    def taken(self, key: Key, column: Callable[[], CategoricalColumn]) -> FloatArray:
+    def pop_cached(
+        self, key: Key, column: Callable[[], CategoricalColumn]
+    ) -> FloatArray:
         """Return the means of a column or a pair, as `TargetEncoder` does."""
         folds = self.folds[list(self.tables).index(key)]
         return self.tables[key].numbers_of(column(), folds)
@@ -147,13 +149,13 @@ class TargetEncoder:
     @classmethod
     def of(
         cls,
-        targets: Targets | NumberTargets,
+        targets: ClassTargets | RegressionTargets,
         weights: FloatArray | None,
         smoothing: float,
         seed: int,
     ) -> TargetEncoder:
         """Take checked targets, of classes or numbers."""
-        if isinstance(targets, Targets):
+        if isinstance(targets, ClassTargets):
             classes, labels = targets
             return cls(labels, len(classes), None, weights, smoothing, seed)
         return cls(None, 0, targets.values, weights, smoothing, seed)
@@ -170,20 +172,22 @@ class TargetEncoder:
             return self.n_classes <= 2
         return len(self.values.T) == 1
 
-    def keep(self, key: Key, numbers: FloatArray) -> None:
+    def cache(self, key: Key, numbers: FloatArray) -> None:
         """Keep cross-fitted means of training rows, until they are taken."""
         if self._keeps:
             self._kept[key] = numbers
 
-    def taken(self, key: Key, column: Callable[[], CategoricalColumn]) -> FloatArray:
+    def pop_cached(
+        self, key: Key, column: Callable[[], CategoricalColumn]
+    ) -> FloatArray:
         """Return cross-fitted means of training rows, which are not kept any longer."""
         kept = self._kept.pop(key, None)
         return self.cross_fitted(column(), key) if kept is None else kept
 
-    def learn_all(self, read: CategoricalInput, *, pairs: bool) -> Categories:
+    def fit(self, read: CategoricalInput, *, pairs: bool) -> Categories:
         """Choose the numbers for the categories of all features, and for pairs."""
         # Remote rows do not use the mean of each row.
-        self._keeps = not isinstance(read.numbers, RemoteRows)
+        self._keeps = not isinstance(read.X, RemoteRows)
         known = [self.learn(f, column) for f, column in read.columns.items()]
         return Categories(
             known, chosen_pairs(self, read.columns, known) if pairs else []
@@ -206,7 +210,7 @@ class TargetEncoder:
         """Return the numbers of the training rows."""
         if known.is_ranked:
             return known.numbers_of(column, known.feature)
-        return self.taken((known.feature,), lambda: column)
+        return self.pop_cached((known.feature,), lambda: column)
 
     def cross_fitted(
         self, column: CategoricalColumn, key: Key, target: FloatArray | None = None
@@ -217,7 +221,7 @@ class TargetEncoder:
         """
         folds = self.folds(key)
         table = self.fold_table(column, folds, target)
-        found: FloatArray = table.means[column.numbers, folds]
+        found: FloatArray = table.means[column.indices, folds]
         return found
 
     def folds(self, key: Key) -> npt.NDArray[np.uint8]:
@@ -237,7 +241,7 @@ class TargetEncoder:
         n_categories = len(column.categories)
         rows = column.rows_with_category()
         # Fold by fold, so that sums over folds are sums of vectors.
-        cells = fold[rows].astype(np.int64) * n_categories + column.numbers[rows]
+        cells = fold[rows].astype(np.int64) * n_categories + column.indices[rows]
 
         def by_fold(of_rows: FloatArray | None) -> FloatArray:
             sums = bin_sums(cells, of_rows, N_FOLDS * n_categories)
@@ -287,7 +291,7 @@ class TargetEncoder:
     def _means(self, column: CategoricalColumn, target: FloatArray) -> FloatArray:
         """Return the mean targets of categories, shrunk to the overall mean."""
         rows = column.rows_with_category()
-        n_categories, categories = len(column.categories), column.numbers[rows]
+        n_categories, categories = len(column.categories), column.indices[rows]
         weights = self.weights[rows] if self.is_weighted else None
         sums = bin_sums(categories, weights, n_categories)
         totals = bin_sums(categories, self._weighted(target)[rows], n_categories)
@@ -328,9 +332,9 @@ class TargetEncoder:
             [self._means(column, output) for output in outputs],
             axis=1,
         )
-        here = column.numbers >= 0
+        here = column.indices >= 0
         sizes = np.bincount(
-            column.numbers[here], self.weights[here], minlength=n_categories
+            column.indices[here], self.weights[here], minlength=n_categories
         )
         centred = means - np.average(means, axis=0, weights=np.maximum(sizes, 1e-300))
         direction = np.linalg.eigh((centred * sizes[:, None]).T @ centred)[1][:, -1]

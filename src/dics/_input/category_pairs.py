@@ -94,7 +94,7 @@ def chosen_pairs(
         joined = joined_column(columns[first], columns[second])
         numbers = outcomes.cross_fitted(joined, (first, second))
         if trials.errors(first, second, joined, numbers) >= LEAST_ERRORS:
-            outcomes.keep((first, second), numbers)
+            outcomes.cache((first, second), numbers)
             values = outcomes.category_means(joined)
             chosen.append(CategoryPair(first, second, joined.categories, values))
     return chosen
@@ -104,13 +104,13 @@ def joined_column(
     first: CategoricalColumn, second: CategoricalColumn
 ) -> CategoricalColumn:
     """Return pairs of categories as a column."""
-    keys = joined_keys(first.numbers, second.numbers, len(second.categories))
+    keys = joined_keys(first.indices, second.indices, len(second.categories))
     rows = np.flatnonzero(keys >= 0)
-    order = rows[sorted_places(first.numbers[rows], second.numbers[rows])]
+    order = rows[sorted_places(first.indices[rows], second.indices[rows])]
     keys = keys[order]
     is_new = np.ones(len(keys), dtype=bool)
     is_new[1:] = keys[1:] != keys[:-1]
-    numbers = np.full(len(first.numbers), -1, dtype=np.int64)
+    numbers = np.full(len(first.indices), -1, dtype=np.int64)
     numbers[order] = np.cumsum(is_new) - 1
     return CategoricalColumn(keys[is_new], numbers)
 
@@ -185,5 +185,5 @@ class PairTrials:
         filled = np.where(np.isnan(means), self._outcomes.mean(target), means)
         if self._outcomes.is_single:
             self._known[feature] = filled
-            self._outcomes.keep((feature,), means)
+            self._outcomes.cache((feature,), means)
         return filled

@@ -37,37 +37,43 @@ DISCRETE = ("binary", "multiclass")
 
 
 @contextmanager
-def naming(array: str) -> Iterator[None]:
-    """Make sure that a refusal says which array it is about."""
+def errors_mention(where: str) -> Iterator[None]:
+    """Add the argument or the partition to the messages of errors that lack it.
+
+    In "partition 1 of X: ...", the argument "X" of the message is not repeated.
+    """
     try:
         yield
     except (TypeError, ValueError) as error:
-        if re.search(rf"\b{array}\b", str(error)):
+        text = str(error)
+        if re.search(rf"(?<!\w){re.escape(where)}(?!\w)", text):
             raise
-        raise type(error)(f"{array}: {error}") from error
+        rest = re.sub(rf"^{re.escape(where.rpartition(' of ')[2])}(?=[: ])", "", text)
+        message = f"{where}: {text}" if rest == text else f"{where}{rest}"
+        raise type(error)(message) from error
 
 
 @contextmanager
-def built_aside(estimator: E) -> Iterator[E]:
-    """Give a copy to fit; in the end, the estimator becomes it in one step.
+def fit_on_copy(estimator: E) -> Iterator[E]:
+    """Yield a copy to fit; on success, the estimator takes over its attributes.
 
-    A fit that fails or is stopped leaves the estimator as it was, and another thread
-    that predicts meanwhile has the old model until it has the new one.
+    A fit that fails or is interrupted leaves the estimator unchanged. Another thread
+    that predicts meanwhile uses the old model until the new one is complete.
     """
-    aside = object.__new__(type(estimator))
-    vars(aside).update(vars(estimator))
-    yield aside
-    estimator.__dict__ = vars(aside)
+    copy = object.__new__(type(estimator))
+    vars(copy).update(vars(estimator))
+    yield copy
+    estimator.__dict__ = vars(copy)  # one assignment, which threads cannot see half of
 
 
-class Targets(NamedTuple):
+class ClassTargets(NamedTuple):
     """Class labels as the core wants them."""
 
     classes: Array
     labels: npt.NDArray[np.uint32]
 
 
-class NumberTargets(NamedTuple):
+class RegressionTargets(NamedTuple):
     """A continuous y as the core wants it."""
 
     values: FloatArray  # [row][output]
@@ -79,7 +85,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array | SparseRows:
         return X
     if not is_sparse(X):
         return check_matrix(estimator, X, reset=reset)
-    with naming("X"):
+    with errors_mention("X"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         matrix = X if scipy.sparse.issparse(X) else matrix_of_frame(X)
         check_entries(matrix)
@@ -135,7 +141,7 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
     else:
         check_kind(X)
         first = _wanted_type(X)
-        with naming("X"), explaining_text(X, estimator, reset=reset):
+        with errors_mention("X"), explaining_text(X, estimator, reset=reset):
             checked = validate_data(
                 estimator,
                 X,
@@ -199,7 +205,9 @@ def check_same_rows(n_given: int, n_rows: int | None) -> None:
         )
 
 
-def check_targets(y: Any, n_rows: int | None, *, may_be_few: bool = False) -> Targets:
+def check_class_labels(
+    y: Any, n_rows: int | None, *, may_be_few: bool = False
+) -> ClassTargets:
     """Turn y into 0..K-1 and the sorted class labels.
 
     Classes of more than half as many as there are rows are warned of, unless the rows
@@ -209,7 +217,7 @@ def check_targets(y: Any, n_rows: int | None, *, may_be_few: bool = False) -> Ta
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None."
         )
-    with naming("y"):
+    with errors_mention("y"):
         y = column_or_1d(y, warn=True)
     check_same_rows(len(y), n_rows)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
@@ -217,17 +225,17 @@ def check_targets(y: Any, n_rows: int | None, *, may_be_few: bool = False) -> Ta
         raise ValueError(f"y contains {bad}; labels must be finite.")
     if y.dtype.kind == "O" and any(_is_missing(value) for value in y):
         raise ValueError("y contains NaN or None.")
-    with naming("y"):
+    with errors_mention("y"):
         if y.dtype.kind not in "biu" and type_of_target(y, "y") not in DISCRETE:
             check_classification_targets(y)  # refuses
         classes, labels = _unique_labels(y)
-        targets = Targets(classes, labels)
+        targets = ClassTargets(classes, labels)
     if not may_be_few:
         _warn_of_many_classes(targets)
     return targets
 
 
-def _warn_of_many_classes(targets: Targets) -> None:
+def _warn_of_many_classes(targets: ClassTargets) -> None:
     """Say what scikit-learn says, whose check would sort y once more."""
     n_rows = len(targets.labels)
     if n_rows > 20 and len(targets.classes) > round(0.5 * n_rows):
@@ -238,7 +246,7 @@ def _warn_of_many_classes(targets: Targets) -> None:
         )
 
 
-def check_numbers(y: Any, n_rows: int | None, name: str) -> FloatArray:
+def check_regression_target(y: Any, n_rows: int | None, name: str) -> FloatArray:
     """Return a continuous y as float64 of shape (n_rows, n_outputs).
 
     `n_rows` are those of X, or None if that is checked later.
@@ -262,7 +270,7 @@ def check_numbers(y: Any, n_rows: int | None, name: str) -> FloatArray:
         raise ValueError(
             f"y must have one or two dimensions, got {given.ndim}: {given.shape}."
         )
-    with naming("y"):
+    with errors_mention("y"):
         values = np.ascontiguousarray(given, dtype=np.float64)
     check_same_rows(len(values), n_rows)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -289,7 +297,7 @@ def check_numbers(y: Any, n_rows: int | None, name: str) -> FloatArray:
     return values
 
 
-def holds_numbers(y: Any) -> bool:
+def is_regression_target(y: Any) -> bool:
     """Tell whether y is for a regressor: broken numbers, or several for each row."""
     given = np.asarray(y)
     if given.dtype.kind not in "iuf" or given.ndim not in (1, 2):
@@ -345,10 +353,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
             "one weight for each row of X."
         )
     _check_weight_values("sample_weight", weights)
-    return in_range(weights)
+    return rescaled_weights(weights)
 
 
-def in_range(weights: FloatArray) -> FloatArray:
+def rescaled_weights(weights: FloatArray) -> FloatArray:
     """Scale extreme weights by a power of two: sums and products stay finite."""
     exponent = int(np.frexp(weights.max())[1])
     return np.ldexp(weights, -exponent) if abs(exponent) > 400 else weights
@@ -368,7 +376,7 @@ def _check_weight_values(name: str, weights: FloatArray) -> None:
 
 
 def combine_weights(
-    weights: FloatArray | None, class_weight: Any, targets: Targets
+    weights: FloatArray | None, class_weight: Any, targets: ClassTargets
 ) -> FloatArray | None:
     """Multiply the weights of rows by those of their classes."""
     if class_weight is None:
@@ -382,7 +390,7 @@ def combine_weights(
             f"class_weight must hold numbers, got {class_weight}."
         ) from error
     _check_weight_values("class_weight", by_class)
-    of_rows: FloatArray = in_range(by_class)[targets.labels]
+    of_rows: FloatArray = rescaled_weights(by_class)[targets.labels]
     if weights is None:
         return of_rows
     combined = weights * of_rows
@@ -390,7 +398,7 @@ def combine_weights(
         raise ValueError(
             "sample_weight times class_weight is zero for every row; nothing to fit."
         )
-    return in_range(combined)
+    return rescaled_weights(combined)
 
 
 class SplitCounts(NamedTuple):

@@ -138,11 +138,11 @@ class CategoricalColumn(NamedTuple):
     """One column: its sorted categories, and their index for each row (-1: missing)."""
 
     categories: Array  # text (of dtype object), float64 or bool
-    numbers: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int64]
 
     def rows_with_category(self) -> npt.NDArray[np.bool_] | slice:
         """Return an index of the rows whose category isn't missing."""
-        here: npt.NDArray[np.bool_] = self.numbers >= 0
+        here: npt.NDArray[np.bool_] = self.indices >= 0
         return slice(None) if here.all() else here
 
 
@@ -230,7 +230,7 @@ def _holds_text(values: Array) -> bool:
 # --- what the user names ------------------------------------------------------------
 
 
-def chosen_columns(wanted: Any, X: Any) -> list[int]:
+def resolve_categorical_features(wanted: Any, X: Any) -> list[int]:
     """Resolve `categorical_features` of an estimator for X, before anything is read."""
     if wanted is None:
         return []
@@ -319,20 +319,22 @@ def read_column(X: Any, i: int) -> CategoricalColumn:
     return CategoricalColumn(categories, ranks[numbers])
 
 
-def places_of(categories: Array, column: CategoricalColumn) -> npt.NDArray[np.int64]:
+def category_indices(
+    categories: Array, column: CategoricalColumn
+) -> npt.NDArray[np.int64]:
     """Return the index in `categories` of the category of each row; -1 if unknown."""
     if len(categories) == 0:
-        return np.full(len(column.numbers), -1)
+        return np.full(len(column.indices), -1)
     places = np.searchsorted(categories, column.categories)
     places = np.minimum(places, len(categories) - 1)
     known = categories[places] == column.categories
-    return np.append(np.where(known, places, -1), -1)[column.numbers]
+    return np.append(np.where(known, places, -1), -1)[column.indices]
 
 
-def replaced(X: Any, columns: dict[int, CategoricalColumn]) -> Any:
+def with_category_indices(X: Any, columns: dict[int, CategoricalColumn]) -> Any:
     """Return X with indices of categories in some columns, NaN where missing."""
     numbers = {
-        i: np.where(column.numbers < 0, np.nan, column.numbers)
+        i: np.where(column.indices < 0, np.nan, column.indices)
         for i, column in columns.items()
     }
     if is_pandas(X):
@@ -453,7 +455,7 @@ def _sorted_categories(
     return categories, places
 
 
-def kind_of(categories: Array) -> str:
+def kind_of_categories(categories: Array) -> str:
     """Return the kind of categories, in words."""
     return {"O": "text", "b": "bools"}.get(categories.dtype.kind, "numbers")
 
@@ -484,13 +486,13 @@ class CategoricalInput:
         }
         names = column_names(X)
         self.names = {f: f if names is None else names[f] for f in features}
-        self.numbers = replaced(X, self.columns) if features else X
+        self.X = with_category_indices(X, self.columns) if features else X
 
     @classmethod
-    def of(cls, X: Any, wanted: Any) -> CategoricalInput:
+    def for_fit(cls, X: Any, wanted: Any) -> CategoricalInput:
         """Find the categorical features of the X of a fit, and read them."""
         check_kind(X)
-        X = as_rows(X)
+        X = as_table(X)
         if scipy.sparse.issparse(X) and isinstance(wanted, str):
             return cls(X, [])  # it holds numbers
         if (
@@ -499,7 +501,7 @@ class CategoricalInput:
             and wanted != "from_dtype"
         ):
             X = np.asarray(X)
-        return cls(X, chosen_columns(wanted, X))
+        return cls(X, resolve_categorical_features(wanted, X))
 
     def with_numbers(
         self, checked: Array, numbers: dict[int, FloatArray], more: list[FloatArray]
@@ -511,7 +513,7 @@ class CategoricalInput:
         n_rows, n_features = checked.shape
         filled = np.empty(
             (n_rows, n_features + len(more)),
-            dtype=filled_type(checked.dtype),
+            dtype=encoded_dtype(checked.dtype),
             order="C" if checked.flags.c_contiguous else "F",
         )
         filled[:, :n_features] = checked
@@ -522,13 +524,13 @@ class CategoricalInput:
         return filled
 
 
-def filled_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def encoded_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type of an X in which numbers have replaced categories."""
     is_narrow = dtype in (np.float32, np.uint8)
     return np.dtype(np.float32 if is_narrow else np.float64)
 
 
-def as_rows(X: Any) -> Any:
+def as_table(X: Any) -> Any:
     """Return lists of rows with text among the numbers as an array of objects.
 
     A batch of Arrow becomes a table, whose names of columns scikit-learn knows.

@@ -110,7 +110,7 @@ class SparseRows(_core.SparseArrays):
         return dense
 
 
-def joined_matrices(parts: Sequence[Array | SparseRows]) -> Array | SparseRows:
+def concat_rows(parts: Sequence[Array | SparseRows]) -> Array | SparseRows:
     """Return the rows of several parts, one below the other; dense if one part is.
 
     Parts without rows may be of any kind.

@@ -142,7 +142,7 @@ def check_dictionary(values: Any, offsets: Any, most: int) -> None:
         require((values[1:] > values[:-1]) | ~same, "thresholds don't rise")
 
 
-def check_length(name: str, array: Any, length: int) -> Array:
+def check_vector(name: str, array: Any, length: int) -> Array:
     """Check a vector of finite numbers."""
     require(
         isinstance(array, np.ndarray)

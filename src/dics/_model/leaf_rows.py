@@ -52,7 +52,7 @@ class LeafRows:
         check_starts("starts of leaves", self.starts, total, strictly=True)
         require(np.diff(self.starts) == self.counts, "leaves begin at other rows")
 
-    def followed_by(self, other: LeafRows) -> LeafRows:
+    def concat(self, other: LeafRows) -> LeafRows:
         """Return these leaves and the other ones behind them."""
         return LeafRows(
             np.concatenate([self.rows, other.rows]),
@@ -60,7 +60,7 @@ class LeafRows:
         )
 
     @classmethod
-    def of(cls, leaf: npt.NDArray[np.int64], n_leaves: int) -> LeafRows:
+    def from_leaves(cls, leaf: npt.NDArray[np.int64], n_leaves: int) -> LeafRows:
         """Take the leaf of each row."""
         counts = np.bincount(leaf, minlength=n_leaves).astype(np.uint32)
         return cls(np.argsort(leaf, kind="stable").astype(np.uint32), counts)

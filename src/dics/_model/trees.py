@@ -73,7 +73,7 @@ class NodeSets:
         require(self.numbers[trees.feature < 0] == -1, "a leaf has a set of categories")
 
 
-def joined_sets(first: Any, second: Any) -> NodeSets | None:
+def concat_sets(first: Any, second: Any) -> NodeSets | None:
     """Return the sets of some trees and of others behind them."""
     if first.sets is None and second.sets is None:
         return None
@@ -94,7 +94,7 @@ def joined_sets(first: Any, second: Any) -> NodeSets | None:
     )
 
 
-def concatenated(parts: list[dict[str, Any]]) -> dict[str, Any]:
+def concat_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Put trees that were grown in several calls of the core into one set of arrays."""
     joined = {}
     for name in parts[0]:
@@ -196,7 +196,7 @@ class Trees:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _made(cls, **values: Any) -> Trees:
+    def _unchecked(cls, **values: Any) -> Trees:
         """Make trees of arrays that are known to be right."""
         trees = object.__new__(cls)
         trees._set(values)
@@ -213,7 +213,7 @@ class Trees:
         sets = None
         if "sets" in plain:
             sets = NodeSets(plain.pop("set_numbers"), plain.pop("sets"))
-        return cls._made(
+        return cls._unchecked(
             **{**plain, "nodes": nodes},
             criterion=criterion,
             n_features=n_features,
@@ -221,10 +221,10 @@ class Trees:
         )
 
     @classmethod
-    def none(cls, n_outputs: int, n_features: int) -> Trees:
+    def empty(cls, n_outputs: int, n_features: int) -> Trees:
         """Return an object without any tree, for boosting to add to."""
         start = np.zeros(1, dtype=np.int64)
-        return cls._made(
+        return cls._unchecked(
             nodes=np.empty(0, dtype=NODE),
             n_samples=np.empty(0, dtype=np.int32),
             missing_left=np.empty(0, dtype=np.uint8),
@@ -239,7 +239,9 @@ class Trees:
             sets=None,
         )
 
-    def on_codes(self, values: FloatArray, offsets: npt.NDArray[np.int64]) -> Trees:
+    def with_code_thresholds(
+        self, values: FloatArray, offsets: npt.NDArray[np.int64]
+    ) -> Trees:
         """Return the same trees for rows that are codes of a dictionary.
 
         All their thresholds must be in it.
@@ -251,7 +253,7 @@ class Trees:
             own = values[offsets[f] : offsets[f + 1]]
             # x < own[t] exactly where the code is t or less.
             threshold[here] = np.searchsorted(own, threshold[here]) + 1
-        return Trees._made(**{**vars(self), "nodes": nodes})
+        return Trees._unchecked(**{**vars(self), "nodes": nodes})
 
     @property
     def feature(self) -> npt.NDArray[np.int32]:
@@ -282,7 +284,7 @@ class Trees:
         t = range(len(self))[t]  # also from the end
         first, last = self.node_starts[t], self.node_starts[t + 1]
         leaves = slice(self.leaf_starts[t], self.leaf_starts[t + 1])
-        return Trees._made(
+        return Trees._unchecked(
             **{name: getattr(self, name)[first:last] for name in OF_NODES},
             leaf_values=self.leaf_values[leaves],
             node_starts=np.array([0, last - first]),
@@ -295,7 +297,7 @@ class Trees:
     def first(self, n_trees: int) -> Trees:
         """Return the first few trees, as views of the same memory."""
         n_nodes, n_leaves = self.node_starts[n_trees], self.leaf_starts[n_trees]
-        return Trees._made(
+        return Trees._unchecked(
             **{name: getattr(self, name)[:n_nodes] for name in OF_NODES},
             leaf_values=self.leaf_values[:n_leaves],
             node_starts=self.node_starts[: n_trees + 1],
@@ -305,7 +307,7 @@ class Trees:
             sets=None if self.sets is None else self.sets[:n_nodes],
         )
 
-    def followed_by(self, other: Trees) -> Trees:
+    def concat(self, other: Trees) -> Trees:
         """Return these trees and the other ones behind them."""
         per_tree = {
             name: np.concatenate([mine, mine[-1] + getattr(other, name)[1:]])
@@ -316,12 +318,12 @@ class Trees:
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in (*OF_NODES, "leaf_values")
         }
-        return Trees._made(
+        return Trees._unchecked(
             **joined,
             **per_tree,
             criterion=self.criterion,
             n_features=max(self.n_features, other.n_features),
-            sets=joined_sets(self, other),
+            sets=concat_sets(self, other),
         )
 
     @property
@@ -344,7 +346,7 @@ class Trees:
         """Indices of the nodes that aren't leaves."""
         return np.flatnonzero(self.feature >= 0)
 
-    def _walked(
+    def _core_arguments(
         self, X: Array | SparseRows
     ) -> tuple[
         Array | SparseRows, Array, Array, Array, Array, Array | None, Array | None
@@ -367,7 +369,7 @@ class Trees:
     def apply(self, X: Array | SparseRows, n_threads: int) -> npt.NDArray[np.int64]:
         """Find the leaf (as a node index) of each row of a checked X in each tree."""
         leaves = np.empty((len(X), len(self)), dtype=np.int64)
-        _core.find_leaves(*self._walked(X), leaves, n_threads)
+        _core.find_leaves(*self._core_arguments(X), leaves, n_threads)
         return leaves
 
     def add_votes(
@@ -380,7 +382,9 @@ class Trees:
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
         """Add the class shares (or single votes) of each tree for rows of X."""
-        _core.vote(*self._walked(X), self.leaf_values, rows, hard, votes, n_threads)
+        _core.vote(
+            *self._core_arguments(X), self.leaf_values, rows, hard, votes, n_threads
+        )
 
     def add_values(
         self,
@@ -391,7 +395,9 @@ class Trees:
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
         """Add the leaf values of each tree for rows of X; `sums` are of their type."""
-        _core.add_values(*self._walked(X), self.leaf_values, rows, sums, n_threads)
+        _core.add_values(
+            *self._core_arguments(X), self.leaf_values, rows, sums, n_threads
+        )
 
     def means(self, X: Array | SparseRows, *, n_threads: int) -> FloatArray:
         """Mean of the leaf values of the trees for each row of a checked X."""
@@ -419,7 +425,7 @@ class Trees:
         n_values = values.shape[1]
         out = np.zeros((len(X), (X.shape[1] + 1) * n_values))
         _core.add_contributions(
-            *self._walked(X), self.weight, rows, values, out, n_threads
+            *self._core_arguments(X), self.weight, rows, values, out, n_threads
         )
         return out.reshape(len(X), X.shape[1] + 1, n_values)
 
@@ -436,7 +442,7 @@ class Trees:
             values = np.concatenate([values, np.eye(self.n_classes)])
         return values, rows
 
-    def leaf_numbers(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def leaf_value_rows(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Rows of `leaf_values` of given leaves, [row][tree] as `apply` has them."""
         nodes = leaves + self.node_starts[:-1]
         numbers: npt.NDArray[np.int64] = self.left[nodes] + self.leaf_starts[:-1]

@@ -24,7 +24,7 @@ from dics.dask._watch import (
     check_version,
     new_topic,
     pause,
-    reports_of,
+    subscribed,
 )
 from dics.dask._workers import (
     Port,
@@ -244,7 +244,7 @@ class BoostSession(Ranks):
 
     def run(self, call: BoostCall) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
-        found = Trees.none(len(call.start), len(call.dictionary.offsets) - 1)
+        found = Trees.empty(len(call.start), len(call.dictionary.offsets) - 1)
         self._first_round = int(call.settings["first_round"])
         n_failed = 0
         for _ in range(MAX_RESTARTS):
@@ -253,7 +253,7 @@ class BoostSession(Ranks):
             if self._client_decides:  # other rounds have to be done again
                 self.history = self.history[: self._n_noted]
             new = self._new_trees(call, result)
-            found = found.followed_by(new)
+            found = found.concat(new)
             if not result.is_lost or self._must_end:
                 self._note_rest()
                 LOG.info(
@@ -283,7 +283,7 @@ class BoostSession(Ranks):
     def _new_trees(self, call: BoostCall, result: RankResult) -> Trees:
         """Return the trees of the rounds that all ranks have finished."""
         if not result.arrays:
-            return Trees.none(len(call.start), len(call.dictionary.offsets) - 1)
+            return Trees.empty(len(call.start), len(call.dictionary.offsets) - 1)
         n_done = len(self.history) - 1 - self._n_before(call)
         return call.as_trees(result.arrays).first(max(0, n_done))
 
@@ -304,7 +304,7 @@ class BoostSession(Ranks):
             n_ranks = len(placement.workers)
             rows = [self._rank_rows(rank, placement) for rank in range(n_ranks)]
             futures = self._start(boost_rank, placement, [task] * n_ranks, rows)
-            with reports_of(
+            with subscribed(
                 self.client, self.fit if self._reports else None, self._show
             ):
                 result = self._wait_for_ranks(futures, placement.workers)

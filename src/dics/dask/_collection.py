@@ -13,19 +13,19 @@ from dics._input.checks import IN_PLACE, Array, check_matrix, check_row_count
 from dics._input.frames import (
     CategoricalColumn,
     CategoricalInput,
+    category_indices,
     check_kind,
-    chosen_columns,
     column_names,
-    kind_of,
-    places_of,
+    kind_of_categories,
+    resolve_categorical_features,
 )
 from dics.dask._partitions import (
-    PartLook,
-    PartShape,
+    PartitionInfo,
+    PartitionShape,
     categories_of,
-    look_at,
+    inspect_partition,
     number_type,
-    shape_of,
+    partition_shape,
 )
 from dics.dask._predict import example_row
 from dics.dask._rows import ClusterRows, Whole, check_columns
@@ -71,7 +71,7 @@ class ReadCollection(CategoricalInput):
     ) -> None:
         self.columns = columns
         self.names = names
-        self.numbers = rows
+        self.X = rows
 
 
 def united(name: Any, parts: list[CategoricalColumn | None]) -> CategoricalColumn:
@@ -87,7 +87,7 @@ def united(name: Any, parts: list[CategoricalColumn | None]) -> CategoricalColum
         # With NumPy's own object for the type, as where the rows are here.
         categories = np.unique(np.concatenate([*filled.values()]).astype(dtype.type))
     numbers = [
-        places_of(categories, column).astype(number_type(categories))
+        category_indices(categories, column).astype(number_type(categories))
         for column in known.values()
     ]
     return CategoricalColumn(categories, np.concatenate(numbers))
@@ -97,7 +97,7 @@ def _check_kinds(name: Any, categories: dict[int, Array]) -> None:
     """Refuse categories that are text in one partition and numbers in another."""
     kinds: dict[str, int] = {}
     for i, of_part in categories.items():
-        kinds.setdefault(kind_of(of_part), i)
+        kinds.setdefault(kind_of_categories(of_part), i)
     if len(kinds) > 1:
         found = ", ".join(
             f"{kind} in partition {i}, such as {categories[i].tolist()[0]!r}"
@@ -166,14 +166,16 @@ class Collection:
     def named_features(self, wanted: Any) -> list[int]:
         """Return the categorical features by their types or by `wanted`."""
         is_sparse = scipy.sparse.issparse(self.X._meta)
-        return chosen_columns(wanted, self.X._meta if is_sparse else self.example)
+        return resolve_categorical_features(
+            wanted, self.X._meta if is_sparse else self.example
+        )
 
     def rows(self, features: list[int]) -> ClusterRows:
         """Return the rows, without the categories of categorical features."""
         check_kind(self.example)
         shapes = self._known_shapes(features) or self.watch.computed(
             [
-                dask.delayed(shape_of)(part, i, features)
+                dask.delayed(partition_shape)(part, i, features)
                 for i, part in enumerate(self._parts)
             ]
         )
@@ -191,9 +193,9 @@ class Collection:
         finds = isinstance(wanted, str) and may_hold_more
         if not features and not finds:
             return CategoricalInput(self.rows([]), [])
-        looks: list[PartLook] = self.watch.computed(
+        looks: list[PartitionInfo] = self.watch.computed(
             [
-                dask.delayed(look_at)(part, i, features, finds=finds)
+                dask.delayed(inspect_partition)(part, i, features, finds=finds)
                 for i, part in enumerate(self._parts)
             ]
         )
@@ -204,7 +206,7 @@ class Collection:
         return ReadCollection(columns, {f: names[f] for f in found}, rows)
 
     def _united(
-        self, looks: list[PartLook], names: dict[int, Any]
+        self, looks: list[PartitionInfo], names: dict[int, Any]
     ) -> CategoricalColumns:
         """Put together the columns of all partitions."""
         tasks = {}
@@ -222,14 +224,14 @@ class Collection:
             }
         )
 
-    def _rows_of(self, shapes: list[PartShape]) -> ClusterRows:
+    def _rows_of(self, shapes: list[PartitionShape]) -> ClusterRows:
         whole = Whole.of(shapes)
         if whole.starts[-1] == 0:
             raise ValueError("X has no rows.")
         check_row_count(int(whole.starts[-1]))
         return ClusterRows.of(self.watch, self.example, self._parts, whole)
 
-    def _known_shapes(self, features: list[int]) -> list[PartShape]:
+    def _known_shapes(self, features: list[int]) -> list[PartitionShape]:
         """Return the shapes of the partitions, if nobody has to look at them."""
         X = self.X
         if not self._is_array or X.dtype not in IN_PLACE:
@@ -243,7 +245,7 @@ class Collection:
             return []
         if np.isnan(np.array(X.shape, dtype=float)).any():
             return []
-        return [PartShape(n, X.shape[1], X.dtype) for n in X.chunks[0]]
+        return [PartitionShape(n, X.shape[1], X.dtype) for n in X.chunks[0]]
 
 
 def delayed_parts(X: Any) -> list[Any]:

@@ -14,14 +14,15 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
 from dics._boosting.rounds import Callback
-from dics._boosting.rows import GivenRows, naming_set
+from dics._boosting.rows import GivenRows
 from dics._estimator.arguments import explain_unknown_arguments
 from dics._growing.forest import plan_forest
 from dics._input.categories import Categories
+from dics._input.checks import errors_mention
 from dics._input.frames import CategoricalInput
 from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.dask._collection import Collection
-from dics.dask._predict import predicts_lazily
+from dics.dask._predict import lazy_predictions
 from dics.dask._watch import Watch
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
@@ -293,7 +294,7 @@ class DaskBoosting(DaskEstimator):
         training, *held = (on_cluster(watch, given) for given in (training, *sets))
         self._check_columns(training.X)
         for given in held:
-            with naming_set(given):
+            with errors_mention(given.where):
                 given.X.check_types(self, reset=False)
                 self._check_if_here(given.y)
         training, *held = (with_y_here(watch, given) for given in (training, *held))
@@ -364,7 +365,7 @@ class DaskImpurityTrees(DaskEstimator):
         self, X: Collection, *, is_warm_start: bool
     ) -> CategoricalInput:
         read = super()._read_categories(X, is_warm_start=is_warm_start)
-        self._check_room(read.numbers)
+        self._check_room(read.X)
         return read
 
     def _check_room(self, rows: Any) -> None:
@@ -415,7 +416,7 @@ class DaskTree(DaskImpurityTrees):
 # --- estimators -------------------------------------------------------------
 
 
-@predicts_lazily
+@lazy_predictions
 @takes_client
 class DaskCGBoostingClassifier(DaskBoosting, CGBoostingClassifier):
     """`dics.CGBoostingClassifier` on Dask collections.
@@ -429,7 +430,7 @@ class DaskCGBoostingClassifier(DaskBoosting, CGBoostingClassifier):
     _local_class = CGBoostingClassifier
 
 
-@predicts_lazily
+@lazy_predictions
 @takes_client
 class DaskCGBoostingRegressor(DaskBoosting, CGBoostingRegressor):
     """`dics.CGBoostingRegressor` on Dask collections."""
@@ -437,7 +438,7 @@ class DaskCGBoostingRegressor(DaskBoosting, CGBoostingRegressor):
     _local_class = CGBoostingRegressor
 
 
-@predicts_lazily
+@lazy_predictions
 @takes_client
 class DaskCGForestClassifier(DaskForest, CGForestClassifier):
     """`dics.CGForestClassifier` on Dask collections; see `DaskCGBoostingClassifier`."""
@@ -445,7 +446,7 @@ class DaskCGForestClassifier(DaskForest, CGForestClassifier):
     _local_class = CGForestClassifier
 
 
-@predicts_lazily
+@lazy_predictions
 @takes_client
 class DaskCGForestRegressor(DaskForest, CGForestRegressor):
     """`dics.CGForestRegressor` on Dask collections; see `DaskCGBoostingClassifier`."""
@@ -453,7 +454,7 @@ class DaskCGForestRegressor(DaskForest, CGForestRegressor):
     _local_class = CGForestRegressor
 
 
-@predicts_lazily
+@lazy_predictions
 @takes_client
 class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
     """`dics.CGTreeClassifier` on Dask collections; see `DaskCGBoostingClassifier`."""
@@ -461,7 +462,7 @@ class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
     _local_class = CGTreeClassifier
 
 
-@predicts_lazily
+@lazy_predictions
 @takes_client
 class DaskCGTreeRegressor(DaskTree, CGTreeRegressor):
     """`dics.CGTreeRegressor` on Dask collections; see `DaskCGBoostingClassifier`."""

@@ -24,11 +24,11 @@ from dics._growing.forest import ForestPlan, grow_planned
 from dics._growing.sampling import draw_counts
 from dics._growing.settings import make_settings, settings_fields
 from dics._input.checks import Array
-from dics._input.sparse import SparseRows, joined_matrices
+from dics._input.sparse import SparseRows, concat_rows
 from dics._model.trees import Trees
 from dics.dask._partitions import threads_of_worker
-from dics.dask._watch import Reporting, pause
-from dics.dask._workers import ends_unwanted
+from dics.dask._watch import ProgressReporter, pause
+from dics.dask._workers import stop_if_cancelled
 
 # Trees that draw more than this share of the rows get the codes of all of them.
 MOST_DRAWN = 0.75
@@ -135,7 +135,7 @@ def draw_rows(job: ForestJob, trees: range) -> DrawnRows:
     """Draw the rows of some trees."""
     is_drawn = np.zeros(job.n_rows, dtype=np.bool_)
     of_trees = []
-    with ends_unwanted():
+    with stop_if_cancelled():
         for counts in draw_counts(
             job.settings["tree"]["seed"],
             trees,
@@ -194,8 +194,8 @@ def grow_trees(
             values=None if data.values is None else data.values[drawn.numbers],
             weights=None,
         )
-    progress = Reporting(topic, trees.start)
-    with ends_unwanted():
+    progress = ProgressReporter(topic, trees.start)
+    with stop_if_cancelled():
         arrays = grow_planned(
             plan,
             data,
@@ -237,7 +237,7 @@ def arranged(
 def call_with_rows(pickled: bytes) -> Trees:
     """Call a method of a tree with all rows, which are brought to this worker."""
     tree, method, data, arguments, shape, dtype, parts = cloudpickle.loads(pickled)
-    with ends_unwanted() as check, Gathered(shape, dtype) as gathered:
+    with stop_if_cancelled() as check, Gathered(shape, dtype) as gathered:
         with worker_client() as client:
             gathered.fill(client.compute(parts), check)
         own = data._replace(X=gathered.rows(), n_threads=threads_of_worker())
@@ -288,7 +288,7 @@ class Gathered:
     def rows(self) -> Array | SparseRows:
         """Return all rows."""
         if self._array is None:
-            return joined_matrices(list(self._sparse.values()))
+            return concat_rows(list(self._sparse.values()))
         for first, matrix in self._sparse.items():
             self._array[first : first + len(matrix)] = matrix.to_dense()
         return np.asarray(self._array)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,28 +14,30 @@ from dics._dictionary import Dictionary, encode
 from dics._growing.sampling import OutOfBag, OutOfBagSums
 from dics._input.categories import Categories
 from dics._input.category_encoder import CategoryMeans, Folds
-from dics._input.checks import Array, check_rows
+from dics._input.checks import Array, check_rows, errors_mention
 from dics._input.frames import (
     CategoricalColumn,
     CategoricalInput,
     categorical_columns,
-    filled_type,
+    encoded_dtype,
     is_pandas,
     read_column,
     refuse_sparse_categories,
-    replaced,
+    with_category_indices,
 )
 from dics._input.sparse import SparseRows
 
 
-class PartLook(NamedTuple):
+class PartitionInfo(NamedTuple):
     """What a look at a partition tells."""
 
-    shape: PartShape
+    shape: PartitionShape
     columns: dict[int, CategoricalColumn]  # by feature
 
 
-def look_at(part: Any, number: int, features: list[int], *, finds: bool) -> PartLook:
+def inspect_partition(
+    part: Any, number: int, features: list[int], *, finds: bool
+) -> PartitionInfo:
     """Read the categorical features of a partition, and see what the others are.
 
     Parameters
@@ -56,7 +57,9 @@ def look_at(part: Any, number: int, features: list[int], *, finds: bool) -> Part
         features = sorted({*features, *categorical_columns(part)})
         undecided = columns_of_objects(part)
     columns = categories_of(part, number, features)
-    return PartLook(shape_of(part, number, {*features, *undecided}), columns)
+    return PartitionInfo(
+        partition_shape(part, number, {*features, *undecided}), columns
+    )
 
 
 def columns_of_objects(part: Any) -> list[int]:
@@ -74,12 +77,12 @@ def categories_of(
     """Read some categorical features, to be sent: in as few bytes as will do."""
     if part.shape[0] == 0:
         return {}
-    with naming_part(number):
+    with errors_mention(f"partition {number} of X"):
         refuse_sparse_categories(part, features)
         columns = {f: read_column(part, f) for f in features}
     return {
         f: CategoricalColumn(
-            column.categories, column.numbers.astype(number_type(column.categories))
+            column.categories, column.indices.astype(number_type(column.categories))
         )
         for f, column in columns.items()
     }
@@ -93,7 +96,7 @@ def number_type(categories: Array) -> np.dtype[Any]:
 def with_categories(
     part: Any,
     number: int,
-    expected: PartShape,
+    expected: PartitionShape,
     known: Categories,
     means: CategoryMeans | None,
     folds: Folds | None,
@@ -116,20 +119,20 @@ def with_categories(
     check_shape(part, number, expected)
     if part.shape[0] == 0:
         n_columns = expected.n_columns + len(known.pairs)
-        return np.empty((0, n_columns), dtype=filled_type(expected.dtype))
-    with naming_part(number):
+        return np.empty((0, n_columns), dtype=encoded_dtype(expected.dtype))
+    with errors_mention(f"partition {number} of X"):
         read = CategoricalInput(part, known.features)
-    matrix = matrix_of(read.numbers, number, expected)
+    matrix = partition_matrix(read.X, number, expected)
     assert isinstance(matrix, np.ndarray)  # columns of category numbers are dense
-    with naming_part(number):
+    with errors_mention(f"partition {number} of X"):
         if means is None:
-            return known.numbers(read, matrix)
+            return known.encode(read, matrix)
         assert folds is not None
         read.columns = means.as_of_all(read.columns)
-        return known.training_numbers(read, matrix, means.with_folds(folds))
+        return known.encode_training_rows(read, matrix, means.with_folds(folds))
 
 
-class PartShape(NamedTuple):
+class PartitionShape(NamedTuple):
     """What is known of a partition without its values."""
 
     n_rows: int
@@ -144,18 +147,9 @@ class _AnyEstimator(BaseEstimator):
     categorical_features = None  # which errors name as a remedy
 
 
-@contextmanager
-def naming_part(number: int) -> Iterator[None]:
-    """Make sure that a refusal says which partition it is about."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        said = str(error).removeprefix("X: ")
-        said = said if said.startswith("X ") else f"X: {said}"
-        raise type(error)(f"partition {number} of {said}") from error
-
-
-def matrix_of(part: Any, number: int, expected: PartShape) -> Array | SparseRows:
+def partition_matrix(
+    part: Any, number: int, expected: PartitionShape
+) -> Array | SparseRows:
     """Return a partition as the core reads it.
 
     Parameters
@@ -169,14 +163,14 @@ def matrix_of(part: Any, number: int, expected: PartShape) -> Array | SparseRows
     check_shape(part, number, expected)
     if part.shape[0] == 0:
         return np.empty((0, part.shape[1]), dtype=expected.dtype)
-    with naming_part(number):
+    with errors_mention(f"partition {number} of X"):
         matrix = check_rows(_AnyEstimator(), part, reset=True)
     if isinstance(matrix, SparseRows):
         return matrix.astype(expected.dtype)
     return matrix.astype(expected.dtype, copy=False)
 
 
-def check_shape(part: Any, number: int, expected: PartShape) -> None:
+def check_shape(part: Any, number: int, expected: PartitionShape) -> None:
     """Refuse a partition that isn't what its collection says."""
     if part.shape != expected[:2]:
         raise ValueError(
@@ -185,15 +179,17 @@ def check_shape(part: Any, number: int, expected: PartShape) -> None:
         )
 
 
-def shape_of(part: Any, number: int, categories: Collection[int]) -> PartShape:
+def partition_shape(
+    part: Any, number: int, categories: Collection[int]
+) -> PartitionShape:
     """Return what is known of a partition once it was looked at.
 
     Columns of `categories` will be numbers.
     """
     n_rows, n_columns = part.shape
     if n_rows == 0:
-        return PartShape(0, n_columns, np.dtype(np.float64))
-    with naming_part(number):
+        return PartitionShape(0, n_columns, np.dtype(np.float64))
+    with errors_mention(f"partition {number} of X"):
         refuse_sparse_categories(part, sorted(categories))
     # Columns have types, whatever values they hold.
     first = example_of(part) if scipy.sparse.issparse(part) else part[:1]
@@ -201,11 +197,11 @@ def shape_of(part: Any, number: int, categories: Collection[int]) -> PartShape:
         blank = CategoricalColumn(
             np.empty(0, dtype=object), np.zeros(1, dtype=np.int64)
         )
-        first = replaced(first, dict.fromkeys(categories, blank))
-    with naming_part(number):
+        first = with_category_indices(first, dict.fromkeys(categories, blank))
+    with errors_mention(f"partition {number} of X"):
         matrix = check_rows(_AnyEstimator(), first, reset=True)
     n_stored = stored_values(part) if isinstance(matrix, SparseRows) else None
-    return PartShape(n_rows, n_columns, matrix.dtype, n_stored)
+    return PartitionShape(n_rows, n_columns, matrix.dtype, n_stored)
 
 
 def example_of(matrix: Any) -> scipy.sparse.csr_array:
@@ -220,7 +216,7 @@ def stored_values(part: Any) -> int:
     return sum(part.iloc[:, f].sparse.npoints for f in range(part.shape[1]))
 
 
-def rows_of(
+def take_rows(
     matrix: Array | SparseRows, rows: npt.NDArray[np.int64]
 ) -> Array | SparseRows:
     """Return some rows, row by row."""
@@ -229,7 +225,7 @@ def rows_of(
     return np.ascontiguousarray(matrix[rows])
 
 
-def codes_of(
+def encode_partition(
     matrix: Array | SparseRows, dictionary: Dictionary
 ) -> npt.NDArray[np.uint8]:
     """Return the codes of a partition, [feature][row][1]."""
@@ -240,7 +236,7 @@ def codes_of(
     return codes.reshape(n_features, n_rows, 1)
 
 
-def out_of_bag_of(
+def out_of_bag_sums(
     matrix: Array | SparseRows, trees: OutOfBag, left_out: npt.NDArray[np.uint8]
 ) -> OutOfBagSums:
     """Add up what trees say of rows; a bit of `left_out` for each tree and row."""

@@ -11,10 +11,9 @@ import dask.array as da
 import numpy as np
 import scipy.sparse
 
-from dics._input.categories import CategoricalFeature, Categories
-from dics._input.checks import Array
-from dics._input.frames import TEXT_TYPES, check_kind, is_pandas, kind_of
-from dics.dask._partitions import naming_part
+from dics._input.categories import Categories
+from dics._input.checks import Array, errors_mention
+from dics._input.frames import TEXT_TYPES, check_kind, is_pandas, kind_of_categories
 
 EstimatorT = TypeVar("EstimatorT", bound=type)
 Method = Callable[..., Any]
@@ -49,32 +48,23 @@ def check_types(estimator: Any, meta: Any) -> None:
         return
     categories = estimator._categories
     for f, (name, dtype) in enumerate(zip(meta.columns, meta.dtypes, strict=True)):
-        known = None if categories is None else categories.of(f)
+        known = None if categories is None else categories.find(f)
         given = kind_of_type(dtype)
         if known is not None:
-            _check_categories(name, dtype, given, known)
+            wanted = kind_of_categories(known.categories)
+            if given not in (None, wanted) and len(known.categories) > 0:
+                raise ValueError(
+                    f"X: column {name!r} has categories that are {given} ({dtype}); in "
+                    f"fit they were {wanted}, such as "
+                    f"{known.categories.tolist()[0]!r}. Convert the column to the type "
+                    "it had in fit."
+                )
         # Where columns are named, one of numbers may have been text such as "1.5".
         elif given == "text" and isinstance(estimator.categorical_features, str):
             raise ValueError(
                 f"X: column {name!r} is of text ({dtype}); in fit it held numbers. "
                 "Give it as numbers again, for example by .astype(float)."
             )
-
-
-def _check_categories(
-    name: Any, dtype: Any, given: str | None, known: CategoricalFeature
-) -> None:
-    if (
-        given is None
-        or len(known.categories) == 0
-        or given == kind_of(known.categories)
-    ):
-        return
-    raise ValueError(
-        f"X: column {name!r} has categories that are {given} ({dtype}); in fit they "
-        f"were {kind_of(known.categories)}, such as {known.categories.tolist()[0]!r}. "
-        "Convert the column to the type it had in fit."
-    )
 
 
 def kind_of_type(dtype: Any) -> str | None:
@@ -101,7 +91,7 @@ def _kind_of_categories(categories: Any) -> str | None:
     return kinds.get(getattr(categories.dtype, "kind", ""))
 
 
-def predicts_lazily(cls: EstimatorT) -> EstimatorT:
+def lazy_predictions(cls: EstimatorT) -> EstimatorT:
     """Let the methods of the ordinary estimator take collections as well."""
     local = cls._local_class  # type: ignore[attr-defined]
     for names, lazily in ((OF_ROWS, of_rows), (STAGED, staged)):
@@ -184,7 +174,7 @@ class BlockCall:
     def of_part(self, part: Any, number: int) -> Any:
         """Return what the method says of the rows of a partition."""
         is_empty = part.shape[0] == 0
-        with naming_part(number):
+        with errors_mention(f"partition {number} of X"):
             found = self.whole(self.example_row(part) if is_empty else part)
         of_part = found[0] if isinstance(found, tuple) else found
         return of_part[:0] if is_empty else of_part

@@ -25,10 +25,10 @@ from dics._growing.sampling import OutOfBag, OutOfBagSums
 from dics._input.categories import Categories
 from dics._input.category_encoder import CategoryMeans
 from dics._input.checks import Array, FloatArray
-from dics._input.frames import filled_type
+from dics._input.frames import encoded_dtype
 from dics._input.rows import RemoteCodes, RemoteRows
-from dics._input.sparse import SparseRows, joined_matrices
-from dics._model.trees import Trees, concatenated
+from dics._input.sparse import SparseRows, concat_rows
+from dics._model.trees import Trees, concat_arrays
 from dics.dask._boosting import MAX_RESTARTS, BoostSession
 from dics.dask._gather import (
     ForestJob,
@@ -41,11 +41,11 @@ from dics.dask._gather import (
     rows_in_part,
 )
 from dics.dask._partitions import (
-    PartShape,
-    codes_of,
-    matrix_of,
-    out_of_bag_of,
-    rows_of,
+    PartitionShape,
+    encode_partition,
+    out_of_bag_sums,
+    partition_matrix,
+    take_rows,
     with_categories,
 )
 from dics.dask._watch import (
@@ -54,7 +54,7 @@ from dics.dask._watch import (
     Watch,
     WorkersLost,
     new_topic,
-    reports_of,
+    subscribed,
 )
 
 # Share of the workers' memory that X may take to be kept there during a fit; a larger
@@ -71,7 +71,7 @@ class Whole(NamedTuple):
     n_stored: int | None = None  # values of partitions that are known to be sparse
 
     @classmethod
-    def of(cls, shapes: list[PartShape]) -> Whole:
+    def of(cls, shapes: list[PartitionShape]) -> Whole:
         """Put together what is known of the partitions."""
         for i, shape in enumerate(shapes):
             if shape.n_columns != shapes[0].n_columns:
@@ -98,10 +98,11 @@ class Whole(NamedTuple):
         # Of each value its column, too, and of each row where it begins.
         return self.n_stored * (self.dtype.itemsize + 4) + 8 * n_rows
 
-    def shapes(self) -> list[PartShape]:
+    def shapes(self) -> list[PartitionShape]:
         """Return what the partitions are to be like."""
         return [
-            PartShape(int(n), self.n_columns, self.dtype) for n in np.diff(self.starts)
+            PartitionShape(int(n), self.n_columns, self.dtype)
+            for n in np.diff(self.starts)
         ]
 
     def numbers(
@@ -164,7 +165,7 @@ class ClusterRows(RemoteRows):
     def of(cls, watch: Watch, meta: Any, given: list[Any], whole: Whole) -> ClusterRows:
         """Take the partitions of a collection as they were given."""
         matrices = [
-            dask.delayed(matrix_of)(part, i, shape)
+            dask.delayed(partition_matrix)(part, i, shape)
             for i, (part, shape) in enumerate(zip(given, whole.shapes(), strict=True))
         ]
         return cls(watch, meta, matrices, whole, given=given)
@@ -195,9 +196,9 @@ class ClusterRows(RemoteRows):
 
     def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array | SparseRows:
         found = self._of_parts(
-            rows, lambda part, chosen: dask.delayed(rows_of)(part, chosen)
+            rows, lambda part, chosen: dask.delayed(take_rows)(part, chosen)
         )
-        return joined_matrices(found)
+        return concat_rows(found)
 
     def with_categories(
         self, known: Categories, means: CategoryMeans | None = None
@@ -219,7 +220,7 @@ class ClusterRows(RemoteRows):
             parts.append(dask.delayed(with_categories)(part, i, shape, *sent, folds))
         whole = self.whole._replace(
             n_columns=self.whole.n_columns + len(known.pairs),
-            dtype=filled_type(self.dtype),
+            dtype=encoded_dtype(self.dtype),
         )
         return ClusterRows(self.watch, self.meta, parts, whole)
 
@@ -231,9 +232,9 @@ class ClusterRows(RemoteRows):
             return self.client.compute(task)
 
     def codes(self, dictionary: Dictionary) -> list[Future]:
-        """Encode the partitions where they are; see `codes_of`."""
+        """Encode the partitions where they are; see `encode_partition`."""
         known = dask.delayed(dictionary, pure=False)
-        tasks = [dask.delayed(codes_of)(part, known) for part in self.parts]
+        tasks = [dask.delayed(encode_partition)(part, known) for part in self.parts]
         futures: list[Future] = self.client.compute(tasks)
         return futures
 
@@ -273,7 +274,7 @@ class ClusterRows(RemoteRows):
             progress.update(sum(done.values()))
 
         grown = []
-        with reports_of(self.client, topic, note):
+        with subscribed(self.client, topic, note):
             # One group for each worker at a time: the rows of the next ones would
             # take memory while they wait.
             for first in range(0, n_groups, n_workers):
@@ -281,7 +282,7 @@ class ClusterRows(RemoteRows):
                 grown += self._grow_groups(
                     job, some, codes, topic, is_sampled=is_sampled
                 )
-        return concatenated(grown)
+        return concat_arrays(grown)
 
     def _trees_at_once(
         self, data: TrainingData, n_draws: int, n_trees: int, n_workers: int
@@ -396,7 +397,9 @@ class ClusterRows(RemoteRows):
         known = self._sent(trees)
         found = self.watch.computed(
             [
-                dask.delayed(out_of_bag_of)(part, known, self._sent(np.stack(of_part)))
+                dask.delayed(out_of_bag_sums)(
+                    part, known, self._sent(np.stack(of_part))
+                )
                 for part, of_part in zip(self.parts, bits, strict=True)
             ]
         )

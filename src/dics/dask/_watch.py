@@ -37,7 +37,7 @@ def new_topic() -> str:
     return f"dics-{uuid.uuid4().hex}"
 
 
-class Reporting:
+class ProgressReporter:
     """Reports how far the work of a worker is.
 
     Parameters
@@ -66,7 +66,7 @@ class Reporting:
 
 
 @contextlib.contextmanager
-def reports_of(
+def subscribed(
     client: Client, topic: str | None, note: Callable[[Any], None]
 ) -> Iterator[None]:
     """Call `note` with each report under a topic, from the thread of the client."""

@@ -28,7 +28,7 @@ from dics._model.trees import Trees
 from dics._version import VERSION
 from dics.dask._links import Address, Links, Security, listen
 from dics.dask._partitions import threads_of_worker
-from dics.dask._watch import Reporting
+from dics.dask._watch import ProgressReporter
 
 # Rows whose scores are found at a time.
 BLOCK_ROWS = 1 << 16
@@ -86,35 +86,36 @@ def end_fit(fit: str, dask_worker: Any) -> None:
         links.close()
 
 
-def wanted_here() -> Callable[[], bool]:
-    """Return what tells whether somebody waits for the task that this thread runs.
+def cancellation_check() -> Callable[[], bool]:
+    """Return a function that returns True if the task of this thread was cancelled.
 
-    Nobody does if its client was closed, has died or has cancelled it, or if the worker
-    has left the cluster.
+    Dask cancels it if its client was closed, has died or has cancelled it. The function
+    also returns True if the worker is leaving the cluster.
     """
     worker = get_worker()
     key = worker.get_current_task()
 
-    def is_wanted() -> bool:
+    def is_cancelled() -> bool:
         task = worker.state.tasks.get(key)
-        is_kept = task is not None and task.state != "cancelled"
-        return is_kept and worker.status not in (Status.closing, Status.closed)
+        if task is None or task.state == "cancelled":
+            return True
+        return worker.status in (Status.closing, Status.closed)
 
-    return is_wanted
+    return is_cancelled
 
 
 @contextlib.contextmanager
-def ends_unwanted() -> Iterator[Callable[[], None]]:
-    """End the task of this thread soon after nobody waits for it.
+def stop_if_cancelled() -> Iterator[Callable[[], None]]:
+    """Stop the task of this thread soon after it was cancelled.
 
-    Calls of the core look for it; for other work there is the function given, which
-    raises an error. That is `Reschedule`, for a task that is wanted again the next
-    moment: then the scheduler lets it begin anew.
+    The core checks during its calls. Other code calls the function that this yields,
+    which raises `Reschedule`: if another client still needs the task, the scheduler
+    starts it again.
     """
-    is_wanted = wanted_here()
+    is_cancelled = cancellation_check()
 
     def check() -> None:
-        if not is_wanted():
+        if is_cancelled():
             raise Reschedule
 
     before = _core.set_check(check)
@@ -207,7 +208,7 @@ def add_values(
     n_threads: int,
 ) -> None:
     """Add what trees say of rows that are codes, [feature][row], to their scores."""
-    coded = trees.on_codes(dictionary.values, dictionary.offsets)
+    coded = trees.with_code_thresholds(dictionary.values, dictionary.offsets)
     missing = (np.diff(dictionary.offsets) + 1)[:, None]
     for first in range(0, codes.shape[1], BLOCK_ROWS):
         some = codes[:, first : first + BLOCK_ROWS]
@@ -256,7 +257,7 @@ class Watched(NamedTuple):
     runs: npt.NDArray[np.int64]
 
 
-class Listening:
+class RoundReporter:
     """What a rank does after each round: count it, tell the client, decide."""
 
     def __init__(
@@ -264,10 +265,10 @@ class Listening:
         task: RankTask,
         links: Links,
         watched: Watched | None,
-        is_wanted: Callable[[], bool],
+        is_cancelled: Callable[[], bool],
     ) -> None:
         self.task = task
-        self._is_wanted = is_wanted
+        self._is_cancelled = is_cancelled
         self.links = links
         self.watched = watched
         self.rounds = Rounds(patience=task.patience, tol=task.tol, n_sets=task.n_sets)
@@ -277,11 +278,11 @@ class Listening:
         self.is_lost = False
         self._is_first = True
         is_heard = task.reports and links.rank == 0
-        self._reporting = Reporting(task.fit if is_heard else None)
+        self._reporting = ProgressReporter(task.fit if is_heard else None)
 
     def note(self, train: float, held: list[float]) -> bool:
         """Take note of a round; return whether it was the last."""
-        if not self._is_wanted():
+        if self._is_cancelled():
             self.is_lost = True
             return True
         # A fit that goes on begins where it was.
@@ -316,7 +317,7 @@ class Listening:
         with worker_client(separate_thread=False) as client:
             Queue(self.task.fit + "-asked", client=client).put(question)
             answers = Queue(self.task.fit + "-answer", client=client)
-            while self._is_wanted():
+            while not self._is_cancelled():
                 with contextlib.suppress(TimeoutError):
                     return float(answers.get(timeout=ANSWER_SECONDS))
         return None
@@ -389,15 +390,15 @@ def _boost(
     watched = None
     if task.watched is not None:
         watched = Watched(every[task.watched][-1], sets[task.watched].runs)
-    listening = Listening(task, links, watched, wanted_here())
+    reporter = RoundReporter(task, links, watched, cancellation_check())
     arrays, used, is_lost = task.call.run(
-        every[0], every[1:], listening.note, links.peers, n_threads
+        every[0], every[1:], reporter.note, links.peers, n_threads
     )
     return RankResult(
         arrays,
         used,
-        is_lost or listening.is_lost,
-        listening.history,
+        is_lost or reporter.is_lost,
+        reporter.history,
         links.n_sums,
         links.bytes_sent,
     )

@@ -278,7 +278,7 @@ def test_texts(tree: Tree, node: int, number: str) -> tuple[str, str]:
     """Say what goes left and what goes right; `number` is the threshold as text."""
     feature = int(tree.feature[node])
     name = tree.feature_names[feature]
-    known = None if tree.categories is None else tree.categories.of(feature)
+    known = None if tree.categories is None else tree.categories.find(feature)
     if asks_for_missing(tree, node):
         return f"{name} is missing", f"{name} is not missing"
     if known is None:

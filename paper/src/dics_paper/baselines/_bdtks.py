@@ -19,10 +19,10 @@ from dics._estimator.arguments import checks_parameters
 from dics._input.checks import (
     Array,
     FloatArray,
-    built_aside,
+    check_class_labels,
     check_matrix,
-    check_targets,
     draw_seed,
+    fit_on_copy,
 )
 from dics_paper.baselines._bisecting_tree import (
     BisectingTree,
@@ -160,13 +160,13 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : BDTKSClassifier
         """
-        with built_aside(self) as model, _one_blas_thread():
+        with fit_on_copy(self) as model, _one_blas_thread():
             model._fit(X, y)
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
         X = self._check_rows(X, reset=True)
-        targets = check_targets(y, len(X))
+        targets = check_class_labels(y, len(X))
         n_classes = len(targets.classes)
         scores = None
         chosen = self.reg_lambda

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
-from dics._input.checks import Array, FloatArray, Targets, check_targets
+from dics._input.checks import Array, ClassTargets, FloatArray, check_class_labels
 from dics_paper.diagnostics._fitted import nodes_of
 
 
@@ -212,13 +212,13 @@ def compare_root_splits(X: Any, y: Any, tree: Any, exhaustive: Any) -> SplitComp
     return _compare(targets, *parted)
 
 
-def check_rows(X: Any, y: Any) -> tuple[Array, Targets]:
+def check_rows(X: Any, y: Any) -> tuple[Array, ClassTargets]:
     """Check training rows; NaN has no side by the rule of the paper."""
     X = check_array(X, dtype="numeric", input_name="X")
-    return X, check_targets(y, len(X))
+    return X, check_class_labels(y, len(X))
 
 
-def _compare(targets: Targets, first: _Parted, second: _Parted) -> SplitComparison:
+def _compare(targets: ClassTargets, first: _Parted, second: _Parted) -> SplitComparison:
     n = len(targets.labels)
     n_left = int(np.count_nonzero(first.left))
     return SplitComparison(
@@ -237,7 +237,7 @@ class _Parted(NamedTuple):
     threshold: float
     left: npt.NDArray[np.bool_]
 
-    def as_split(self, targets: Targets) -> Split:
+    def as_split(self, targets: ClassTargets) -> Split:
         n_classes = len(targets.classes)
         total = np.bincount(targets.labels, minlength=n_classes)
         left = np.bincount(targets.labels[self.left], minlength=n_classes)
