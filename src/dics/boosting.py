@@ -576,10 +576,6 @@ class CGBoostingRegressor(TreesRegressorMixin, Boosting):
     their loss rises, the trial is discarded and the rate is lower, the more the earlier
     it rose. Otherwise its rounds are kept, and later rounds use all rows.
 
-    With many features and at least 10,000 rows, `max_features` of "auto" uses all
-    features in the first round. Later rounds sample half of theirs by their gains so
-    far.
-
     A loss of your own is an object with three methods, which get y, the scores `raw`
     and the weights of the rows (or None):
 

@@ -246,7 +246,7 @@ def test_a_failed_fit_keeps_the_plan():
 
 def test_a_plan_is_one_line():
     plan = BoostingPlan(
-        18_000, 54, 7, 7, 200, 0.15, 0, 0.0, 40, False, None, "mvs", 0.2, 0.1, True, 255
+        18_000, 54, 7, 7, 200, 0.15, 0, 0.0, 40, None, "mvs", 0.2, 0.1, True, 255
     )
     assert str(plan) == (
         "18000 training rows, 54 features, 7 classes; 200 rounds, learning rate 0.15, "
@@ -371,19 +371,6 @@ def test_a_sketch_as_wide_as_the_outputs_is_none():
     same_bytes(wide, CGBoostingClassifier(n_estimators=5, random_state=0).fit(X, y))
 
 
-def test_numbers_prefer_features_that_gained():
-    """Of many features of many rows, half are drawn by what they have gained."""
-    plan = plan_of_numbers(n_rows=20_000, n_features=2000)
-    assert plan.prefers_gains
-    assert plan.max_features == 176
-    assert plan.max_bins == 16384 // 176 + 1
-    assert "176 features a round (half of them by their gains)" in str(plan)
-    few = plan_of_numbers(n_rows=20_000, n_features=300)
-    assert (few.prefers_gains, few.max_features) == (False, 300)
-    given = plan_of_numbers(n_rows=20_000, n_features=2000, max_features=100)
-    assert (given.prefers_gains, given.max_features) == (False, 100)
-
-
 def plan_of_numbers(*, n_rows, n_features, **parameters):
     return make_plan(
         flat_parameters(make(CGBoostingRegressor, **parameters)),
@@ -393,23 +380,6 @@ def plan_of_numbers(*, n_rows, n_features, **parameters):
         n_outputs=1,
         early_stopping=False,
     )
-
-
-@pytest.mark.core
-def test_features_that_gained_are_found_again():
-    """Three of 1,500 features matter: after the first round they are always drawn."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(14_000, 1500)).astype(np.float32)
-    y = X[:, 100] * 2 + np.sin(3 * X[:, 700]) + X[:, 1400] ** 2
-    model = CGBoostingRegressor(n_estimators=8, random_state=0).fit(X, y)
-    assert model.plan_.prefers_gains
-    roots = model.trees_.feature[model.trees_.node_starts[:-1]]
-    assert set(roots) <= {100, 700, 1400}
-    again = CGBoostingRegressor(n_estimators=3, random_state=0, warm_start=True)
-    again.fit(X, y).set_params(n_estimators=8).fit(X, y)
-    same_bytes(again, model)
-    other = CGBoostingRegressor(n_estimators=8, random_state=0, n_jobs=1).fit(X, y)
-    same_bytes(other, model)
 
 
 @pytest.mark.parametrize(("n_rows", "rate"), [(9_999, 0.1), (10_000, 0.12)])

@@ -160,8 +160,6 @@ class BoostingPlan:
     noise_shrinkage : float
     max_features : int
         Features drawn for each round.
-    prefers_gains : bool
-        Whether half of them are those that gained most in the rounds before.
     sketch_outputs : int or None
         Random sums of a row's gradients that splits are searched by; None uses all
         outputs.
@@ -187,7 +185,6 @@ class BoostingPlan:
     n_trial_rounds: int
     noise_shrinkage: float
     max_features: int
-    prefers_gains: bool
     sketch_outputs: int | None
     sampling: str | None
     top_rate: float
@@ -210,8 +207,7 @@ class BoostingPlan:
             f"{self.n_rows} training rows, {self.n_features} features, "
             f"{self._describe_targets()}; {self.n_estimators} rounds, "
             f"learning rate {self.learning_rate:g}{self._describe_trial()}, "
-            f"{self.max_features} features a round"
-            f"{' (half of them by their gains)' if self.prefers_gains else ''}, "
+            f"{self.max_features} features a round, "
             f"{self._describe_sketch()}"
             f"row sampling {self._describe_sampling()}, {thresholds}, leaves of "
             f"{self.min_samples_leaf} rows, l2 {self.l2_regularization:g}, early "
@@ -334,16 +330,11 @@ def make_plan(
     if sketch is not None and sketch >= n_outputs:
         sketch = None
     max_features = parameters["max_features"]
-    prefers_gains = False
     if max_features == "auto":
         n_drawn = max(1.0, (min(1.0, sum(shares)) if sampling else 1.0) * n_rows)
         n_numbers = n_drawn * (sketch or n_outputs)
         max_features = auto_features(n_rows, n_features, n_numbers)
-        if n_classes == 0 and max_features < n_features and n_rows >= FEW_ROWS:
-            max_features = least_features(n_features)
-            prefers_gains = True
     max_features = as_feature_count(max_features, n_features)
-    n_searched = max_features if prefers_gains else n_features
     leaf_rows, l2 = parameters["min_samples_leaf"], parameters["l2_regularization"]
     leaf_nodes = parameters["max_leaf_nodes"]
     if leaf_rows == "auto":
@@ -360,7 +351,6 @@ def make_plan(
         n_trial_rounds=trial_rounds(n_rounds) if is_tried else 0,
         noise_shrinkage=float(shrinkage),
         max_features=max_features,
-        prefers_gains=prefers_gains,
         sketch_outputs=sketch,
         sampling=sampling,
         top_rate=shares[0],
@@ -368,7 +358,7 @@ def make_plan(
         early_stopping=early_stopping,
         max_bins=(
             auto_thresholds(
-                n_searched, n_like, is_narrow=sketch is not None or n_classes == 0
+                n_features, n_like, is_narrow=sketch is not None or n_classes == 0
             )
             + 1
             if parameters["candidates"] is None
@@ -463,21 +453,10 @@ def auto_features(n_rows: int, n_features: int, n_numbers: float) -> int:
     electricity (34,000 rows) loses a point (2026-11).
     """
     affordable = int(ROUND_NUMBERS / n_numbers)
-    most = max(least_features(n_features), affordable)
+    most = max(AUTO_FEATURES, 4 * math.isqrt(n_features), affordable)
     if n_rows < FEW_ROWS and n_features <= MOST_HALVED:
         most = min(most, max(LEAST_HALVED, n_features // 2))
     return min(n_features, most)
-
-
-def least_features(n_features: int) -> int:
-    """Features drawn for each round where more would take too long.
-
-    With numbers as targets, half of them are those that gained most before, and the
-    first round looks at all: 5 of 2,000 features informative (20,000 rows, Friedman's
-    first function) have R2 0.947 instead of 0.940 with 1,000 drawn evenly, in a
-    quarter of the time; the features that matter can have more thresholds (2026-11).
-    """
-    return min(n_features, max(AUTO_FEATURES, 4 * math.isqrt(n_features)))
 
 
 def auto_thresholds(n_features: int, n_classes: int, *, is_narrow: bool) -> int:

@@ -105,14 +105,11 @@ class BoostCall(NamedTuple):
         settings = dict(self.settings)
         settings["first_round"] += len(new)
         settings["n_rounds"] -= len(new)
-        trees = self.trees.concat(new)
-        n_features = len(self.dictionary.offsets) - 1
-        settings["feature_gains"] = trees.feature_gains(n_features).tolist()
         return self._replace(
             settings=settings,
             # Not those of a tree that is grown again.
             used_splits=kept_splits(self.used_splits, used, new),
-            trees=trees,
+            trees=self.trees.concat(new),
         )
 
     def first_scores(
@@ -166,9 +163,6 @@ def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
         "learning_rate": model.plan_.learning_rate,
         "limits": limits,
         "max_features": model.plan_.max_features,
-        "prefers_gains": model.plan_.prefers_gains,
-        "feature_gains": model.trees_.feature_gains(data.X.shape[1]).tolist(),
-        "gain_worth": model._loss_unit / unit,
         "max_candidates": min(options.max_candidates or 0, NO_LIMIT),
         "sketch_outputs": model.plan_.sketch_outputs or 0,
         "rows": rows,

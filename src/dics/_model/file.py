@@ -141,7 +141,8 @@ def _loss_of(**fields: Any) -> NumberLoss:
 
 
 def _plan_of(**fields: Any) -> BoostingPlan:
-    if "max_thresholds" in fields:  # of format 1
+    fields.pop("prefers_gains", None)  # of format 1, a rule that is gone
+    if "max_thresholds" in fields:
         n = fields.pop("max_thresholds")
         fields["max_bins"] = None if n is None else n + 1
     return BoostingPlan(**fields)

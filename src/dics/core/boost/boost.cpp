@@ -290,8 +290,6 @@ class Booster {
                     result_.trees.add_set(node.is_set ? &node.left_codes : nullptr);
                 result_.trees.gain.push_back(node.gain * gain_unit);
             });
-        split_drawer_.add_gains(flat_, result_.trees.gain.data() +
-                                           result_.trees.gain.size() - flat_.size());
         leaf_finder_.set_tree(flat_, tests_, n_leaves_, depth);
         if (!drawn_.all)
             leaf_finder_.find(training_.codes, leaf_.data());

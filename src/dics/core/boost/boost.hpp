@@ -20,11 +20,6 @@ struct BoostSettings {
     // Without reuse_splits, the first split of a round is gone for good.
     NodeLimits limits;
     std::int64_t max_features = 0;  // drawn for each round
-    // Draw half of them by what they have gained so far, of each feature in
-    // `feature_gains`, and the others evenly; all if none has gained yet.
-    bool prefers_gains = false;
-    double gain_worth = 1;  // what gains of new trees count, beside those
-    std::vector<double> feature_gains;
     std::int64_t max_candidates = 0;  // drawn for each round from those; 0: all
     int sketch_outputs = 0;           // see OutputSketch
     RowDraw rows;

@@ -26,9 +26,7 @@ class SplitDrawer {
           settings_(settings),
           used_(used),
           team_(team),
-          removed_(static_cast<std::size_t>(dictionary.size())),
-          gains_(settings.feature_gains) {
-        gains_.resize(static_cast<std::size_t>(dictionary.n_features));
+          removed_(static_cast<std::size_t>(dictionary.size())) {
         for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
             if (dictionary.count(f) > 0)
                 useful_.push_back(static_cast<std::int32_t>(f));
@@ -42,8 +40,6 @@ class SplitDrawer {
         splits_.features.clear();
         if (settings_.max_features >= n_useful) {
             splits_.features = useful_;
-        } else if (settings_.prefers_gains) {
-            draw_by_gains(key);
         } else {
             for (const std::int64_t i : sample_without_replacement(
                      combine(key, 2), n_useful, settings_.max_features))
@@ -79,16 +75,6 @@ class SplitDrawer {
         return {row_codes_.data(), stride, all};
     }
 
-    // What the features of a new tree have gained, node by node as it is kept: whoever
-    // adds up the gains of all trees has the same numbers to go on from.
-    void add_gains(const std::vector<Node>& nodes, const double* gains) {
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            if (nodes[i].feature >= 0)
-                gains_[static_cast<std::size_t>(nodes[i].feature)] +=
-                    gains[i] * settings_.gain_worth;
-        }
-    }
-
     // Line 15 of Algorithm 4 taken literally: the first split of a round is gone.
     void use(const GrownNode& root) {
         // That NaN alone goes left is no split of the dictionary.
@@ -122,30 +108,6 @@ class SplitDrawer {
                             static_cast<std::size_t>(stride));
             }
         });
-    }
-
-    // Where few of many features tell something, an even draw seldom has them all.
-    void draw_by_gains(std::uint64_t key) {
-        auto gain = [&](std::int32_t f) { return gains_[static_cast<std::size_t>(f)]; };
-        std::vector<std::int32_t> order = useful_;
-        const auto known = std::stable_partition(
-            order.begin(), order.end(), [&](std::int32_t f) { return gain(f) > 0; });
-        std::stable_sort(order.begin(), known, [&](std::int32_t a, std::int32_t b) {
-            return gain(a) > gain(b);
-        });
-        const std::int64_t n_best =
-            std::min<std::int64_t>(settings_.max_features / 2, known - order.begin());
-        if (n_best == 0) {
-            splits_.features = useful_;
-            return;
-        }
-        splits_.features.assign(order.begin(), order.begin() + n_best);
-        std::sort(order.begin() + n_best, order.end());
-        const auto n_others = static_cast<std::int64_t>(order.size()) - n_best;
-        for (const std::int64_t i : sample_without_replacement(
-                 combine(key, 2), n_others, settings_.max_features - n_best))
-            splits_.features.push_back(order[static_cast<std::size_t>(n_best + i)]);
-        std::sort(splits_.features.begin(), splits_.features.end());
     }
 
     // k of the thresholds of the drawn features; features without any drop out.
@@ -221,7 +183,6 @@ class SplitDrawer {
     Team& team_;
     std::vector<std::int32_t> useful_;  // features that have thresholds
     std::vector<bool> removed_;         // of the dictionary
-    std::vector<double> gains_;         // of each feature
     RoundSplits splits_;
     std::vector<std::int64_t> offered_;
     std::vector<std::uint8_t> row_codes_;    // of all rows, or of those drawn
