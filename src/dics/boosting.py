@@ -58,8 +58,7 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
     ----------
     n_estimators : int or "auto", default="auto"
         Number of rounds; each adds one tree. "auto" is 100 for two classes and 250 for
-        more, 300 and 500 with many rare features, and 100 if a trial lowers the
-        learning rate (see Notes).
+        more, and 100 if a trial lowers the learning rate (see Notes).
     learning_rate : float or "auto", default="auto"
         Factor of each tree. "auto" is 0.1 to 0.2 for two classes and 0.15 for more;
         trials can lower it (see Notes). Use a smaller value with more rounds for the
@@ -84,13 +83,13 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
         rows. "auto" is "mvs" if `subsample` is below 1, or from 20,000 rows and 100,000
         rows times outputs on, otherwise None.
     l2_regularization : "auto" or float, default="auto"
-        L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1, and 0.01
-        with many rare features (see Notes). Increase it to reduce overfitting.
+        L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1. Increase it
+        to reduce overfitting. Use 0.01 for many rare features, such as words.
     min_split_gain : float, default=0.0
         Minimum gain of a split (gamma in the paper).
     min_samples_leaf : "auto" or int, default="auto"
-        Minimum number of sampled rows on each side of a split. "auto" is 20, and 5 with
-        many rare features (see Notes).
+        Minimum number of sampled rows on each side of a split. "auto" is 20. Use 5 for
+        many rare features, such as words.
     min_child_weight : float, default=0.0
         Minimum sum of hessians, over all outputs, on each side of a split.
     early_stopping : "auto" or bool, default="auto"
@@ -202,11 +201,7 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
 
     For two classes, "auto" is 0.1, 0.15 from 10,000 and 0.2 from 20,000 training rows
     on, half of it with categorical features, and without `noise_shrinkage` 0.02, or
-    0.04 from 10,000 rows on. With many rare features and more classes it is 0.1.
-
-    Features are many and rare, such as words, if there are more than 2048 and most have
-    one value in the first few hundred rows. A split of such a feature has few rows on
-    one side, so that leaves may be smaller and get a smaller penalty.
+    0.04 from 10,000 rows on.
 
     Examples
     --------

@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse
 from checks import digest, make, same_bytes
 from sklearn.base import clone
 
@@ -25,7 +24,6 @@ def flat_parameters(model):
 
 def plan_of(n_rows=1000, n_features=10, n_classes=3, **parameters):
     early_stopping = parameters.pop("early_stopping", False)
-    has_rare_features = parameters.pop("has_rare_features", False)
     return make_plan(
         flat_parameters(make(CGBoostingClassifier, **parameters)),
         n_rows=n_rows,
@@ -33,7 +31,6 @@ def plan_of(n_rows=1000, n_features=10, n_classes=3, **parameters):
         n_classes=n_classes,
         n_outputs=1 if n_classes == 2 else n_classes,
         early_stopping=early_stopping,
-        has_rare_features=has_rare_features,
     )
 
 
@@ -269,53 +266,6 @@ def test_rounds_and_noise(n_classes, n_rounds, shrinkage):
     assert (plan.n_estimators, plan.noise_shrinkage) == (n_rounds, shrinkage)
     given = plan_of(n_classes=n_classes, n_estimators=7, noise_shrinkage=2)
     assert (given.n_estimators, given.noise_shrinkage) == (7, 2.0)
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "n_rounds", "rate"), [(2, 300, 0.1), (3, 500, 0.1)]
-)
-def test_rare_features(n_classes, n_rounds, rate):
-    plan = plan_of(n_classes=n_classes, has_rare_features=True)
-    assert (plan.n_estimators, plan.learning_rate) == (n_rounds, rate)
-    assert (plan.min_samples_leaf, plan.l2_regularization) == (5, 0.01)
-    others = plan_of(n_classes=n_classes)
-    assert (others.min_samples_leaf, others.l2_regularization) == (20, 0.1)
-    asked = {
-        "n_estimators": 7,
-        "learning_rate": 0.3,
-        "min_samples_leaf": 2,
-        "l2_regularization": 1.0,
-    }
-    given = plan_of(n_classes=n_classes, has_rare_features=True, **asked)
-    assert {name: getattr(given, name) for name in asked} == asked
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_rare_features_are_found(n_classes):
-    """By the same rule in a dense X and in a sparse one, of more than 2048 features."""
-    rng = np.random.default_rng(0)
-    X = (rng.random((400, 2049)) < 0.001).astype(np.float32)
-    y = np.arange(400) % n_classes
-    X[:, :n_classes] = np.eye(n_classes)[y] * (rng.random((400, 1)) < 0.9)
-    model = CGBoostingClassifier(n_estimators=3, random_state=0)
-    for rows in (X, scipy.sparse.csr_array(X)):
-        assert model.fit(rows, y).plan_.min_samples_leaf == 5
-        assert model.fit(rows[:, :2048], y).plan_.min_samples_leaf == 20
-    assert model.fit(rng.normal(size=X.shape), y).plan_.min_samples_leaf == 20
-
-
-def test_smaller_leaves_of_rare_features():
-    """A split by a word that six rows have, which leaves of 20 rows wouldn't allow."""
-    X = np.zeros((300, 2100), dtype=np.float32)
-    y = np.arange(300) % 3
-    X[:6, 5] = 1
-    y[:6] = 0
-    model = CGBoostingClassifier(n_estimators=3, random_state=0, max_features=None).fit(
-        X, y
-    )
-    assert model.split_counts_[5] > 0
-    model.set_params(min_samples_leaf=20).fit(X, y)
-    assert model.split_counts_.sum() == 0
 
 
 def test_leaves_of_numbers():

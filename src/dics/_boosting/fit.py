@@ -59,7 +59,7 @@ from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows
 from dics._model.checks import check_array, check_vector, require
 from dics._model.trees import Trees
-from dics.candidates import CentroidCandidates, fit_candidates, has_rare_features
+from dics.candidates import CentroidCandidates, fit_candidates
 from dics.options import AT_LEAST_ONE, AUTO, GOSS, NOT_NEGATIVE, BoostingOptions
 
 # Names of what the core computes itself.
@@ -510,7 +510,6 @@ class Boosting(BoostedModel):
             early_stopping=stops_early,
             has_validation=has_validation,
             has_categories=self._categories is not None,
-            has_rare_features=self._has_rare_features(data, parts),
         )
         if is_warm_start:  # it continues with the dictionary of the first fit
             plan = replace(plan, max_bins=self.plan_.max_bins)
@@ -519,12 +518,6 @@ class Boosting(BoostedModel):
                 if self.max_leaf_nodes == "auto":
                     plan = replace(plan, max_leaf_nodes=self.plan_.max_leaf_nodes)
         return plan
-
-    def _has_rare_features(self, data: TrainingData, parts: Parts) -> bool:
-        """Tell whether features are many and rare; regressors have no rule for it."""
-        if data.values is not None:
-            return False
-        return has_rare_features(data._replace(weights=parts.weights))
 
     def _begin(self, data: TrainingData, parts: Parts) -> None:
         """Make the dictionary and a model without rounds."""

@@ -88,20 +88,6 @@ LEAF_ROWS, L2 = 20, 0.1
 # (2026-11).
 LEAF_NODES, FEWER_LEAF_NODES = 31, 8
 FEWER_LEAVES_RATE_FACTOR = 2.0
-# The same, rounds and rate where features are many and rare, such as words. A split by
-# one of them has few rows on one side, and of many classes these have small hessians:
-# an l2 of 0.1 is most of the denominator of their leaves. Accuracy and log-loss of
-# newsgroups20 (a fifth of the training rows held out, at random and the latest of each
-# class) are 0.824, 0.661 and 0.766, 0.814 after 250 rounds of 0.15 with 20 rows and an
-# l2 of 0.1; 0.836, 0.628 and 0.776, 0.767 with an l2 of 0.01; 0.841, 0.604 and 0.784,
-# 0.751 with 5 rows as well; 0.852, 0.564 and 0.798, 0.688 after 500 rounds of 0.1. An
-# l2 of 0.001 or 0.0001 and 2 rows have the same, twice the features or leaves less. Of
-# generated words (10 classes, 3,000 rows) 0.719, 0.819 and now 0.771, 0.681, LightGBM
-# 0.764, 0.754; two classes of newsgroups20 have 0.823, 0.360 and 0.893, 0.260 (300
-# rounds), LightGBM 0.847, 0.348 (2026-11).
-RARE_LEAF_ROWS, RARE_L2 = 5, 0.01
-RARE_ROUNDS, RARE_ROUNDS_OF_TWO = 500, 300
-RARE_RATE = 0.1
 # Rows from which "auto" draws some of them for each round, and rows times outputs:
 # with few outputs other work outweighs what drawing saves. Measured, 300 rounds against
 # all rows: adult (37,000 rows, 2 classes) loses 0.002 of accuracy for a fifth of the
@@ -279,7 +265,6 @@ def make_plan(
     early_stopping: bool,
     has_validation: bool = False,
     has_categories: bool = False,
-    has_rare_features: bool = False,
 ) -> BoostingPlan:
     """Resolve every "auto" among the parameters of an estimator.
 
@@ -298,10 +283,7 @@ def make_plan(
         Whether `fit` was given validation rows.
     has_categories : bool, default=False
         Whether X has categorical features.
-    has_rare_features : bool, default=False
-        Whether features are many, and most have one value in most rows.
     """
-    is_rare = has_rare_features and n_classes > 0
     rate = parameters["learning_rate"]
     n_rounds = parameters["n_estimators"]
     is_tried = rate == "auto" and not (early_stopping or has_validation)
@@ -309,14 +291,12 @@ def make_plan(
         n_rows, n_classes, has_categories, is_free=n_rounds == "auto"
     )
     if n_rounds == "auto":
-        n_rounds = auto_rounds(n_classes, is_rare=is_rare)
+        n_rounds = ROUNDS if n_classes > 2 else ROUNDS_OF_TWO
     shrinkage = parameters["noise_shrinkage"]
     if shrinkage == "auto":
         shrinkage = NOISE_SHRINKAGE if n_classes in (1, 2) else 0.0
     if rate == "auto":
         rate = auto_rate(n_rows, n_classes, shrinkage)
-        if is_rare and n_classes > 2:
-            rate = RARE_RATE
         if has_categories and n_classes == 2 and shrinkage > 0:
             rate *= RATE_SHARE_OF_CATEGORIES
     # Two classes are one output, and cost as much as one number.
@@ -337,10 +317,6 @@ def make_plan(
     max_features = as_feature_count(max_features, n_features)
     leaf_rows, l2 = parameters["min_samples_leaf"], parameters["l2_regularization"]
     leaf_nodes = parameters["max_leaf_nodes"]
-    if leaf_rows == "auto":
-        leaf_rows = RARE_LEAF_ROWS if is_rare else LEAF_ROWS
-    if l2 == "auto":
-        l2 = RARE_L2 if is_rare else L2
     return BoostingPlan(
         n_rows=n_rows,
         n_features=n_features,
@@ -364,17 +340,10 @@ def make_plan(
             if parameters["candidates"] is None
             else None
         ),
-        min_samples_leaf=int(leaf_rows),
-        l2_regularization=float(l2),
+        min_samples_leaf=LEAF_ROWS if leaf_rows == "auto" else int(leaf_rows),
+        l2_regularization=L2 if l2 == "auto" else float(l2),
         max_leaf_nodes=LEAF_NODES if leaf_nodes == "auto" else leaf_nodes,
     )
-
-
-def auto_rounds(n_classes: int, *, is_rare: bool) -> int:
-    """Return the number of rounds."""
-    if is_rare:
-        return RARE_ROUNDS if n_classes > 2 else RARE_ROUNDS_OF_TWO
-    return ROUNDS if n_classes > 2 else ROUNDS_OF_TWO
 
 
 def auto_rate(n_rows: int, n_classes: int, shrinkage: float) -> float:
