@@ -14,6 +14,8 @@ PY := $(VENV)/bin/python
 PIP = $(PY) -m pip --disable-pip-version-check --retries 10 --timeout 60
 CORE := $(shell find src/dics/core -type f)
 COMMA := ,
+# Paths whose English is checked. Add a folder when it has become clean.
+PROSE := benchmarks examples tools
 
 # Stamps. They live in the environment, so that removing it starts afresh.
 S_VENV := $(VENV)/.stamp-venv
@@ -25,7 +27,7 @@ S_PAPER := $(VENV)/.stamp-paper
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build dev demo test test-all lint format pytest pytest-all sanitize tsan failures fuzz bench wheel clean distclean
+.PHONY: help build dev demo test test-all lint terms format pytest pytest-all sanitize tsan failures fuzz bench wheel clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
@@ -93,11 +95,15 @@ test: lint pytest  ## linters, type checker, quick tests (PYTEST_ARGS="...")
 
 test-all: lint pytest-all  ## the same with the slow tests (SEED_OFFSET=...)
 
-lint: $(S_BUILD) $(S_DEV)  ## linters and type checker only
+lint: $(S_BUILD) $(S_DEV) terms  ## linters and type checker only
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(VENV)/bin/clang-format --dry-run -Werror $(filter %.cpp %.hpp %.h,$(CORE))
 	$(PY) -m mypy
+
+terms: $(S_DEV)  ## spelling and the terms of the project only
+	$(VENV)/bin/codespell $(PROSE)
+	$(PY) tools/terms.py $(PROSE)
 
 pytest: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## quick tests only
 	$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)

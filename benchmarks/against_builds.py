@@ -1,4 +1,4 @@
-"""Builds of two revisions, made alike, and processes that use them."""
+"""Builds of two revisions in the same way, and processes that use them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from against_rows import TaskFailed
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 WORKER = HERE / "against_worker.py"
-# Settings of the compiler that a build depends on besides its sources.
+# Environment variables that a build depends on.
 BUILD_VARIABLES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_ARGS")
 
 
 class SideEnded(TaskFailed):
-    """A worker process has ended unasked; the message has its last line."""
+    """A worker process ended unexpectedly; the message has its last line."""
 
 
 class BuildFailed(Exception):
-    """A revision could not be built; the message says what pip said."""
+    """A revision could not be built; the message has the output of pip."""
 
 
 # --- sources ---------------------------------------------------------------
 
 
 class Sources(NamedTuple):
-    """A copy of the files of a revision, and what to call it."""
+    """Copy of the files of a revision, and its title."""
 
     title: str
     folder: Path
@@ -61,10 +61,10 @@ def copy_revision(revision: str, folder: Path) -> Sources:
 
 
 def copy_working_tree(folder: Path) -> Sources:
-    """Copy the files of the working tree that git knows or would add."""
+    """Copy the files of the working tree that are tracked or would be added."""
     listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
     for name in sorted(set(filter(None, listed.decode().split("\0")))):
-        if (ROOT / name).is_file():  # not if it has been deleted
+        if (ROOT / name).is_file():  # a tracked file may be deleted
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / name)
     changed = " with changes" if git("status", "--porcelain").strip() else ""
@@ -76,7 +76,7 @@ def describe_commit(commit: str) -> str:
 
 
 def key_of(folder: Path) -> str:
-    """Digest what a build depends on: sources, interpreter and compiler settings."""
+    """Return a digest of the sources, the interpreter and the compiler settings."""
     settings = [sys.version, *(os.environ.get(name) for name in BUILD_VARIABLES)]
     hashed = hashlib.sha256(json.dumps(settings).encode())
     files = [folder / "pyproject.toml", folder / "CMakeLists.txt"]
@@ -91,7 +91,7 @@ def key_of(folder: Path) -> str:
 
 
 class Build(NamedTuple):
-    """An installed package, apart from all others."""
+    """Package installed in its own folder."""
 
     title: str
     key: str
@@ -100,7 +100,7 @@ class Build(NamedTuple):
 
 @contextmanager
 def folder_for_builds(keep: Path | None) -> Iterator[Path]:
-    """Give a folder for the builds: the one to keep, or one removed at the end."""
+    """Yield the folder for builds: `keep`, or one that is removed at the end."""
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         yield keep.resolve()
@@ -110,7 +110,7 @@ def folder_for_builds(keep: Path | None) -> Iterator[Path]:
 
 
 def build(revision: str | None, builds: Path) -> Build:
-    """Build a revision, or the working tree, unless the folder has that build."""
+    """Build a revision, or the working tree, unless the build exists."""
     with TemporaryDirectory(prefix="dics_sources_") as folder:
         copy = Path(folder)
         sources = copy_revision(revision, copy) if revision else copy_working_tree(copy)
@@ -125,7 +125,7 @@ def build(revision: str | None, builds: Path) -> Build:
 
 
 def install(sources: Path, site: Path, build_folder: Path) -> None:
-    """Install the package alone; its requirements are those of this environment."""
+    """Install only the package; its dependencies are those of this environment."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install"]
     command += ["--quiet", "--no-deps", "--no-build-isolation"]
     command += ["--check-build-dependencies", "--target", str(site)]
@@ -136,7 +136,7 @@ def install(sources: Path, site: Path, build_folder: Path) -> None:
 
 
 def run_group(command: list[str]) -> tuple[str, int]:
-    """Run a command; whatever ends this process early ends its compilers too."""
+    """Run a command; end its child processes if this process is interrupted."""
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -157,7 +157,7 @@ def run_group(command: list[str]) -> tuple[str, int]:
 
 
 class Side:
-    """A worker process that uses one build; what it prints goes to a log."""
+    """Worker process that uses one build; its stderr goes to a log file."""
 
     def __init__(self, name: str, site: Path, log: Path) -> None:
         self.name = name
@@ -165,7 +165,7 @@ class Side:
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 # -S: the import hook of an editable installation would win over
-                # PYTHONPATH. -P: nothing is imported from the folder of the script.
+                # PYTHONPATH. -P: do not import from the folder of the script.
                 [sys.executable, "-S", "-P", str(WORKER)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -186,7 +186,9 @@ class Side:
         except BrokenPipeError:
             line = ""
         if not line:
-            raise SideEnded(f"{self.name}: the process has ended. {self._last_words()}")
+            raise SideEnded(
+                f"{self.name}: the process has ended. {self._describe_end()}"
+            )
         reply: dict[str, Any] = json.loads(line)
         if "error" in reply:
             raise TaskFailed(f"{self.name}: {reply['error']}")
@@ -200,13 +202,13 @@ class Side:
                 with suppress(BrokenPipeError):
                     pipe.close()
 
-    def _last_words(self) -> str:
+    def _describe_end(self) -> str:
         lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
         return f"code {self._process.wait()}; {lines[-1] if lines else 'no output'}"
 
 
 class Sides:
-    """The two processes; `restart` makes new ones, `load` gives them a data set."""
+    """The two processes; `restart` starts new ones, `load` loads a data set."""
 
     def __init__(self, old: Build, new: Build, logs: Path) -> None:
         self._builds = {"old": old, "new": new}
@@ -225,24 +227,26 @@ class Sides:
             self._running.popitem()[1].close()
 
     def restart(self) -> None:
-        """Start both anew: how memory is laid out can be worth some percent."""
+        """Start new processes: the memory layout can change times by some percent."""
         self.close()
         for name, build in self._builds.items():
             self._running[name] = Side(name, build.site, self._logs / f"{name}.log")
         versions = [self._check(name) for name in self._builds]
         if versions[0] != versions[1]:
-            raise BuildFailed(f"the sides have different versions: {versions}")
+            raise BuildFailed(f"The two sides use different versions: {versions}.")
         self.versions = versions[0]
 
     def _check(self, name: str) -> dict[str, str]:
         versions = self._running[name].ask(do="describe")
         used, site = Path(versions.pop("dics")), self._builds[name].site
         if not used.is_relative_to(site):
-            raise BuildFailed(f"{name}: uses {used.parent}, not {site}")
+            raise BuildFailed(
+                f"The side {name} imports {used.parent} instead of {site}."
+            )
         return versions
 
     def load(self, data: str) -> dict[str, Any]:
-        """Load a set on both sides; the reply has its shape, or why it is missing."""
+        """Load a data set on both sides; return its shape, or why it is missing."""
         replies = [side.ask(do="load", data=data) for side in self._running.values()]
         return replies[0]
 
@@ -254,6 +258,6 @@ class Sides:
 
 
 def worker_environment(site: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """Let a process find one build, and all else where this process finds it."""
+    """Return an environment that imports one build, the rest as in this process."""
     paths = [str(site), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     return {**environment, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

@@ -10,28 +10,28 @@ from typing import Any
 
 Ask = Callable[..., dict[str, Any]]  # sends a request to a worker, returns its reply
 
-SHORTEST = 0.05  # seconds; quicker calls are repeated and averaged to last as long
-# Seconds below which a measurement (with its repeated calls) is made as many times. The
-# numbers are even, so that each side goes first equally often.
+SHORTEST = 0.05  # seconds; shorter calls are repeated for this long and averaged
+# Number of pairs by the duration of a measurement (with its repeated calls), in
+# seconds. The numbers are even, so that each side is first equally often.
 REPETITIONS = ((0.1, 16), (0.5, 8), (math.inf, 6))
 FEWEST = 6
 
 
 class TaskFailed(Exception):
-    """One side could not do a task; the message says which and why."""
+    """One side failed in a task; the message has the side and the reason."""
 
 
 @dataclass
 class Row:
-    """One task on one set: seconds of both sides, pair by pair."""
+    """One task on one data set: seconds of both sides, pair by pair."""
 
     data: str
     task: str
     group: str
     old: list[float] = field(default_factory=list)
     new: list[float] = field(default_factory=list)
-    n_first: int = 0  # pairs of the first round
-    same: bool | None = None  # whether both sides give the same model
+    n_first: int = 0  # number of pairs in the first round
+    same: bool | None = None  # whether both sides return the same predictions
     problem: str | None = None
 
     @property
@@ -40,15 +40,15 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """The median of the paired ratios, so that slow spells hit both alike."""
+        """The median of the paired ratios; a busy period affects both of a pair."""
         return statistics.median(self.ratios)
 
     @property
     def first_ratio(self) -> float:
         """The ratio of the first round.
 
-        Only rows that seem slower are measured again, so a mean over rows of what
-        comes out at last would be too low.
+        Only rows that seem slower are measured again, so the mean of the final ratios
+        of all rows would be too low.
         """
         return statistics.median(self.ratios[: self.n_first])
 
@@ -77,7 +77,7 @@ class Row:
 def measure(
     row: Row, request: dict[str, Any], old: Ask, new: Ask, *, times: int, quick: bool
 ) -> None:
-    """Add pairs of times to a row, `times` as many as its duration asks for."""
+    """Add pairs of times to a row: `times` the number for its duration."""
     sides = {"old": old, "new": new}
     quickest = min(ask(do="warm_up", task=request)["seconds"] for ask in sides.values())
     calls = count_calls(quickest)
@@ -95,17 +95,17 @@ def measure(
 
 
 def count_calls(seconds: float) -> int:
-    """Return how often a call of as many seconds is repeated in one measurement."""
+    """Return the number of calls per measurement for a call of this duration."""
     return max(1, math.ceil(SHORTEST / max(seconds, 1e-9)))
 
 
 def count_pairs(seconds: float) -> int:
-    """Return how many pairs of measurements of as many seconds are made."""
+    """Return the number of pairs for a measurement of this duration."""
     return next(n_pairs for below, n_pairs in REPETITIONS if seconds < below)
 
 
 def alternate(n_pairs: int, first: int = 0) -> Iterator[tuple[str, str]]:
-    """Say who runs first in each pair: old new, new old, old new, ..."""
+    """Yield the order of the sides in each pair: old new, new old, old new, ..."""
     for pair in range(first, first + n_pairs):
         yield ("new", "old") if pair % 2 else ("old", "new")
 
@@ -114,7 +114,7 @@ def alternate(n_pairs: int, first: int = 0) -> Iterator[tuple[str, str]]:
 
 
 def mean_ratio(rows: Sequence[Row]) -> float:
-    """Geometric mean of the ratios of the first round."""
+    """Return the geometric mean of the ratios of the first round."""
     return statistics.geometric_mean(row.first_ratio for row in rows)
 
 
@@ -125,8 +125,8 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str
 
 LEGEND = """\
 old, new: median times. new/old: median of the ratios of pairs. quartiles: of these
-ratios. same: whether both give the same predictions, byte for byte. The geometric mean
-is that of the first round of pairs, before rows above the limit were measured again."""
+ratios. same: whether the predictions are bit-identical. The geometric mean is that of
+the first round of pairs, before rows above the limit were measured again."""
 COLUMNS = ("data", "task", "old", "new", "new/old", "quartiles", "pairs", "same", "")
 
 
@@ -158,7 +158,7 @@ def group_cells(group: str, rows: Sequence[Row], limit: float) -> list[Any]:
 
 
 def make_report(rows: Sequence[Row], skipped: Sequence[str], limit: float) -> str:
-    """Make the summary, the table by kind of task, and the table of all rows."""
+    """Return the summary, the table by kind of task, and the table of all rows."""
     measured = [row for row in rows if row.is_measured]
     parts = [summarize(measured, limit)]
     if measured:
@@ -178,7 +178,7 @@ def summarize(rows: Sequence[Row], limit: float) -> str:
         f"{len(rows)} rows, geometric mean of new/old "
         f"{mean_ratio(rows):.3f}, "
         f"{slower} slower than {limit:g}x. Worst row: {worst.ratio:.3f} "
-        f"({worst.data}, {worst.task}). Same model in "
+        f"({worst.data}, {worst.task}). Same predictions in "
         f"{sum(bool(row.same) for row in rows)} rows."
     )
 
@@ -198,7 +198,7 @@ def make_table(rows: Sequence[Row], limit: float) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Three digits with a fitting unit."""
+    """Return three digits and a unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{three_digits(seconds / size)} {unit}"

@@ -26,20 +26,19 @@ DATASETS = (
     "generated_20000x500_K10",
     "generated_1000000x28_K2",
 )
-# One of each kind: wide, two classes, many classes, small. Predictions on all of the
-# sets would take as long as the fits.
+# One data set of each kind: wide, two classes, many classes, small. Predictions on all
+# data sets would take as long as the fits.
 PREDICT_DATASETS = ("mnist", "adult", "helena_part", "digits")
 QUICK_DATASETS = ("digits", "iris", "spambase", "letter", "helena_part", "mnist")
 GROUPS = ("tree", "forest", "boosting", "candidates", "predict")
 
 DEPTH = 8
 MANY_ROWS = 10_000
-# Most rows times classes, with the trees of a forest and the rounds of boosting: fewer
-# on larger data, so that a fit takes about half a second and all of it a quarter of an
-# hour.
+# Upper limit of rows times classes, number of trees, number of rounds. Larger data get
+# fewer, so that a fit takes about half a second and the whole run 15 minutes.
 SIZES = ((20_000, 100, 300), (100_000, 30, 30), (1_500_000, 20, 20), (None, 4, 10))
-# Models that differ only in how they were fitted predict alike, so one of a kind is
-# enough. The paper's forest is there for its hard vote.
+# Models that differ only in their fit run the same code in predictions, so one model
+# per kind is enough. The paper's forest is included because of its hard vote.
 BOTH = ("predict", "predict_proba")
 
 
@@ -53,7 +52,7 @@ class Model(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What both sides do in one row of the table."""
+    """One row of the table: a request to both sides."""
 
     name: str
     group: str
@@ -67,7 +66,7 @@ def make_tasks(
     *,
     predict: bool = True,
 ) -> list[Task]:
-    """Make the tasks on a set of this size, fits before predictions."""
+    """Return the tasks on a data set of this size, fits before predictions."""
     models = make_models(*choose_sizes(rows * classes))
     tasks = [fit_task(model) for model in models]
     if predict:
@@ -99,9 +98,9 @@ def make_trees() -> list[Model]:
     shallow = {"max_depth": DEPTH}
     k100 = {**shallow, "advanced__max_candidates": 100}
     return [
-        Model(name, "tree", our(kind, shallow), BOTH),
-        Model("tree, full depth", "tree", our(kind, {}), BOTH),
-        Model(f"{name}, k = 100", "tree", our(kind, k100)),
+        Model(name, "tree", plain(kind, shallow), BOTH),
+        Model("tree, full depth", "tree", plain(kind, {}), BOTH),
+        Model(f"{name}, k = 100", "tree", plain(kind, k100)),
         Model(f"{name}, paper", "tree", paper(kind, {**k100, "min_samples_split": 3})),
     ]
 
@@ -118,8 +117,8 @@ def make_forests(n_trees: int) -> list[Model]:
         "advanced__voting": "hard",
     }
     return [
-        Model(name, "forest", our(kind, default), BOTH),
-        Model(f"{name}, features by tree", "forest", our(kind, by_tree)),
+        Model(name, "forest", plain(kind, default), BOTH),
+        Model(f"{name}, features by tree", "forest", plain(kind, by_tree)),
         Model(f"{name}, paper", "forest", paper(kind, papers), ("predict_proba",)),
     ]
 
@@ -139,13 +138,13 @@ def make_boosting(n_rounds: int) -> list[Model]:
         "min_samples_leaf": 1,
     }
     return [
-        Model(name, "boosting", our(kind, default), BOTH),
-        Model(f"{name}, fast", "boosting", our(kind, fast)),
+        Model(name, "boosting", plain(kind, default), BOTH),
+        Model(f"{name}, fast", "boosting", plain(kind, fast)),
         Model(f"{name}, paper", "boosting", paper(kind, papers)),
     ]
 
 
-def our(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def plain(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
     return {"class": kind, "parameters": parameters}
 
 

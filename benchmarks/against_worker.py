@@ -1,8 +1,8 @@
-"""One side of bench_against.py: load data, fit and predict as the parent process asks.
+"""One side of bench_against.py: load data, fit and predict by request.
 
-Requests come in on stdin and replies go out on stdout, one line of JSON each. The file
-runs unchanged with both revisions, so it uses NumPy, scikit-learn and the public names
-of dics and nothing else.
+Requests are read from stdin and replies are written to stdout, one line of JSON each.
+The file runs unchanged with both revisions, so it uses only NumPy, scikit-learn and
+public names of dics.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ OFFICIAL_TRAIN_ROWS = {"mnist": 60_000, "fashion_mnist": 60_000, "cifar10": 50_0
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 GENERATED = re.compile(r"generated_(\d+)x(\d+)_K(\d+)")
 MOST_PREDICTED = 10_000
-WARM_UP = 0.02  # seconds; quicker calls are repeated until it is over
+WARM_UP = 0.02  # seconds; shorter calls are repeated for this long
 
 # --- data ------------------------------------------------------------------
 
 
 class MissingData(Exception):
-    """A data set that is not available; the message says why."""
+    """A data set is not available; the message has the reason."""
 
 
 class Data(NamedTuple):
@@ -61,13 +61,13 @@ def load(name: str) -> Data:
     if n_train is None:  # hold out a quarter
         order = np.random.default_rng(0).permutation(len(X))
         X, y, n_train = X[order], y[order], len(X) - len(X) // 4
-    # Small sets are repeated to fill up the rows to predict.
+    # The rows of small data sets are repeated, so that there are enough to predict.
     many = np.resize(X[n_train:], (MOST_PREDICTED, X.shape[1]))
     return Data(X[:n_train], y[:n_train], many)
 
 
 def read(name: str) -> tuple[np.ndarray, np.ndarray, int | None]:
-    """Return rows, classes, and how many rows are for training if that is known."""
+    """Return rows, classes, and the number of training rows of an official split."""
     if name in BUNDLED:
         X, y = getattr(sklearn_datasets, f"load_{name}")(return_X_y=True)
         return X, y, None
@@ -79,12 +79,12 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, int | None]:
 
 
 def generate(rows: int, features: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Normal clouds that overlap, around a random centre for each class."""
+    """Generate one Gaussian cloud per class; the clouds overlap."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, classes, rows)
-    centres = 0.3 * rng.standard_normal((classes, features), dtype=np.float32)
+    centers = 0.3 * rng.standard_normal((classes, features), dtype=np.float32)
     X = rng.standard_normal((rows, features), dtype=np.float32)
-    X += centres[y]
+    X += centers[y]
     return X, y
 
 
@@ -103,19 +103,19 @@ def read_file(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_model(model: dict[str, Any]) -> Any:
-    """Make an estimator from its class and parameters; `paper` is its dictionary."""
+    """Return an estimator; "paper" selects the candidate thresholds of the paper."""
     parameters = {"random_state": 0, **model["parameters"]}
     if model.get("candidates") == "paper":
         parameters["candidates"] = dics.CentroidCandidates.paper()
     name = model["class"]
-    if not hasattr(dics, "TreeOptions"):  # a revision whose options were parameters
+    if not hasattr(dics, "TreeOptions"):  # an older revision without option classes
         parameters = {k.removeprefix("advanced__"): v for k, v in parameters.items()}
         name = name.replace("CGBoosting", "FastCGBM")
     return getattr(dics, name)().set_params(**parameters)
 
 
 def digest_model(model: Any, rows: np.ndarray) -> str:
-    """Digest what a model makes of some rows: probabilities and labels, or codes."""
+    """Return a digest of probabilities and labels, or of bin indices."""
     if hasattr(model, "predict_proba"):
         return digest(model.predict_proba(rows), model.predict(rows))
     return digest(model.transform(rows))
@@ -133,14 +133,14 @@ def digest(*arrays: np.ndarray) -> str:
 
 
 class Worker:
-    """Answers requests; holds one data set and the models that were fitted to it."""
+    """Answers requests; stores one data set and the models fitted to it."""
 
     def __init__(self) -> None:
         self._data: Data | None = None
         self._models: dict[str, Any] = {}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; whatever goes wrong is in the reply."""
+        """Return the reply to a request; errors become part of the reply."""
         requests: dict[str, Callable[..., dict[str, Any]]] = {
             "describe": self.describe,
             "load": self.load,
@@ -166,13 +166,13 @@ class Worker:
         }
 
     def load(self, data: str) -> dict[str, Any]:
-        self._data = None  # the memory of the last set is needed for the next one
+        self._data = None  # frees the memory of the last data set first
         self._models.clear()
         self._data = load(data)
         return dict(self._data.describe())
 
     def warm_up(self, task: dict[str, Any]) -> dict[str, Any]:
-        """Call once, and again for a while if that is quick; estimate the time."""
+        """Call once, and repeatedly if the call is short; return the time of a call."""
         call = self._call_of(task)
         seconds, n_calls = seconds_of(call), 1
         if seconds < WARM_UP:
@@ -182,7 +182,7 @@ class Worker:
         return {"seconds": seconds / n_calls}
 
     def time(self, task: dict[str, Any], calls: int) -> dict[str, Any]:
-        """Seconds of one call, the mean of `calls` of them."""
+        """Return the mean seconds of `calls` calls."""
         call = self._call_of(task)
         gc.collect()
         return {"seconds": seconds_of(call, calls) / calls}
@@ -243,7 +243,7 @@ def serve(requests: Iterable[str], replies: TextIO) -> None:
 
 
 def main() -> None:
-    # Whatever a model prints goes to stderr, so that stdout has replies only.
+    # Output of a model goes to stderr, so that stdout has replies only.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     serve(sys.stdin, replies)

@@ -1,21 +1,21 @@
-"""Test accuracy compared with scikit-learn's trees and forests, and with LightGBM.
+"""Test accuracy, compared with scikit-learn's trees and forests and with LightGBM.
 
-Trees and forests have depth 8 and full depth; boosting has the defaults of both, and is
-compared by its log-loss as well.
+Trees and forests have depth 8 and unlimited depth. Boosting has the default parameters
+of both libraries, and its log-loss is compared too.
 
-Sets with an official split are run with 5 seeds of the models, the others on 5 random
-splits, and sets of under 2000 rows on 50: one split of wine has 45 test rows. Forests
-and boosting vary less from seed to seed and the peers take minutes, so they get 2 or 3
-seeds of the images and 20 splits of the small sets. Both models see the same splits and
-seeds; LightGBM draws nothing, so one fit serves all seeds of an official split.
-The standard error is that of the mean difference over them; random splits of one set
-overlap, so it is somewhat too small.
+Data sets with an official split are run with 5 seeds of the models, the others on 5
+random splits. Data sets with fewer than 2000 rows get 50 splits, because a split of
+wine has 45 test rows. Forests and boosting vary less from seed to seed, and the other
+libraries take minutes. They get 2 or 3 seeds on images and 20 splits of small data
+sets. Both models get the same splits and seeds. LightGBM is deterministic here, so one
+fit is used for all seeds of an official split. The standard error is that of the mean
+difference. It is somewhat too small, because random splits of a data set overlap.
 
-Where a peer diverges (its log-loss is worse than that of a constant guess), the
-difference says little about ours: means are shown with and without such sets, and the
-targets are for those without.
+If the other library diverges (its log-loss is worse than that of a constant
+prediction), the difference is not informative. Means are shown with and without such
+data sets; the targets are for the means without them.
 
-Results of the peers are kept in a file, as they take most of the time.
+Results of other libraries are stored in a file, because they take most of the time.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from dics_paper.store import Store
 from dics_paper.text import markdown_table
 
 DATASETS = (*FILES, "digits", "breast_cancer", "wine")
-SMALL_SET = 2_000  # rows; there are more splits of such sets
-# Settings of both models, by the name that a table gives them.
+SMALL_SET = 2_000  # rows; smaller data sets get more splits
+# Parameters of both models, by their name in the table.
 DEPTHS: dict[str, dict[str, Any]] = {
     "8": {"max_depth": 8},
     "full": {"max_depth": None},
@@ -60,7 +60,7 @@ FEW_SEEDS = {"mnist": 3, "fashion_mnist": 3, "cifar10": 2}
 
 
 class Family(NamedTuple):
-    """A kind of model: what is compared, and how often."""
+    """Two models to compare, their parameters, and the number of runs."""
 
     title: str
     peer: Model
@@ -68,12 +68,12 @@ class Family(NamedTuple):
     ours: Model
     settings: dict[str, dict[str, Any]]
     small_splits: int
-    least_mean: float  # differences that are allowed
+    least_mean: float  # lowest allowed differences
     least_worst: float
-    seeds: dict[str, int] = FEW_SEEDS  # of sets that get another number
-    splits: int = 5  # or seeds
+    seeds: dict[str, int] = FEW_SEEDS  # exceptions from `splits`, by data set
+    splits: int = 5  # or seeds, with an official split
     peer_settings: dict[str, Any] = {}  # noqa: RUF012
-    peer_draws: bool = True  # whether its seed matters
+    peer_draws: bool = True  # False if the other model is deterministic
     with_log_loss: bool = False
 
     def n_runs(self, name: str, splits: int | None) -> int:
@@ -127,7 +127,7 @@ FAMILIES = {
     ),
 }
 
-# The same engine with other thresholds: what the centroids are worth.
+# The same models with other thresholds, to measure the benefit of the centroids.
 SOURCES: dict[str, Callable[[], Any]] = {
     "centroids": CentroidCandidates,
     "paper": CentroidCandidates.paper,
@@ -137,7 +137,7 @@ SOURCES: dict[str, Callable[[], Any]] = {
 
 
 class Plan(NamedTuple):
-    """What to run on each set."""
+    """Options of the run on each data set."""
 
     family: Family
     splits: int | None
@@ -156,7 +156,7 @@ def load_split(data: Data, seed: int) -> Split:
 def peer_scores(
     data: Data, options: dict[str, Any], seed: int, plan: Plan
 ) -> dict[str, Any]:
-    """Take the kept scores of a peer, or compute them."""
+    """Return the stored scores of the other library, or compute and store them."""
     family, peer = plan.family, plan.family.peer
     if data.same_rows and not family.peer_draws:
         seed = 0
@@ -184,7 +184,7 @@ def peer_scores(
 
 
 def oldest_date(plan: Plan) -> str:
-    """Date of the oldest kept result of the peer."""
+    """Return the date of the oldest stored result of the other library."""
     return min(
         (
             entry["date"]
@@ -199,7 +199,7 @@ def oldest_date(plan: Plan) -> str:
 def our_scores(
     data: Data, options: dict[str, Any], seed: int, plan: Plan, source: Any = None
 ) -> dict[str, float]:
-    """Compute the scores and the mean number of thresholds of a feature."""
+    """Return the scores of dics and the mean number of thresholds per feature."""
     settings = {**options, "candidates": source}
     model = plan.family.ours.make(seed=seed, settings=settings)
     scores = plan.family.scores(load_split(data, seed), model)
@@ -285,7 +285,7 @@ def print_comparison(
         mean = "met" if item["mean"] >= family.least_mean else "missed"
         worst = "met" if item["worst"] >= family.least_worst else "missed"
         print(
-            f"- setting {item['setting']}, {item['sets']} sets: mean "
+            f"- setting {item['setting']}, {item['sets']} data sets: mean "
             f"{item['mean']:+.4f} (target {family.least_mean}: {mean}), worst "
             f"{item['worst']:+.4f} on {item['worst_set']} (target "
             f"{family.least_worst}: {worst})"
@@ -293,13 +293,13 @@ def print_comparison(
         if family.with_log_loss:
             loss = item["mean_log_loss"]
             print(
-                f"- setting {item['setting']}, log-loss: mean {loss:+.4f} (target at "
+                f"- setting {item['setting']}, log-loss: mean {loss:+.4f} (target: at "
                 f"most 0: {'met' if loss <= 0 else 'missed'})"
             )
             if item["diverged"]:
                 print(
                     f"- {family.peer.label} diverged on {', '.join(item['diverged'])}, "
-                    f"left out above; with it, accuracy {item['mean_of_all']:+.4f}, "
+                    f"excluded above; with it: accuracy {item['mean_of_all']:+.4f}, "
                     f"log-loss {item['mean_log_loss_of_all']:+.4f}"
                 )
 
@@ -351,7 +351,7 @@ def print_sources(rows: Sequence[dict[str, Any]], family: Family) -> None:
             ]
             cells.append(["mean", setting, *(f"{mean:.4f}" for mean in means)])
     print(markdown_table(["data", "setting", family.peer.label, *SOURCES], cells))
-    print("\nIn brackets: mean number of thresholds of a feature.")
+    print("\nIn brackets: mean number of thresholds per feature.")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -365,21 +365,21 @@ def main(argv: list[str] | None = None) -> None:
     add_task(parser)
     parser.add_argument("--family", choices=FAMILIES, default="tree")
     parser.add_argument(
-        "--splits", type=int, help="seeds or splits of larger sets, if not the usual"
+        "--splits", type=int, help="seeds or splits of data sets that are not small"
     )
     parser.add_argument(
-        "--sources", action="store_true", help="compare sources of thresholds instead"
+        "--sources", action="store_true", help="compare candidate thresholds instead"
     )
     parser.add_argument(
         "--cache",
         type=Path,
         default=PEERS_FILE,
         metavar="FILE",
-        help="where results of the peer are kept; default: in results",
+        help="stored results of other libraries; default: in results",
     )
     options = parser.parse_args(argv)
     family = FAMILIES[options.family]
-    title = "Sources of thresholds" if options.sources else "Accuracy"
+    title = "Candidate thresholds" if options.sources else "Accuracy"
     print_header(f"{title}: {family.title}")
 
     run, n_steps = compare, 2

@@ -1,10 +1,10 @@
-"""Fit and predict times of the working tree compared with those of another revision.
+"""Fit and predict times of the working tree, compared with another revision.
 
-Both are built alike, from copies of their sources, and installed apart. Two processes,
-one for each build, take turns on the same tasks: old new, new old, and so on, never at
-the same time. A row shows the median of the paired ratios new/old. Rows above the limit
-are measured again in new processes, with more pairs, before they are called slower; the
-exit code is 1 if there are such rows.
+Both are built in the same way from copies of their sources, and installed in separate
+folders. Two processes, one per build, alternate on the same tasks: old new, new old,
+and so on, never at the same time. A row shows the median of the paired ratios new/old.
+Rows above the limit are measured again in new processes with more pairs. The exit code
+is 1 if a row stays above the limit.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from against_tasks import (
 )
 
 LIMIT = 1.05
-# Rows above the limit are measured so many times more, each time with twice the pairs;
-# the verdict is that of all pairs.
+# Number of further measurements of rows above the limit, each with twice the pairs. The
+# verdict uses all pairs.
 MORE_ROUNDS = 2
 
 
@@ -56,14 +56,14 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "revision",
         nargs="?",
         default="HEAD",
-        help="the old side, as git names it; default HEAD, for changes not committed",
+        help="git revision of the old side; default: HEAD, for uncommitted changes",
     )
     parser.add_argument(
         "--datasets",
         nargs="+",
         metavar="NAME",
-        help="generated_1000x20_K3 makes one of any shape, other names are files in "
-        f"DICS_DATA_DIR; default: {' '.join(DATASETS)}",
+        help="names of files in DICS_DATA_DIR, or generated_1000x20_K3 for data of any "
+        f"shape; default: {' '.join(DATASETS)}",
     )
     parser.add_argument(
         "--tasks",
@@ -71,19 +71,22 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         choices=GROUPS,
         default=list(GROUPS),
         metavar="KIND",
-        help=f"among {', '.join(GROUPS)}; default: all, with predictions on "
-        f"{', '.join(PREDICT_DATASETS)} and on all sets that --datasets names",
+        help=f"one of {', '.join(GROUPS)}; default: all, with predictions on "
+        f"{', '.join(PREDICT_DATASETS)} and on all data sets of --datasets",
     )
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=f"{FEWEST} pairs of each, on {', '.join(QUICK_DATASETS)}",
+        help=f"{FEWEST} pairs per row, on {', '.join(QUICK_DATASETS)}",
     )
     parser.add_argument(
-        "--limit", type=float, default=LIMIT, help="most new/old; default %(default)s"
+        "--limit",
+        type=float,
+        default=LIMIT,
+        help="maximum of new/old; default: %(default)s",
     )
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="keep the builds for another run"
+        "--keep", type=Path, metavar="DIR", help="keep the builds for the next run"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the times")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table")
@@ -92,7 +95,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 @dataclass
 class Plan:
-    """What is run on which sets."""
+    """Tasks by data set, and the limit."""
 
     datasets: Sequence[str]
     predict_datasets: Sequence[str]
@@ -118,7 +121,7 @@ class Plan:
 
 @dataclass
 class Results:
-    """Rows, and why some sets are missing."""
+    """Rows, and the reasons for missing data sets."""
 
     rows: list[Row] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -130,7 +133,7 @@ class Results:
 def run_set(
     data: str, plan: Plan, sides: Sides, results: Results, progress: Progress
 ) -> None:
-    """Measure all tasks on a set, and again those that seem slower."""
+    """Measure all tasks on a data set; repeat those that seem slower."""
     progress.begin(f"{data}: load")
     loaded = sides.load(data)
     if "missing" in loaded:
@@ -187,10 +190,10 @@ def run_sets(plan: Plan, sides: Sides) -> Results:
 
 
 class Progress:
-    """Tells on stderr what is being measured.
+    """Shows the current measurement on stderr.
 
-    In a terminal this is a bar, otherwise a line for each row. It is drawn between
-    measurements only, so that it takes no time from them.
+    In a terminal this is a bar, otherwise one line per row. It is drawn only between
+    measurements, so that it does not disturb them.
     """
 
     def __init__(self, total: int) -> None:
@@ -261,7 +264,7 @@ def make_header(run: dict[str, Any], seconds: float) -> str:
         f"- old: {run['old']}",
         f"- new: {run['new']}",
         f"- {run['cpu']}, {run['cores']} cores; {versions}",
-        f"- {seconds / 60:.1f} minutes; load before it {run['load_before']:.2f}",
+        f"- {seconds / 60:.1f} minutes; load before the run {run['load_before']:.2f}",
     ]
     if run["same_sources"]:
         lines.append("- Both sides have the same sources: the ratios are noise.")
@@ -311,7 +314,7 @@ def compare(options: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> None:
     options = parse(argv)
-    # As Ctrl-C does: leave all contexts, so that processes and folders go.
+    # Leave all contexts as with Ctrl-C, so that processes and folders are removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         code = compare(options)

@@ -1,12 +1,13 @@
-"""Boosting and LightGBM, XGBoost: time to reach their accuracy, and equal rounds.
+"""Time of boosting to reach the accuracy of LightGBM and XGBoost, and equal rounds.
 
-Peers have 100 rounds of depth 3, the same number of threads and the same float32 array
-as ours. A round of ours grows one tree and one of theirs a tree for each class, so the
-question is how long ours takes to be as accurate. One long fit shows at which round r
-its test accuracy first is that of the peer; then a new fit of r rounds is timed, all of
-it: thresholds, encoding, rounds. Early stopping is off.
+LightGBM and XGBoost have 100 rounds of depth 3. All libraries have the same number of
+threads and the same float32 array. dics grows one tree per round, the others grow one
+tree per class. Therefore the benchmark measures the time to equal accuracy. One long
+fit gives the first round r whose test accuracy reaches that of the other library. Then
+a whole new fit of r rounds is timed: thresholds, encoding and rounds. Early stopping is
+off.
 
-The last tables show a round over the number of classes, and prediction.
+The last tables show the time of one round by number of classes, and prediction.
 """
 
 from __future__ import annotations
@@ -52,18 +53,18 @@ DATASETS = (
     "synthetic_20000x5000_K10",
     "spambase",
 )
-# What is compared, the same for all sets: larger steps and fewer features, and the
-# default setting.
+# The two configurations of dics, the same for all data sets: a larger learning rate
+# with fewer features, and the defaults.
 FAST: dict[str, Any] = {"learning_rate": 0.2, "max_features": 100}
 OURS: dict[str, dict[str, Any]] = {"fast": FAST, "default": {}}
-# As many rounds for all, of the same depth: model and settings. The paper doesn't give
-# the learning rate; 0.1 is LightGBM's.
+# Models and parameters for an equal number of rounds of the same depth. The paper does
+# not state the learning rate; 0.1 is the default of LightGBM.
 EQUAL: dict[str, tuple[str, dict[str, Any]]] = {
     "fast": ("fastcgbm", {**FAST, "max_depth": DEPTH}),
     "default": ("fastcgbm", {"max_depth": DEPTH}),
     "paper": ("fastcgbm-paper", {}),
 }
-# How many times faster than each peer we want to reach its accuracy.
+# Minimum speed-up at the accuracy of each of the other models.
 TARGETS: dict[str, dict[str, float]] = {
     name: dict(zip(PEERS, targets, strict=True))
     for name, targets in {
@@ -76,7 +77,10 @@ TARGETS: dict[str, dict[str, float]] = {
     }.items()
 }
 MAIN_PEER = "lgbm_d3"
-FIRST_ROUNDS, MAX_ROUNDS = 150, 2_400  # of the long fit; doubled until it is enough
+FIRST_ROUNDS, MAX_ROUNDS = (
+    150,
+    2_400,
+)  # of the long fit; doubled until it is accurate enough
 QUICK_ROUNDS, QUICK_MAX_ROUNDS = 10, 100
 
 PREDICT_SETS = ("mnist", "helena_part", "spambase")
@@ -131,7 +135,7 @@ def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
 def reach_peers(
     setting: str, row: dict[str, Any], split: Split, plan: Plan, steps: Steps
 ) -> dict[str, Any]:
-    """Time fits of as many rounds as it takes to reach the accuracy of each peer."""
+    """Time fits with the number of rounds that reach the accuracy of each library."""
     options, peers = OURS[setting], row["peers"]
     steps.begin(f"{row['data']}: rounds that {setting} needs")
     goal = max(peer["accuracy"] for peer in peers.values())
@@ -160,7 +164,7 @@ def reach_peers(
 def staged_accuracies(
     options: dict[str, Any], goal: float, split: Split, plan: Plan
 ) -> np.ndarray:
-    """Test accuracy after each round, of as many rounds as the goal takes or may."""
+    """Return the test accuracy after each round, until the goal or the last round."""
     n_rounds = min(FIRST_ROUNDS, plan.max_rounds)
     model = make_ours(options, n_rounds, plan).set_params(warm_start=True)
     while True:
@@ -174,7 +178,7 @@ def staged_accuracies(
 
 
 def first_at_least(accuracies: np.ndarray, goal: float) -> int | None:
-    """Rounds after which the accuracy first is at least the goal."""
+    """Return the first round whose accuracy is at least the goal."""
     reached = np.flatnonzero(accuracies >= goal)
     return int(reached[0]) + 1 if len(reached) else None
 
@@ -186,7 +190,7 @@ def time_curve(
     split: Split,
     plan: Plan,
 ) -> list[tuple[int, float, float]]:
-    """Rounds, seconds and accuracy: each point is a fit of its own."""
+    """Return rounds, seconds and accuracy; each point is a separate fit."""
     last = min(len(accuracies), max(n_needed, plan.n_rounds))
     curve = []
     for n in ladder(last):
@@ -210,18 +214,18 @@ def run_equal(peers: dict[str, Any], split: Split, plan: Plan) -> dict[str, Any]
 def time_prediction(
     row: dict[str, Any], peer: Any, split: Split, plan: Plan
 ) -> list[dict[str, Any]]:
-    """Time predict_proba of LightGBM and of our fast model that is as accurate."""
+    """Time predict_proba of LightGBM and of an equally accurate model of dics."""
     reach = row["ours"]["fast"]["reach"][MAIN_PEER]
     if reach is None:
         return []
     X, y = split.X_train, split.y_train
-    if peer is None:  # only its result was kept
+    if peer is None:  # only its result was stored
         peer, _ = fit_peer(PEERS[MAIN_PEER], X, y, plan.n_threads, plan.n_rounds)
     ours = make_ours(FAST, reach["rounds"], plan).fit(X, y)
     results = []
     for n_rows in PREDICT_TARGETS:
         rows = np.resize(split.X_test, (n_rows, X.shape[1]))
-        # Threads cost LightGBM more than they gain on one row: its better choice.
+        # For one row LightGBM is faster with one thread, so take the better time.
         seconds = min(
             time_proba(peer.set_params(n_jobs=n), rows) for n in {plan.n_threads, 1}
         )
@@ -238,7 +242,7 @@ def time_proba(model: Any, rows: np.ndarray) -> float:
 
 
 def show_peer(peer: dict[str, Any]) -> str:
-    """Show the time of a peer, with its date if it was kept from another run."""
+    """Return the time of another library, with the date of a stored result."""
     notes = [peer["date"]] if peer["kept"] else []
     if peer["rounds"] < N_ROUNDS:
         notes.append(f"{peer['rounds']} rounds")
@@ -249,12 +253,12 @@ def show_peer(peer: dict[str, Any]) -> str:
 def reach_ratio(
     row: dict[str, Any], setting: str, peer: str, at: str | None = None
 ) -> float | None:
-    """Peer's time divided by ours to reach its accuracy, or that of another peer."""
+    """Return the speed-up at the accuracy of `peer`, or of the model `at`."""
     reach = row["ours"][setting]["reach"][at or peer]
     return reach and row["peers"][peer]["seconds"] / reach["seconds"]
 
 
-REACH = ["data", "shape", "K", "peer", "its time", "acc."]
+REACH = ["data", "shape", "K", "library", "its time", "acc."]
 REACH += ["fast: rounds", "time", "faster", "target", "at LightGBM's acc.", "target"]
 REACH += ["default: rounds", "time", "faster"]
 
@@ -286,7 +290,7 @@ def reach_cells(row: dict[str, Any], peer: str) -> list[str]:
 
 
 def our_cells(row: dict[str, Any], setting: str, peer: str) -> list[str]:
-    """Rounds, time and ratio, or how far it got."""
+    """Return rounds, time and ratio, or the best accuracy that was reached."""
     ours = row["ours"][setting]
     reach = ours["reach"][peer]
     if reach is None:
@@ -298,7 +302,7 @@ def our_cells(row: dict[str, Any], setting: str, peer: str) -> list[str]:
 
 
 def verdict(ratio: float | None, target: float | None, peer: dict[str, Any]) -> str:
-    """Say whether a target is met; the accuracy of a peer that diverged is no goal."""
+    """Return whether a target is met; "void" if the other library diverged."""
     return "void" if peer["diverged"] else show_verdict(ratio or 0.0, target)
 
 
@@ -340,20 +344,20 @@ def print_prediction(rows: Sequence[dict[str, Any]]) -> None:
             rounds = row["ours"]["fast"]["reach"][MAIN_PEER]["rounds"]
             line = [row["data"], rounds, case["rows"], *times]
             cells.append([*line, show_ratio(ratio), show_verdict(ratio, target)])
-    columns = ["data", "our rounds", "rows", "LightGBM", "ours", "faster", "target"]
+    columns = ["data", "dics rounds", "rows", "LightGBM", "dics", "faster", "target"]
     if cells:
         print(markdown_table(columns, cells))
 
 
 LEGEND = """
-fast: {fast}. default: the default setting. paper's: the paper's setting.
-None of them stops early. rounds: after which the test accuracy first is at least the
-peer's; it goes up and down from round to round, so on small sets some luck is in it.
-at LightGBM's acc.: XGBoost's time divided by ours to reach the accuracy of LightGBM
-with its usual bins. XGBoost, 16 bins: for more than two classes with one tree a round
-(multi_output_tree). In brackets: rounds tried, or the date of a result kept from
-another run on this CPU. *: run once. !: the peer diverged: its log-loss is worse than
-that of a constant guess, and to be as accurate says nothing.
+fast: dics with {fast}. default: dics with default parameters. paper's: the paper's
+configuration. All without early stopping. rounds: the first round whose test accuracy
+reaches that of the other library; accuracy varies from round to round, so on small data
+sets this number is partly luck. at LightGBM's acc.: time of XGBoost divided by the time
+of dics to reach the accuracy of LightGBM with default bins. XGBoost, 16 bins: one tree
+per round with more than two classes (multi_output_tree). In brackets: rounds tried, or
+the date of a stored result from this CPU. *: run once. !: the other library diverged:
+its log-loss is worse than that of a constant prediction, so the row is not informative.
 """
 
 
@@ -364,12 +368,12 @@ def describe_options(options: dict[str, Any]) -> str:
 def print_sets(rows: Sequence[dict[str, Any]], n_rounds: int) -> None:
     if not rows:
         return
-    print("Time to reach the accuracy of a peer:\n")
+    print("Time to reach the accuracy of another library:\n")
     print_reach(rows)
     print(LEGEND.format(fast=describe_options(FAST)))
     print(f"{n_rounds} rounds of depth {DEPTH} for all:\n")
     print(markdown_table(EQUAL_COLUMNS, [equal_cells(row) for row in rows]))
-    print("\nThe same: test accuracy, log-loss.\n")
+    print("\nTest accuracy and log-loss of these models:\n")
     print(markdown_table(ACCURACY_COLUMNS, [accuracy_cells(row) for row in rows]))
     print("\npredict_proba, at equal accuracy (fast):\n")
     print_prediction(rows)
@@ -384,33 +388,35 @@ def main(argv: list[str] | None = None) -> None:
         return
     parser = make_parser(__doc__, DATASETS)
     add_task(parser)
-    parser.add_argument("--repeats", type=int, help="runs of each fit; default 3 or 5")
-    parser.add_argument("--n-jobs", type=int, help="threads of all; default: all cores")
+    parser.add_argument("--repeats", type=int, help="runs per fit; default: 3 or 5")
     parser.add_argument(
-        "--max-rounds", type=int, default=MAX_ROUNDS, help="most rounds of ours"
+        "--n-jobs", type=int, help="threads of all models; default: all cores"
     )
     parser.add_argument(
-        "--fresh-peers", action="store_true", help="run slow peers again, too"
+        "--max-rounds", type=int, default=MAX_ROUNDS, help="maximum rounds of dics"
     )
     parser.add_argument(
-        "--peers",
+        "--fresh", action="store_true", help="ignore stored results of other libraries"
+    )
+    parser.add_argument(
+        "--cache",
         type=Path,
         default=PEERS_FILE,
         metavar="FILE",
-        help="where results of slow peers are kept; default: in results",
+        help="stored results of slow other libraries; default: in results",
     )
     parser.add_argument(
         "--parts",
         nargs="+",
         choices=("sets", "classes"),
         default=["sets", "classes"],
-        help="the tables over data sets, and that over the number of classes",
+        help="tables by data set, and the table by number of classes",
     )
     parser.add_argument("--image", type=Path, metavar="FILE", help="draw the curves")
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=f"one run, peers of {QUICK_ROUNDS} rounds, to try it; no targets",
+        help=f"a trial: one run, {QUICK_ROUNDS} rounds of other libraries, no targets",
     )
     options = parser.parse_args(argv)
     n_threads = effective_n_threads(options.n_jobs)
@@ -419,8 +425,8 @@ def main(argv: list[str] | None = None) -> None:
         N_ROUNDS,
         options.max_rounds,
         options.repeats,
-        Store(options.peers),
-        options.fresh_peers,
+        Store(options.cache),
+        options.fresh,
         TARGETS,
     )
     if options.quick:  # the targets are for N_ROUNDS

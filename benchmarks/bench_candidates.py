@@ -1,7 +1,7 @@
-"""Time of finding the thresholds, compared with one pass over the same array.
+"""Time to compute the candidate thresholds, compared with one pass over X.
 
-``X.sum()`` reads X once on one thread: what no method that reads all of X can beat
-by much.
+``X.sum()`` reads X once in one thread. A method that reads all of X cannot be much
+faster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dics_paper.text import show_seconds
 from dics_paper.timing import measure
 
 DATASETS = ("mnist", "fashion_mnist", "cifar10", "synthetic_10000x1000", "digits")
-# Seconds that CentroidCandidates().fit should not exceed.
+# Target: maximum seconds of CentroidCandidates().fit.
 GUIDE = {"cifar10": 0.080, "mnist": 0.040, "fashion_mnist": 0.040}
 
 
@@ -53,7 +53,7 @@ def as_cells(row: dict[str, Any]) -> list[str]:
 
 def main(argv: list[str] | None = None) -> None:
     options = make_parser(__doc__, DATASETS).parse_args(argv)
-    print_header("Candidates")
+    print_header("Candidate thresholds")
     results = run_sets(options.datasets, 3, run_dataset)
     columns = ["data", "shape", "X.sum()"]
     columns += ["default", "passes", "thresholds", "paper", "passes", "thresholds"]
@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> None:
     results.print_skipped()
     print(
         "\ndefault: CentroidCandidates().fit(X, y). paper: CentroidCandidates.paper()."
-        "\npasses: time divided by that of X.sum(). thresholds: mean of the features."
+        "\npasses: time divided by that of X.sum(). thresholds: mean per feature."
     )
     save_json(options.json, "candidates", rows=results.rows)
 

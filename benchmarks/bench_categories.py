@@ -1,14 +1,14 @@
-"""Categories: native in four libraries, and as one-hot columns and ordinal codes.
+"""Categorical features in four libraries, compared with one-hot and ordinal encoding.
 
-Boosting with default settings and two threads on tables with categorical features.
-Scores are means over splits: AUC of two classes, R2, or explained Poisson deviance
-(with the exposure as weight). HistGradientBoosting takes up to 255 categories; the
-others of a feature are missing there. CatBoost runs only with `--catboost`, since it
-takes minutes for a fit.
+Boosting with default parameters and two threads on tables with categorical features.
+Scores are means over splits: AUC for binary classification, R2, or explained Poisson
+deviance (weighted by exposure). HistGradientBoosting supports up to 255 categories;
+rarer categories are missing values there. CatBoost runs only with `--catboost`, because
+a fit takes minutes.
 
-With `--family tree` or `forest`, single trees of depth 8 or forests of 50 trees
-are compared with themselves: sets that nodes choose, thresholds in the order of all
-rows, one-hot columns and ordinal codes.
+With `--family tree` or `forest`, four encodings are compared for single trees of depth
+8 or forests of 50 trees: sets of categories chosen in each node, thresholds in an order
+of the categories from all rows, one-hot columns, and ordinal codes.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from dics_paper.timing import measure
 N_THREADS = 2
 MOST_CATEGORIES = 255  # of HistGradientBoosting
 N_SPLITS = 3
-NO_SETS = 10**9  # rows that no node has
+NO_SETS = 10**9  # more rows than any node has
 
 Prepared = tuple[Any, Any]  # rows to fit and rows to predict
 
 
 class Model:
-    """A way to fit a table: how rows are prepared, and what is fitted."""
+    """An estimator and the encoding of its rows."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Model:
         self.prepare = prepare
 
     def run(self, table: CategoryTable, *, timed: bool) -> dict[str, float]:
-        """Fit and score; a fit is timed with the preparation of its rows."""
+        """Fit and score; the time does not include the encoding of the rows."""
         train, test = self.prepare(table)
 
         def fit() -> Any:
@@ -79,7 +79,7 @@ class Model:
 # --- models -------------------------------------------------------------------
 
 
-def ours(table: CategoryTable, **options: Any) -> Any:
+def cgboosting(table: CategoryTable, **options: Any) -> Any:
     options = {"random_state": 0, "n_jobs": N_THREADS, **options}
     if table.is_classes:
         return CGBoostingClassifier(**options)
@@ -87,7 +87,7 @@ def ours(table: CategoryTable, **options: Any) -> Any:
     return CGBoostingRegressor(loss=loss, **options)
 
 
-def our_trees(table: CategoryTable, *, is_forest: bool, **options: Any) -> Any:
+def cg_trees(table: CategoryTable, *, is_forest: bool, **options: Any) -> Any:
     size = {"n_estimators": 50} if is_forest else {"max_depth": 8}
     options = {"random_state": 0, "n_jobs": N_THREADS, **size, **options}
     if table.is_classes:
@@ -129,14 +129,14 @@ def catboost(table: CategoryTable) -> Any:
         return CatBoostRegressor(**options)
 
     class Counts(CatBoostRegressor):
-        def predict(self, data: Any) -> Any:  # by default it predicts logarithms
+        def predict(self, data: Any) -> Any:  # the default returns logarithms
             return np.exp(super().predict(data, prediction_type="RawFormulaVal"))
 
     return Counts(loss_function="Poisson", **options)
 
 
 def with_few_categories(table: CategoryTable) -> Prepared:
-    """Keep the commonest categories of each feature."""
+    """Keep the most frequent categories of each feature."""
     train, test = table.train.copy(), table.test.copy()
     for name in table.categories:
         kept = train[name].value_counts().index[: MOST_CATEGORIES - 1]
@@ -146,7 +146,7 @@ def with_few_categories(table: CategoryTable) -> Prepared:
 
 
 def as_ordinal(table: CategoryTable) -> Prepared:
-    """Give the codes of the categories as numbers; they are in alphabetical order."""
+    """Return the codes of the categories as numbers, in alphabetical order."""
     return table.train.astype(np.float64), table.test.astype(np.float64)
 
 
@@ -167,17 +167,17 @@ def as_one_hot(table: CategoryTable) -> Prepared:
 
 
 OURS = {
-    "ours": Model(ours),
-    "one-hot": Model(ours, as_one_hot),
-    "ordinal": Model(ours, as_ordinal),
+    "dics": Model(cgboosting),
+    "one-hot": Model(cgboosting, as_one_hot),
+    "ordinal": Model(cgboosting, as_ordinal),
 }
 
 
 def trees_of(family: str) -> dict[str, Model]:
-    """Return the ways in which single trees or forests take categories."""
-    make = partial(our_trees, is_forest=family == "forest")
+    """Return the encodings to compare for single trees or forests."""
+    make = partial(cg_trees, is_forest=family == "forest")
     return {
-        "ours": Model(make),
+        "dics": Model(make),
         "order of all rows": Model(
             partial(make, categorical=CategoricalOptions(min_samples=NO_SETS))
         ),
@@ -233,34 +233,34 @@ def show_verdicts(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> None
     if not peers:
         return
     best = np.mean([max(row["models"][m]["score"] for m in peers) for row in rows])
-    gap = mean_score(rows, "ours") - float(best)
+    gap = mean_score(rows, "dics") - float(best)
     print(
-        f"- mean score against the best peer of each set: {gap:+.4f} (within 0.002: "
+        f"- mean score minus that of the best other library: {gap:+.4f} (within 0.002: "
         f"{'met' if gap >= -0.002 else 'missed'})"
     )
-    gap = mean_score(rows, "ours") - mean_score(rows, "LightGBM")
+    gap = mean_score(rows, "dics") - mean_score(rows, "LightGBM")
     print(
-        f"- mean score against LightGBM: {gap:+.4f} (above: "
+        f"- mean score minus that of LightGBM: {gap:+.4f} (above 0: "
         f"{'met' if gap > 0 else 'missed'})"
     )
     ratio = mean_ratio(
         [
-            row["models"]["LightGBM"]["seconds"] / row["models"]["ours"]["seconds"]
+            row["models"]["LightGBM"]["seconds"] / row["models"]["dics"]["seconds"]
             for row in rows
         ]
     )
-    print(f"- fit, against LightGBM: {ratio:.2f}x: {show_verdict(ratio, 1.5)}")
+    print(f"- speed-up of fit over LightGBM: {ratio:.2f}x: {show_verdict(ratio, 1.5)}")
 
 
 def show_verdict_on_codes(rows: Sequence[dict[str, Any]]) -> None:
     gaps = {
-        row["data"]: row["models"]["ours"]["score"]
+        row["data"]: row["models"]["dics"]["score"]
         - max(row["models"][m]["score"] for m in ("one-hot", "ordinal"))
         for row in rows
     }
     worst = min(gaps, key=lambda name: gaps[name])
     print(
-        f"- against our own one-hot and ordinal codes, worst set ({worst}): "
+        f"- score minus that of one-hot or ordinal encoding, worst data set ({worst}): "
         f"{gaps[worst]:+.4f} (within 0.002: "
         f"{'met' if gaps[worst] >= -0.002 else 'missed'})"
     )
@@ -270,7 +270,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--datasets", nargs="+", default=list(FILES), choices=FILES)
     parser.add_argument("--splits", type=int, default=N_SPLITS, metavar="N")
-    parser.add_argument("--catboost", action="store_true", help="run CatBoost as well")
+    parser.add_argument("--catboost", action="store_true", help="also run CatBoost")
     parser.add_argument(
         "--family", default="boosting", choices=["boosting", "forest", "tree"]
     )
@@ -278,7 +278,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     models = {**OURS, **PEERS, **(SLOW_PEERS if args.catboost else {})}
     if args.family != "boosting":
         models = trees_of(args.family)
-    print_header("Categories")
+    print_header("Categorical features")
     results = run_sets(
         args.datasets,
         len(models),

@@ -1,11 +1,13 @@
-"""Fits on a cluster of two workers, beside fits here and the peers' Dask estimators.
+"""Fits on a cluster of two workers, compared with local fits and other libraries.
 
-A LocalCluster of two workers with one thread each; ours here has two threads. Each fit
-is made once on a few rows, which imports what it needs, and then `--repeats` times (the
-peers' `--peer-repeats` times); medians are shown, fits here and on the cluster take
-turns. CPU seconds are those of the client and all workers. Then a model of larger
-clusters: the time of a round with 1 to 1,000 workers, from what computing and sending
-take on this machine, as measured just before.
+The cluster is a LocalCluster of two workers with one thread each; local fits have two
+threads. Each model is fitted once on few rows as a warm-up. Then it is fitted
+`--repeats` times (other libraries `--other-repeats` times), local fits and fits on the
+cluster in turns. The tables show medians. CPU seconds are those of the client and all
+workers.
+
+A model of larger clusters follows: the time of a round with 1 to 1,000 workers. It is
+computed from the costs of computation and communication measured on this machine.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ MOST_CPU, MOST_WALL = 1.25, 0.7
 
 
 class Cost(NamedTuple):
-    """What a fit takes."""
+    """Seconds and accuracy of a fit."""
 
     wall: float
     cpu: float
@@ -41,7 +43,7 @@ class Cost(NamedTuple):
 
 
 class Sums(logging.Handler):
-    """Keeps what the last fit on the cluster said of its sums."""
+    """Log handler that stores the number and the size of the sums of the last fit."""
 
     rounds, sums, sent = 1, 0, 0
 
@@ -58,14 +60,14 @@ def cpu_seconds(client: Client | None) -> float:
 
 
 class Runs:
-    """Fits of one kind, and what they took.
+    """Repeated fits of one kind and their costs.
 
     Parameters
     ----------
     fit : callable
-        Fits all rows.
+        Returns a model fitted to all rows.
     client : Client or None
-        Of the cluster on which it does.
+        Client of the cluster that the fit uses, None for a local fit.
     """
 
     def __init__(self, fit: Callable[[], Any], client: Client | None) -> None:
@@ -95,13 +97,15 @@ def take_turns(runs: Sequence[Runs], n_repeats: int) -> None:
 @contextmanager
 def two_workers() -> Iterator[Client]:
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as own,
-        Client(own) as client,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as local,
+        Client(local) as client,
     ):
         yield client
 
 
-def peers() -> dict[str, Callable[[], Any]]:
+def other_libraries() -> dict[str, Callable[[], Any]]:
     from lightgbm import DaskLGBMClassifier
     from xgboost.dask import DaskXGBClassifier
 
@@ -112,7 +116,7 @@ def peers() -> dict[str, Callable[[], Any]]:
 
 
 class Rows(NamedTuple):
-    """The same rows here and on the cluster."""
+    """The same rows as arrays and as Dask collections."""
 
     X: Any
     y: Any
@@ -125,12 +129,12 @@ class Rows(NamedTuple):
 
 
 def score_on(held: Any, truth: Any) -> Callable[[Any], float]:
-    """Return what measures the accuracy of a model."""
+    """Return a function that computes the accuracy of a model."""
 
     def score(model: Any) -> float:
-        if hasattr(model, "get_booster"):  # XGBoost's, which predicts collections only
-            said = model.get_booster().inplace_predict(held)
-            found = said > 0.5 if said.ndim == 1 else said.argmax(axis=1)
+        if hasattr(model, "get_booster"):  # XGBoost, which predicts only collections
+            predicted = model.get_booster().inplace_predict(held)
+            found = predicted > 0.5 if predicted.ndim == 1 else predicted.argmax(axis=1)
             return float((found == truth).mean())
         local = model.to_local() if hasattr(model, "to_local") else model
         return float((np.asarray(local.predict(held)) == truth).mean())
@@ -139,10 +143,10 @@ def score_on(held: Any, truth: Any) -> Callable[[Any], float]:
 
 
 def compare_boosting(
-    client: Client, n_rows: int, n_classes: int, n_repeats: int, n_peer_repeats: int
+    client: Client, n_rows: int, n_classes: int, n_repeats: int, n_other_repeats: int
 ) -> dict[str, Any]:
     rows = Rows.make(n_rows, n_classes)
-    few = Rows.make(1, n_classes)  # one block, to import what fits need
+    few = Rows.make(1, n_classes)  # one block, for the warm-up
     score = score_on(*make_whole(100_000, n_classes))
     options = {"n_estimators": N_ROUNDS, "random_state": 0, "n_jobs": 2}
 
@@ -162,22 +166,22 @@ def compare_boosting(
     log.removeHandler(sums)
     row: dict[str, Any] = {
         "classes": n_classes,
-        "here": ours.cost(score),
+        "local": ours.cost(score),
         "cluster": cluster.cost(score),
-        "same bytes": same_bytes(ours, cluster),
-        "sums a round": sums.sums / max(1, sums.rounds),
-        "bytes a round": sums.sent / max(1, sums.rounds),
+        "bit-identical": same_bytes(ours, cluster),
+        "sums per round": sums.sums / max(1, sums.rounds),
+        "bytes per round": sums.sent / max(1, sums.rounds),
     }
-    for name, make in peers().items() if n_peer_repeats else ():
+    for name, make in other_libraries().items() if n_other_repeats else ():
         make().fit(few.dX, few.dy)
         runs = Runs(lambda make=make: make().fit(rows.dX, rows.dy), client)
-        take_turns([runs], n_peer_repeats)
+        take_turns([runs], n_other_repeats)
         row[name] = runs.cost(score)
     return row
 
 
 def same_bytes(here: Runs, cluster: Runs) -> bool:
-    """Compare the model files."""
+    """Return True if the two model files are bit-identical."""
     ours, theirs = io.BytesIO(), io.BytesIO()
     here.model.save(ours)
     cluster.model.save(theirs)
@@ -185,7 +189,7 @@ def same_bytes(here: Runs, cluster: Runs) -> bool:
 
 
 def compare_trees(client: Client, n_rows: int, n_repeats: int) -> list[dict[str, Any]]:
-    """Forest and tree, here and on the cluster."""
+    """Compare local fits of a forest and a tree with fits on the cluster."""
     given = Rows.make(n_rows, 2)
     return [
         compare_fits(client, name, options, given, n_repeats)
@@ -212,23 +216,23 @@ def compare_fits(
     take_turns([ours, cluster], n_repeats)
     return {
         "model": name,
-        "here": ours.cost(),
+        "local": ours.cost(),
         "cluster": cluster.cost(),
-        "same bytes": same_bytes(ours, cluster),
+        "bit-identical": same_bytes(ours, cluster),
     }
 
 
 def show_boosting(rows: Sequence[dict[str, Any]]) -> None:
     table = []
     for row in rows:
-        for name in ("here", "cluster", "LightGBM", "XGBoost"):
+        for name in ("local", "cluster", "LightGBM", "XGBoost"):
             if name not in row:
                 continue
             cost: Cost = row[name]
             table.append(
                 [
                     row["classes"],
-                    f"ours, {name}" if name in ("here", "cluster") else name,
+                    f"dics, {name}" if name in ("local", "cluster") else name,
                     show_seconds(cost.wall),
                     show_seconds(cost.cpu),
                     f"{cost.score:.4f}",
@@ -236,17 +240,20 @@ def show_boosting(rows: Sequence[dict[str, Any]]) -> None:
             )
     print(markdown_table(["classes", "fit", "wall", "CPU", "accuracy"], table))
     for row in rows:
-        ours, cluster = row["here"], row["cluster"]
+        ours, cluster = row["local"], row["cluster"]
         print(
-            f"\n{row['classes']} classes: same bytes {row['same bytes']}, "
-            f"{row['sums a round']:.1f} sums and {row['bytes a round'] / 1e3:.0f} kB a "
-            f"round; CPU {cluster.cpu / ours.cpu:.2f}x of the fit here "
+            f"\n{row['classes']} classes: bit-identical {row['bit-identical']}, "
+            f"{row['sums per round']:.1f} sums and "
+            f"{row['bytes per round'] / 1e3:.0f} kB per round; "
+            f"CPU time {cluster.cpu / ours.cpu:.2f}x that of the local fit "
             f"(at most {MOST_CPU}x)"
         )
         walls = [row[name].wall for name in ("LightGBM", "XGBoost") if name in row]
         if walls:
             ratio = cluster.wall / min(walls)
-            print(f"  wall {ratio:.2f}x of the faster peer's (at most {MOST_WALL}x)")
+            print(
+                f"  wall time {ratio:.2f}x that of the fastest (at most {MOST_WALL}x)"
+            )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -255,13 +262,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--classes", type=int, nargs="+", default=[2, 10])
     parser.add_argument("--repeats", type=int, default=3, metavar="N")
     parser.add_argument(
-        "--peer-repeats", type=int, default=3, metavar="N", help="0: no peers"
+        "--other-repeats", type=int, default=3, metavar="N", help="0: only dics"
     )
     args = parser.parse_args(argv)
     print_header("Cluster")
     with two_workers() as client:
         boosting = [
-            compare_boosting(client, args.rows, k, args.repeats, args.peer_repeats)
+            compare_boosting(client, args.rows, k, args.repeats, args.other_repeats)
             for k in args.classes
         ]
         show_boosting(boosting)
@@ -271,20 +278,20 @@ def main(argv: Sequence[str] | None = None) -> None:
         markdown_table(
             [
                 "model",
-                "here",
+                "local",
                 "cluster",
-                "CPU here",
+                "CPU local",
                 "CPU cluster",
-                "same bytes",
+                "bit-identical",
             ],
             [
                 [
                     row["model"],
-                    show_seconds(row["here"].wall),
+                    show_seconds(row["local"].wall),
                     show_seconds(row["cluster"].wall),
-                    show_seconds(row["here"].cpu),
+                    show_seconds(row["local"].cpu),
                     show_seconds(row["cluster"].cpu),
-                    str(row["same bytes"]),
+                    str(row["bit-identical"]),
                 ]
                 for row in trees
             ],
@@ -293,9 +300,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     links = measure_links()
     for row in boosting:
         machine = Machine(
-            row_seconds=row["here"].cpu / N_ROUNDS / args.rows,
-            sums=row["sums a round"],
-            bytes=2 * row["bytes a round"],  # of which the first worker sends half
+            row_seconds=row["local"].cpu / N_ROUNDS / args.rows,
+            sums=row["sums per round"],
+            bytes=2 * row["bytes per round"],  # the first worker sends half of them
             links=links,
         )
         show_scaling(machine, row["classes"], N_FEATURES)

@@ -1,9 +1,12 @@
-"""Fit time, accuracy and size of a forest compared with scikit-learn's, in one run.
+"""Fit time, accuracy and size of a forest, compared with scikit-learn.
 
-All models have 100 trees, the same number of threads and the same float32 array, and
-the time is that of the whole fit. At depth 8 there are two forests of ours: the paper's
-(features drawn once per tree, 100 candidates a node) and the default one; at full depth
-all models have their defaults.
+All models have 100 trees, the same number of threads and the same float32 array. The
+time is that of the whole fit. At depth 8 there are two forests of dics: the paper's
+configuration (features sampled once per tree, 100 candidates per node) and the default.
+With unlimited depth all models have their default parameters.
+
+The last table compares ExtraTrees with CGForest that also samples thresholds at random
+(splitter="random") and uses all rows for each tree.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import regression_contests
 from common import (
     add_task,
@@ -29,17 +33,18 @@ from common import (
     show_fit,
     show_verdict,
 )
+from regression_contests import mean_ratio
 
 from dics import CGForestClassifier
 from dics._estimator.running import effective_n_threads
 from dics_paper.models import BY_NAME, N_TREES, TREE_DEPTH
 from dics_paper.progress import Steps
-from dics_paper.text import show_ratio
+from dics_paper.text import markdown_table, show_ratio
 
 QUICK_TREES = 10
 DATASETS = ("mnist", "fashion_mnist", "cifar10", "synthetic_20000x5000", "spambase")
-# How many times faster we want to be: the paper's forest than RandomForest and than
-# ExtraTrees, all of depth 8, and the default forest than RandomForest.
+# Minimum speed-up: of the paper's forest over RandomForest and over ExtraTrees, all
+# with depth 8, and of the default forest over RandomForest.
 TARGETS = {
     "mnist": (12, 10, 4),
     "fashion_mnist": (20, 12, 5),
@@ -47,7 +52,7 @@ TARGETS = {
     "synthetic_20000x5000": (60, 20, 15),
     "spambase": (3, 2, 2),
 }
-# Peer and ours: what is divided by what.
+# Speed-ups: time of the first model divided by that of the second.
 PAIRS = (
     ("rf_8", "paper_8"),
     ("et_8", "paper_8"),
@@ -55,16 +60,20 @@ PAIRS = (
     ("et_8", "ours_8"),
     ("rf", "ours"),
     ("et", "ours"),
+    ("et_8", "random_8"),
+    ("et", "random"),
 )
-# The default forest may be this much less accurate than RandomForest.
+# Allowed loss of accuracy of the default forest against RandomForest.
 MOST_LOSS = 0.005
 LOSS_IS_TARGET = ("mnist",)
-# RandomForest's bytes per node of a pickle, divided by ours.
+# Minimum of the bytes per node in a pickle of RandomForest, divided by those of dics.
 SMALLER = 3.0
+# Targets of the random splitter against ExtraTrees, as means over the data sets.
+RANDOM_LOSS, RANDOM_FASTER = 0.003, 3.0
 
 
 class Plan(NamedTuple):
-    """What to run on each set."""
+    """Options of the run on each data set."""
 
     n_trees: int
     n_threads: int
@@ -72,16 +81,29 @@ class Plan(NamedTuple):
     targets: dict[str, tuple[float, float, float]]
 
 
-# Model and depth by the name in the results; the peers of a depth come before ours.
-MODELS: dict[str, tuple[str, int | None]] = {
-    "rf_8": ("random-forest", TREE_DEPTH),
-    "et_8": ("extra-trees", TREE_DEPTH),
-    "paper_8": ("cgrf-paper", TREE_DEPTH),
-    "ours_8": ("cgrf", TREE_DEPTH),
-    "rf": ("random-forest", None),
-    "et": ("extra-trees", None),
-    "ours": ("cgrf", None),
+# The parameters of ExtraTreesClassifier. Its max_features is that of
+# CGForestClassifier.
+RANDOM: dict[str, Any] = {
+    "splitter": "random",
+    "bootstrap": False,
+    "max_features": "sqrt",
 }
+# Model, depth and parameters by the name in the results.
+MODELS: dict[str, tuple[str, int | None, dict[str, Any]]] = {
+    "rf_8": ("random-forest", TREE_DEPTH, {}),
+    "et_8": ("extra-trees", TREE_DEPTH, {}),
+    "paper_8": ("cgrf-paper", TREE_DEPTH, {}),
+    "ours_8": ("cgrf", TREE_DEPTH, {}),
+    "random_8": ("cgrf", TREE_DEPTH, RANDOM),
+    "rf": ("random-forest", None, {}),
+    "et": ("extra-trees", None, {}),
+    "ours": ("cgrf", None, {}),
+    "random": ("cgrf", None, RANDOM),
+}
+HAS_SPLITTER = "splitter" in CGForestClassifier().get_params(deep=False)
+if not HAS_SPLITTER:
+    MODELS = {name: model for name, model in MODELS.items() if model[2] is not RANDOM}
+    PAIRS = tuple(pair for pair in PAIRS if pair[1] in MODELS)
 
 
 def count_nodes(model: Any) -> int:
@@ -93,9 +115,9 @@ def count_nodes(model: Any) -> int:
 def run_dataset(name: str, plan: Plan, steps: Steps) -> list[dict[str, Any]]:
     split = load(name)
     row: dict[str, Any] = {"data": name, **describe_split(split)}
-    for model, (kind, depth) in MODELS.items():
+    for model, (kind, depth, parameters) in MODELS.items():
         steps.begin(f"{name}: {model}")
-        settings = {"n_estimators": plan.n_trees, "max_depth": depth}
+        settings = {"n_estimators": plan.n_trees, "max_depth": depth, **parameters}
         make = partial(BY_NAME[kind].make, n_jobs=plan.n_threads, settings=settings)
         row[model], fitted = measure_fit(make, split, plan.repeats)
         row[model]["nodes"] = count_nodes(fitted)
@@ -121,7 +143,7 @@ def begin_cells(row: dict[str, Any], peers: Sequence[str]) -> list[Any]:
 
 
 def ratio_cells(row: dict[str, Any], pair: str, target: int | None) -> list[str]:
-    """Show a ratio, and (unless `target` is None) whether it reaches its target."""
+    """Return a ratio and, unless `target` is None, whether it reaches its target."""
     ratio = row["ratios"][pair]
     if target is None:
         return [show_ratio(ratio)]
@@ -134,8 +156,8 @@ def accuracy_cells(row: dict[str, Any], models: Sequence[str]) -> list[str]:
 
 
 SHALLOW = ["data", "shape", "K", "RF", "ET", "paper", "RF/paper", "target"]
-SHALLOW += ["in the paper", "ET/paper", "target", "ours", "RF/ours", "ET/ours"]
-SHALLOW += ["acc. RF", "acc. ET", "acc. paper", "acc. ours"]
+SHALLOW += ["in the paper", "ET/paper", "target", "dics", "RF/dics", "ET/dics"]
+SHALLOW += ["acc. RF", "acc. ET", "acc. paper", "acc. dics"]
 
 
 def shallow_cells(row: dict[str, Any]) -> list[Any]:
@@ -150,9 +172,9 @@ def shallow_cells(row: dict[str, Any]) -> list[Any]:
     return cells + accuracy_cells(row, ("rf_8", "et_8", "paper_8", "ours_8"))
 
 
-FULL = ["data", "shape", "K", "RF", "ET", "ours", "RF/ours", "target", "ET/ours"]
-FULL += ["acc. RF", "acc. ET", "acc. ours", "nodes RF", "nodes ours"]
-FULL += ["bytes/node RF", "ours", "smaller", "target"]
+FULL = ["data", "shape", "K", "RF", "ET", "dics", "RF/dics", "target", "ET/dics"]
+FULL += ["acc. RF", "acc. ET", "acc. dics", "nodes RF", "nodes dics"]
+FULL += ["bytes/node RF", "dics", "smaller", "target"]
 
 
 def full_cells(row: dict[str, Any]) -> list[Any]:
@@ -167,9 +189,39 @@ def full_cells(row: dict[str, Any]) -> list[Any]:
     return [*cells, show_ratio(row["smaller"]), show_verdict(row["smaller"], target)]
 
 
+def print_random(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the comparison of the random splitter with ExtraTrees, and the means."""
+    if not HAS_SPLITTER:
+        print(
+            "\nSkipped the random splitter: CGForestClassifier has no `splitter` yet."
+        )
+        return
+    print("\nCGForestClassifier(splitter='random') and ExtraTreesClassifier:\n")
+    cells, means = [], []
+    for depth, et, random in (
+        (TREE_DEPTH, "et_8", "random_8"),
+        ("full", "et", "random"),
+    ):
+        ratios = [row["ratios"][f"{et} / {random}"] for row in rows]
+        gaps = [row[random]["accuracy"] - row[et]["accuracy"] for row in rows]
+        for row, ratio, gap in zip(rows, ratios, gaps, strict=True):
+            line = [row["data"], depth, show_fit(row[et]), show_fit(row[random])]
+            line += [show_ratio(ratio), *accuracy_cells(row, (et, random))]
+            cells.append([*line, f"{gap:+.4f}"])
+        gap, ratio = float(np.mean(gaps)), mean_ratio(ratios)
+        means.append(
+            f"- depth {depth}: mean difference of accuracy {gap:+.4f} (target at least "
+            f"{-RANDOM_LOSS}: {'met' if gap >= -RANDOM_LOSS else 'missed'}), geometric "
+            f"mean of the speed-up {ratio:.2f}x: {show_verdict(ratio, RANDOM_FASTER)}"
+        )
+    columns = ["data", "depth", "ET", "random", "ET/random"]
+    columns += ["acc. ET", "acc. random", "difference"]
+    print(markdown_table(columns, cells), "", *means, sep="\n")
+
+
 LEGEND = """
-RF, ET: RandomForestClassifier and ExtraTreesClassifier, with as many threads as ours.
-paper: CGForestClassifier.paper(). ours: CGForestClassifier with its defaults.
+RF, ET: RandomForestClassifier and ExtraTreesClassifier, with the threads of dics.
+paper: CGForestClassifier.paper(). dics: CGForestClassifier with default parameters.
 A/B: time of A divided by that of B. in the paper: RF/paper as the paper reports it.
 bytes/node: size of the pickle divided by the number of nodes. *: run once."""
 
@@ -180,12 +232,14 @@ def main(argv: list[str] | None = None) -> None:
         return
     parser = make_parser(__doc__, DATASETS)
     add_task(parser)
-    parser.add_argument("--repeats", type=int, help="runs of each fit; default 3 or 5")
-    parser.add_argument("--n-jobs", type=int, help="threads of all; default: all cores")
+    parser.add_argument("--repeats", type=int, help="runs per fit; default: 3 or 5")
+    parser.add_argument(
+        "--n-jobs", type=int, help="threads of all models; default: all cores"
+    )
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=f"one run of {QUICK_TREES} trees, to try it; no targets",
+        help=f"a trial: one run with {QUICK_TREES} trees, no targets",
     )
     options = parser.parse_args(argv)
     n_threads = effective_n_threads(options.n_jobs)
@@ -202,8 +256,10 @@ def main(argv: list[str] | None = None) -> None:
     )
     print(f"Depth {TREE_DEPTH}:\n")
     results.print_table(SHALLOW, shallow_cells)
-    print("\nFull depth:\n")
+    print("\nUnlimited depth:\n")
     results.print_table(FULL, full_cells)
+    if results.rows:
+        print_random(results.rows)
     results.print_skipped()
     print(LEGEND)
     judged = [row for row in results.rows if row["data"] in LOSS_IS_TARGET]

@@ -1,12 +1,11 @@
-"""Peak memory that a fit takes besides its data, in units of float32 X.
+"""Peak memory of a fit in addition to its data, in units of the size of float32 X.
 
-The model is shown apart: a forest of full depth can weigh as much as the data. Its size
-is that of its pickle.
+The size of the model (its pickle) is shown separately, because a forest of unlimited
+depth can be as large as the data.
 
-Every case runs in a process of its own, which loads the data, resets the kernel's
-record of the peak, fits once and reads the record. Where the record can't be reset
-(not Linux), the growth of the peak since the data were loaded is shown, which may be
-too low.
+Each case runs in its own process, which loads the data, resets the kernel's record of
+the peak, fits once and reads the record. If the record cannot be reset (not Linux), the
+growth of the peak since the data were loaded is shown, which may be too low.
 """
 
 from __future__ import annotations
@@ -33,22 +32,22 @@ from dics_paper.models import BY_NAME
 from dics_paper.progress import Steps
 
 DATASETS = ("mnist", "cifar10", "synthetic_10000x1000", "synthetic_20000x5000")
-# Model and settings by the name in the table.
+# Model and parameters by the name in the table.
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "whole": ("cgct", {}),
     "k100": ("cgct", {"advanced__max_candidates": 100}),
-    # Of depth 1 to save time: most of its memory is taken before the first split
+    # Depth 1 saves time: most of the memory is allocated before the first split
     # (6000 x 500: 0.4 MB at depth 1, 0.5 MB at depth 8).
     "exhaustive": ("decision-tree", {"max_depth": 1}),
     "forest": ("cgrf", {"max_depth": None}),
     "forest_paper": ("cgrf-paper", {}),
     "random_forest": ("random-forest", {"max_depth": 1}),
     "boosting": ("fastcgbm", {}),
-    # One round to save time: its memory is taken by then.
+    # One round saves time: the memory is allocated by then.
     "lightgbm": ("lightgbm", {"n_estimators": 1, "max_depth": -1}),
 }
-# For large or wide data; on small data fixed buffers weigh more. The model is allowed
-# to a forest besides.
+# For large or wide data; on small data, buffers of fixed size dominate. The limit of a
+# forest does not include the model.
 TARGETS = {"whole": 0.35, "k100": 0.1, "forest": 0.5, "forest_paper": 0.5}
 MODEL_IS_FREE = ("forest", "forest_paper")
 
@@ -59,10 +58,12 @@ def make_model(name: str) -> Any:
 
 
 def run_case(dataset: str, model: str) -> dict[str, Any]:
-    """Measure one fit; to be called in a fresh process."""
+    """Measure one fit; call this in a new process."""
     split = load(dataset)
     tiny = np.arange(64, dtype=np.float32).reshape(32, 2)
-    make_model(model).fit(tiny, np.arange(32) % 3)  # imports and threads come first
+    make_model(model).fit(
+        tiny, np.arange(32) % 3
+    )  # import modules and start threads first
     n_bytes, exact, fitted = peak_growth(
         lambda: make_model(model).fit(split.X_train, split.y_train)
     )
@@ -113,9 +114,9 @@ def as_cells(row: dict[str, Any]) -> list[str]:
 
 LEGEND = """
 whole, k100: CGTreeClassifier of depth 8. exhaustive: DecisionTreeClassifier of depth 1.
-forest: CGForestClassifier of full depth. forest_paper: CGForestClassifier.paper().
+forest: CGForestClassifier of unlimited depth. forest_paper: CGForestClassifier.paper().
 random_forest: RandomForestClassifier of depth 1. boosting: CGBoostingClassifier.
-lightgbm: LGBMClassifier of one round."""
+lightgbm: LGBMClassifier with one round."""
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -131,8 +132,8 @@ def main(argv: list[str] | None = None) -> None:
 
     print_header("Peak memory of a fit")
     results = run_sets(options.datasets, len(MODELS), run_dataset)
-    columns = ["data", "shape", "model", "peak", "of float32 X"]
-    columns += ["its model", "peak without it", "target"]
+    columns = ["data", "shape", "model", "peak", "relative to X"]
+    columns += ["size of the model", "peak without model", "target"]
     results.print_table(columns, as_cells)
     results.print_skipped()
     print(LEGEND)

@@ -1,6 +1,6 @@
-"""Time of predict and predict_proba on 1 and 10,000 rows, compared with the peers'.
+"""Time of predict and predict_proba on 1 and 10,000 rows in several libraries.
 
-Boosting has 100 rounds for both; bench_boosting.py compares it at equal accuracy.
+Boosting has 100 rounds in each library; bench_boosting.py compares equal accuracy.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dics_paper.timing import measure
 
 DATASETS = ("mnist", "letter", "digits", "synthetic_6000x500")
 ROWS = (1, 10_000)
-FIT_ROWS = 10_000  # the trees need not be the best, only of a usual size
+FIT_ROWS = 10_000  # enough for trees of a typical size
 
 
 class Family(NamedTuple):
-    """A kind of model, the threads its peer may use, and the calls to time."""
+    """Two models to compare, the threads of the other one, and the calls to time."""
 
     peer: str
     ours: str
@@ -40,7 +40,7 @@ class Family(NamedTuple):
     our_settings: dict[str, Any] = {}  # noqa: RUF012
 
 
-# Threads cost a peer more than they gain on one row: it gets its better choice.
+# For one row the other models can be faster with one thread: the better time counts.
 FAMILIES = {
     "tree": Family(
         "decision-tree",
@@ -95,7 +95,7 @@ def fit_pair(family: Family, depth: int | None, X: Any, y: Any) -> tuple[Any, An
 def run_dataset(name: str, fit_rows: int, steps: Steps) -> list[dict[str, Any]]:
     split = load(name)
     X, y = split.X_train[:fit_rows], split.y_train[:fit_rows]
-    # Small sets are repeated to fill up the rows to predict.
+    # The rows of small data sets are repeated, so that there are enough to predict.
     many = np.resize(split.X_test, (max(ROWS), X.shape[1]))
     results = []
     for kind, family in FAMILIES.items():
@@ -114,7 +114,7 @@ def run_dataset(name: str, fit_rows: int, steps: Steps) -> list[dict[str, Any]]:
 
 
 COLUMNS = ["data", "model", "depth", "call", "rows"]
-COLUMNS += ["peer", "its time", "ours", "faster", "target"]
+COLUMNS += ["library", "its time", "dics", "faster", "target"]
 
 
 def as_cells(row: dict[str, Any]) -> list[Any]:
@@ -127,7 +127,7 @@ def as_cells(row: dict[str, Any]) -> list[Any]:
 
 
 LEGEND = """
-RandomForest and LightGBM have all threads or one, whichever is faster."""
+RandomForest and LightGBM have all threads or one thread: the faster of the two."""
 
 
 def main(argv: list[str] | None = None) -> None:

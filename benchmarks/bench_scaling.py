@@ -1,7 +1,8 @@
-"""Fit time as the data grow, over rows and over features: a picture and its numbers.
+"""Fit time by number of rows and by number of features, as a plot and a table.
 
-The paper's synthetic data with 5 classes, trees of depth 8. A model stops growing when
-its last fit took longer than --limit seconds, so DecisionTreeClassifier ends first.
+The paper's synthetic data with 5 classes, trees of depth 8. After a fit longer than
+--limit seconds, a model is not fitted to larger data. DecisionTreeClassifier stops
+first.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "whole": ("cgct", {}),
     "k100": ("cgct", {"advanced__max_candidates": 100}),
 }
-# Label, colour and marker of each line.
+# Label, color and marker of each line.
 STYLES = {
     "exhaustive": ("DecisionTreeClassifier", INK, "s"),
     "whole": ("CGTreeClassifier", COLORS[0], "o"),
@@ -43,7 +44,7 @@ STYLES = {
 def grow(
     vary: str, shapes: Sequence[tuple[int, int]], limit: float, steps: Steps
 ) -> list[dict[str, Any]]:
-    """Time all models on data of growing size, dropping those that became slow."""
+    """Time all models on data of increasing size; drop models above the limit."""
     points, active = [], list(MODELS)
     for n_rows, n_features in shapes:
         steps.begin(f"{n_rows} x {n_features}")
@@ -92,7 +93,10 @@ def _draw_panel(ax: Any, points: Sequence[dict[str, Any]], vary: str) -> None:
 def main(argv: list[str] | None = None) -> None:
     parser = make_parser(__doc__)
     parser.add_argument(
-        "--limit", type=float, default=1.0, help="seconds after which a model ends"
+        "--limit",
+        type=float,
+        default=1.0,
+        help="maximum seconds of a fit before larger data",
     )
     parser.add_argument(
         "--image", type=Path, default=IMAGES / "scaling.png", metavar="FILE"
@@ -100,7 +104,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.set_defaults(json=IMAGES / "scaling.json")
     options = parser.parse_args(argv)
 
-    print_header("Fit time over rows and over features")
+    print_header("Fit time by rows and by features")
     by_rows = [(n, FIXED_FEATURES) for n in ROWS]
     by_features = [(FIXED_ROWS, p) for p in FEATURES]
     with Steps(len(ROWS) + len(FEATURES)) as steps:

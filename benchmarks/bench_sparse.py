@@ -1,10 +1,10 @@
-"""Sparse X: time, accuracy and memory compared with others, and with the dense copy.
+"""Time, accuracy and memory with a sparse X, compared with other libraries.
 
-Three tables. Words of newsgroups20 (counts, official split, training rows shuffled):
-forests compared with RandomForest and ExtraTrees, boosting with LightGBM and XGBoost,
-each fit in a process of its own. One-hot columns of adult_categorical: the sparse
-matrix compared with its dense copy, whose model must be the same. Dense data that are
-mostly zeros (santander_satisfaction): boosting compared with LightGBM.
+There are three tables. Word counts of newsgroups20 (official split, shuffled training
+rows): forests compared with RandomForest and ExtraTrees, boosting with LightGBM and
+XGBoost, each fit in its own process. One-hot columns of adult_categorical: the sparse
+matrix compared with its dense copy, whose model must be bit-identical. Dense data that
+are mostly zeros (santander_satisfaction): boosting compared with LightGBM.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from dics_paper.timing import measure
 N_THREADS = effective_n_threads(None)
 
 
-def _peer(module: str, name: str, **settings: Any) -> Callable[[], Any]:
-    """A model of another library, which is imported when it is asked for."""
+def _other(module: str, name: str, **settings: Any) -> Callable[[], Any]:
+    """Return a constructor for another library, which is imported by the first call."""
 
     def make() -> Any:
         found = __import__(module, fromlist=[name])
@@ -53,17 +53,17 @@ def _peer(module: str, name: str, **settings: Any) -> Callable[[], Any]:
 
 MODELS: dict[str, Callable[[], Any]] = {
     "CGForest": lambda: dics.CGForestClassifier(random_state=0),
-    "RandomForest": _peer("sklearn.ensemble", "RandomForestClassifier"),
-    # Extremely randomised trees see all rows.
+    "RandomForest": _other("sklearn.ensemble", "RandomForestClassifier"),
+    # ExtraTrees uses all rows for each tree.
     "CGForest, all rows": lambda: dics.CGForestClassifier(
         bootstrap=False, random_state=0
     ),
-    "ExtraTrees": _peer("sklearn.ensemble", "ExtraTreesClassifier"),
+    "ExtraTrees": _other("sklearn.ensemble", "ExtraTreesClassifier"),
     "CGBoosting": lambda: dics.CGBoostingClassifier(random_state=0),
-    "LightGBM": _peer("lightgbm", "LGBMClassifier", verbose=-1),
-    "XGBoost": _peer("xgboost", "XGBClassifier"),
+    "LightGBM": _other("lightgbm", "LGBMClassifier", verbose=-1),
+    "XGBoost": _other("xgboost", "XGBClassifier"),
 }
-# Ours, and whom it is compared with.
+# Models of dics, and the models that they are compared with.
 CONTESTS = {
     "CGForest": ("RandomForest",),
     "CGForest, all rows": ("ExtraTrees",),
@@ -73,7 +73,7 @@ FASTER, MEMORY, NOT_SLOWER = 2.0, 2.0, 1.0
 
 
 class Words(NamedTuple):
-    """Counts of words, and what they are about."""
+    """Word counts and the topics."""
 
     X_train: scipy.sparse.csr_matrix
     y_train: np.ndarray
@@ -82,7 +82,7 @@ class Words(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the training rows."""
+        """Size of the training rows in bytes."""
         X = self.X_train
         return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
 
@@ -91,7 +91,7 @@ def data_file(name: str) -> Path:
     folder = os.environ.get("DICS_DATA_DIR")
     file = Path(folder or ".") / name / f"{name}.npz"
     if folder is None or not file.exists():
-        raise DatasetNotFoundError(f"{name}: not found in DICS_DATA_DIR")
+        raise DatasetNotFoundError(f"{name}: DICS_DATA_DIR has no {name}/{name}.npz")
     return file
 
 
@@ -102,7 +102,7 @@ def load_words(n_train: int = 11314) -> Words:
         shape=tuple(arrays["shape"]),
     ).astype(np.float32)
     y = arrays["y"]
-    order = np.random.default_rng(0).permutation(n_train)  # sorted by class
+    order = np.random.default_rng(0).permutation(n_train)  # the file is sorted by class
     return Words(X[:n_train][order], y[:n_train][order], X[n_train:], y[n_train:])
 
 
@@ -110,10 +110,10 @@ def load_words(n_train: int = 11314) -> Words:
 
 
 def run_case(name: str) -> dict[str, Any]:
-    """Measure one fit; to be called in a fresh process."""
+    """Measure one fit; call this in a new process."""
     words = load_words()
     few = slice(0, 200)
-    MODELS[name]().fit(words.X_train[few], words.y_train[few])  # imports and threads
+    MODELS[name]().fit(words.X_train[few], words.y_train[few])  # warm-up
     cpu, wall = time.process_time(), time.perf_counter()
     n_bytes, exact, model = peak_growth(
         lambda: MODELS[name]().fit(words.X_train, words.y_train)
@@ -142,7 +142,7 @@ def run_words(names: list[str]) -> list[dict[str, Any]]:
 
 
 def print_words(rows: list[dict[str, Any]]) -> None:
-    columns = ["model", "fit", "CPU", "accuracy", "peak", "model bytes", "of CSR"]
+    columns = ["model", "fit", "CPU", "accuracy", "peak", "model bytes", "relative"]
     cells = []
     for row in rows:
         over = (row["bytes"] - row["model_bytes"]) / row["csr_bytes"]
@@ -158,22 +158,22 @@ def print_words(rows: list[dict[str, Any]]) -> None:
             ]
         )
     print(markdown_table(columns, cells))
-    print("\nof CSR: peak without the model, in bytes of the training rows.\n")
-    of_model = {row["model"]: row for row in rows}
-    for own, peers in CONTESTS.items():
-        for peer in peers:
-            if own in of_model and peer in of_model:
-                print_contest(of_model[own], of_model[peer])
+    print("\nrelative: peak without the model, divided by the size of X.\n")
+    by_model = {row["model"]: row for row in rows}
+    for name, others in CONTESTS.items():
+        for other in others:
+            if name in by_model and other in by_model:
+                print_contest(by_model[name], by_model[other])
 
 
-def print_contest(own: dict[str, Any], peer: dict[str, Any]) -> None:
-    faster = peer["seconds"] / own["seconds"]
-    over = (own["bytes"] - own["model_bytes"]) / own["csr_bytes"]
-    difference = own["accuracy"] - peer["accuracy"]
+def print_contest(fit: dict[str, Any], other: dict[str, Any]) -> None:
+    faster = other["seconds"] / fit["seconds"]
+    memory = (fit["bytes"] - fit["model_bytes"]) / fit["csr_bytes"]
+    difference = fit["accuracy"] - other["accuracy"]
     print(
-        f"- {own['model']} / {peer['model']}: time {show_verdict(faster, FASTER)}; "
-        f"accuracy {difference:+.4f}; memory {over:.2f}x of CSR besides the model "
-        f"({'met' if over < MEMORY else 'missed'}: {MEMORY}x)"
+        f"- {fit['model']} / {other['model']}: speed {show_verdict(faster, FASTER)}; "
+        f"accuracy {difference:+.4f}; relative memory {memory:.2f}x "
+        f"({'met' if memory < MEMORY else 'missed'}: {MEMORY}x)"
     )
 
 
@@ -236,7 +236,7 @@ def print_one_hot(rows: list[dict[str, Any]]) -> None:
         ]
         for row in rows
     ]
-    columns = ["one-hot adult", "dense", "sparse", "faster", "same bytes"]
+    columns = ["one-hot adult", "dense", "sparse", "faster", "bit-identical"]
     print(markdown_table(columns, cells), "\n")
 
 
@@ -264,7 +264,7 @@ def print_zeros(rows: list[dict[str, Any]]) -> None:
     ]
     print(markdown_table(["santander_satisfaction", "fit", "accuracy"], cells))
     ratio = rows[1]["seconds"] / rows[0]["seconds"]
-    print(f"\n- CGBoosting / LightGBM: time {show_verdict(ratio, NOT_SLOWER)}\n")
+    print(f"\n- CGBoosting / LightGBM: speed-up {show_verdict(ratio, NOT_SLOWER)}\n")
 
 
 PARTS: dict[str, tuple[Callable[..., list[dict[str, Any]]], Callable[..., None]]] = {
@@ -278,7 +278,11 @@ def main(argv: list[str] | None = None) -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--case", metavar="MODEL", help="internal")
     parser.add_argument(
-        "--models", nargs="+", choices=MODELS, default=list(MODELS), help="of words"
+        "--models",
+        nargs="+",
+        choices=MODELS,
+        default=list(MODELS),
+        help="models for words",
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     options = parser.parse_args(argv)
@@ -292,7 +296,7 @@ def main(argv: list[str] | None = None) -> None:
         try:
             found[part] = run(options.models) if part == "words" else run()
         except DatasetNotFoundError as error:
-            print(f"skipped {error}\n")
+            print(f"Skipped {error}.\n")
             continue
         show(found[part])
     save_json(options.json, "sparse", **found)

@@ -1,10 +1,11 @@
-"""Boosting on ordinary tables: defaults against the defaults of three libraries.
+"""Boosting on ordinary tables, compared with three libraries with default parameters.
 
-Every library has two threads, the same float32 rows and its own default settings.
-Times are medians of whole fits in one run. Then: how long ours takes to reach each
-peer's log-loss on the test rows (the first round at which it does is found from one
-long fit, and a new fit of so many rounds is timed), a round of the large set, a round
-over the number of classes, prediction, and a class of two in 10,000 rows.
+Each library has two threads, the same float32 rows and its default parameters. Times
+are medians of whole fits. Further tables show the time to reach the test log-loss of
+each library, the time of one round on a large table and by number of classes,
+prediction, and a class with two rows in 10,000. For the time to a log-loss, one long
+fit gives the first round that reaches it; a new fit with this number of rounds is
+timed.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from dics_paper.text import markdown_table, show_seconds
 from dics_paper.timing import measure
 
 N_THREADS = 2
-LONGEST = 3  # times as many rounds as by default, to reach a peer's loss
+LONGEST = 3  # multiple of the default rounds, to reach the loss of another library
 MOST_ROUNDS = 200
 CLASSES = (2, 10, 100, 1_000)
-MOST_OF_TWO = {10: 3, 100: 8, 1_000: 40}  # times a round of two classes
+MOST_OF_TWO = {10: 3, 100: 8, 1_000: 40}  # maximum, in rounds of two classes
 LEAVES = 31
 PREDICTED_ROWS = 10_000
 
 
-def ours(**options: Any) -> Any:
+def cgboosting(**options: Any) -> Any:
     return CGBoostingClassifier(**{"random_state": 0, "n_jobs": N_THREADS, **options})
 
 
@@ -62,13 +63,13 @@ PEERS: dict[str, Callable[..., Any]] = {
 }
 
 
-# --- defaults against defaults -----------------------------------------------
+# --- default parameters -------------------------------------------------------
 
 
 def run_set(name: str, steps: Steps) -> list[dict[str, Any]]:
     split = load_table(name)
     row: dict[str, Any] = {"data": name, "size": split.size, "models": {}}
-    for model, make in {"ours": ours, **PEERS}.items():
+    for model, make in {"dics": cgboosting, **PEERS}.items():
         steps.begin(f"{name}: {model}")
         timing, fitted = measure(lambda make=make: make().fit(*training(split)))
         row["models"][model] = {
@@ -77,7 +78,7 @@ def run_set(name: str, steps: Steps) -> list[dict[str, Any]]:
             "log_loss": split.log_loss(fitted),
             "predict": measure_predict(fitted, split),
         }
-    steps.begin(f"{name}: time to the peers' losses")
+    steps.begin(f"{name}: time to the loss of others")
     goals = {peer: row["models"][peer]["log_loss"] for peer in PEERS}
     row["reached"] = times_to_reach(split, goals)
     return [row]
@@ -94,9 +95,9 @@ def measure_predict(fitted: Any, split: Split) -> float:
 
 
 def times_to_reach(split: Split, goals: dict[str, float]) -> dict[str, Any]:
-    """Seconds of a fit of as many rounds as it takes; None if a loss isn't reached."""
+    """Return rounds and seconds to reach each loss; None if it is not reached."""
     n_rounds = LONGEST * MOST_ROUNDS
-    model = ours(n_estimators=n_rounds).fit(*training(split))
+    model = cgboosting(n_estimators=n_rounds).fit(*training(split))
     labels = range(split.n_classes)
     best = np.inf
     first: dict[str, int] = {}
@@ -111,7 +112,7 @@ def times_to_reach(split: Split, goals: dict[str, float]) -> dict[str, Any]:
         peer: {
             "rounds": first[peer],
             "seconds": measure(
-                lambda n=first[peer]: ours(n_estimators=n).fit(*training(split))
+                lambda n=first[peer]: cgboosting(n_estimators=n).fit(*training(split))
             )[0].seconds,
         }
         if peer in first
@@ -121,7 +122,7 @@ def times_to_reach(split: Split, goals: dict[str, float]) -> dict[str, Any]:
 
 
 def show_sets(rows: Sequence[dict[str, Any]]) -> None:
-    columns = ["data", "size", "ours", *PEERS, "of the fastest", "time to its loss"]
+    columns = ["data", "size", "dics", *PEERS, "speed-up", "speed-up at its loss"]
     lines = []
     for row in rows:
         models = row["models"]
@@ -129,23 +130,24 @@ def show_sets(rows: Sequence[dict[str, Any]]) -> None:
         reached = row["reached"][peer]
         lines.append(
             [row["data"], "{} x {}, {}".format(*np.array(row["size"])[[0, 2, 3]])]
-            + [show_seconds(models[name]["seconds"]) for name in ("ours", *PEERS)]
-            + [f"{models[peer]['seconds'] / models['ours']['seconds']:.2f}x"]
+            + [show_seconds(models[name]["seconds"]) for name in ("dics", *PEERS)]
+            + [f"{models[peer]['seconds'] / models['dics']['seconds']:.2f}x"]
             + [
                 f"{models[peer]['seconds'] / reached['seconds']:.2f}x"
                 if reached
                 else "not reached"
             ]
         )
-    print(f"### Defaults against defaults\n\n{markdown_table(columns, lines)}\n")
+    print(f"### Default parameters\n\n{markdown_table(columns, lines)}\n")
+    print("speed-up: over the fastest other library.\n")
     quality = ["data"]
-    for name in ("ours", *PEERS):
+    for name in ("dics", *PEERS):
         quality += [name, "log-loss"]
     lines = [
         [row["data"]]
         + [
             f"{row['models'][name][score]:.4f}"
-            for name in ("ours", *PEERS)
+            for name in ("dics", *PEERS)
             for score in ("accuracy", "log_loss")
         ]
         for row in rows
@@ -162,7 +164,7 @@ def fastest(row: dict[str, Any], what: str = "seconds") -> str:
 def ratios_to_fastest(rows: Sequence[dict[str, Any]], what: str) -> dict[str, float]:
     return {
         row["data"]: row["models"][fastest(row, what)][what]
-        / row["models"]["ours"][what]
+        / row["models"]["dics"][what]
         for row in rows
     }
 
@@ -171,9 +173,9 @@ def show_speed(rows: Sequence[dict[str, Any]]) -> None:
     fits = ratios_to_fastest(rows, "seconds")
     slowest = min(fits, key=lambda name: fits[name])
     mean = mean_ratio(list(fits.values()))
-    print(f"- fit, against the fastest peer: {mean:.2f}x: {show_verdict(mean, 1.5)}")
+    print(f"- speed-up of fit: {mean:.2f}x: {show_verdict(mean, 1.5)}")
     print(
-        f"- the same, slowest set ({slowest}): {fits[slowest]:.2f}x: "
+        f"- speed-up of fit, worst data set ({slowest}): {fits[slowest]:.2f}x: "
         f"{show_verdict(fits[slowest], 0.7)}"
     )
     reached = [
@@ -184,13 +186,14 @@ def show_speed(rows: Sequence[dict[str, Any]]) -> None:
     if reached:
         mean = mean_ratio(reached)
         print(
-            f"- time to the fastest peer's log-loss: {mean:.2f}x: "
-            f"{show_verdict(mean, 3)}, not reached on {len(rows) - len(reached)} sets"
+            f"- speed-up at the log-loss of the fastest other: {mean:.2f}x: "
+            f"{show_verdict(mean, 3)}, not reached on {len(rows) - len(reached)} "
+            "data sets"
         )
     predicts = ratios_to_fastest(rows, "predict")
     mean = mean_ratio(list(predicts.values()))
     print(
-        f"- predict_proba of {PREDICTED_ROWS} rows, against the fastest peer: "
+        f"- speed-up of predict_proba with {PREDICTED_ROWS} rows: "
         f"{mean:.2f}x: {show_verdict(mean, 2)}"
     )
 
@@ -199,28 +202,28 @@ def show_quality(rows: Sequence[dict[str, Any]]) -> None:
     gaps = {}
     for row in rows:
         best = min(row["models"][peer]["log_loss"] for peer in PEERS)
-        gaps[row["data"]] = row["models"]["ours"]["log_loss"] / best - 1
+        gaps[row["data"]] = row["models"]["dics"]["log_loss"] / best - 1
     worst = max(gaps, key=lambda name: gaps[name])
     mean = float(np.mean(list(gaps.values())))
     print(
-        f"- log-loss against the best peer: {mean:+.2%} on average (target 0: "
+        f"- log-loss relative to the best other: {mean:+.2%} on average (target 0: "
         f"{'met' if mean <= 0 else 'missed'}), worst {gaps[worst]:+.2%} on {worst} "
         f"(target +3 %: {'met' if gaps[worst] <= 0.03 else 'missed'})"
     )
     for peer in PEERS:
         gap = np.mean(
             [
-                row["models"]["ours"]["accuracy"] - row["models"][peer]["accuracy"]
+                row["models"]["dics"]["accuracy"] - row["models"][peer]["accuracy"]
                 for row in rows
             ]
         )
         lower = sum(
-            row["models"]["ours"]["log_loss"] < row["models"][peer]["log_loss"]
+            row["models"]["dics"]["log_loss"] < row["models"][peer]["log_loss"]
             for row in rows
         )
         print(
-            f"- {peer}: accuracy {gap:+.4f} on average, log-loss better on {lower} of "
-            f"{len(rows)}"
+            f"- {peer}: accuracy {gap:+.4f} on average, lower log-loss on {lower} of "
+            f"{len(rows)} data sets"
         )
 
 
@@ -228,19 +231,19 @@ def show_quality(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def run_large() -> dict[str, float]:
-    """Seconds of a round, of all rows and 31 leaves, and before the first."""
+    """Return the seconds of a round with 31 leaves, and before the first round."""
     split = make_large()
     ends: list[float] = []
 
-    def note(_: Any) -> None:
+    def record_time(_: Any) -> None:
         ends.append(time.perf_counter())
 
-    model = ours(n_estimators=60, max_leaf_nodes=LEAVES)
+    model = cgboosting(n_estimators=60, max_leaf_nodes=LEAVES)
     model.fit(*training(split))
     start = time.perf_counter()
-    model.fit(*training(split), callbacks=[note])
+    model.fit(*training(split), callbacks=[record_time])
     rounds = np.diff(ends)
-    result = {"ours": float(np.median(rounds)), "before": ends[0] - rounds[0] - start}
+    result = {"dics": float(np.median(rounds)), "before": ends[0] - rounds[0] - start}
     for name, make in (("LightGBM", lightgbm), ("XGBoost", xgboost)):
         few, more = (
             measure(lambda n=n, make=make: make(n_estimators=n).fit(*training(split)))[
@@ -253,11 +256,11 @@ def run_large() -> dict[str, float]:
 
 
 def show_large(result: dict[str, float]) -> None:
-    print("\n### One round of 1,000,000 x 28, two classes\n")
-    for name in ("ours", "LightGBM", "XGBoost"):
+    print("\n### Time of one round, 1,000,000 x 28, two classes\n")
+    for name in ("dics", "LightGBM", "XGBoost"):
         print(f"- {name}: {1e3 * result[name]:.1f} ms")
     met = {True: "met", False: "missed"}
-    print(f"- a round within 15 ms: {met[result['ours'] <= 0.015]}")
+    print(f"- a round within 15 ms: {met[result['dics'] <= 0.015]}")
     print(
         f"- before the first round: {result['before']:.2f} s (target 0.25 s: "
         f"{met[result['before'] <= 0.25]})"
@@ -265,7 +268,7 @@ def show_large(result: dict[str, float]) -> None:
 
 
 def run_classes() -> dict[int, float]:
-    """Seconds of a round for each number of classes, 5,000 x 50."""
+    """Return the seconds of a round by number of classes, 5,000 x 50."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5_000, 50), dtype=np.float32)
     weights = rng.standard_normal((50, max(CLASSES)), dtype=np.float32)
@@ -274,7 +277,7 @@ def run_classes() -> dict[int, float]:
         noise = 3 * rng.gumbel(size=(len(X), n_classes))
         y = (X @ weights[:, :n_classes] + noise).argmax(axis=1)
         few, more = (
-            measure(lambda n=n: ours(n_estimators=n).fit(X, y), 5)[0].seconds  # noqa: B023
+            measure(lambda n=n: cgboosting(n_estimators=n).fit(X, y), 5)[0].seconds  # noqa: B023
             for n in (10, 60)
         )
         seconds[n_classes] = (more - few) / 50
@@ -282,12 +285,12 @@ def run_classes() -> dict[int, float]:
 
 
 def show_classes(seconds: dict[int, float]) -> None:
-    print("\n### One round over the number of classes, 5,000 x 50\n")
+    print("\n### Time of one round by number of classes, 5,000 x 50\n")
     for n_classes, taken in seconds.items():
         ratio, most = taken / seconds[2], MOST_OF_TWO.get(n_classes)
-        text = f"- {n_classes} classes: {1e3 * taken:.2f} ms, {ratio:.1f}"
+        text = f"- {n_classes} classes: {1e3 * taken:.2f} ms, {ratio:.1f}x that of 2"
         if most:
-            text += f" (at most {most}: {'met' if ratio <= most else 'missed'})"
+            text += f" (at most {most}x: {'met' if ratio <= most else 'missed'})"
         print(text)
 
 
@@ -297,7 +300,7 @@ def show_classes(seconds: dict[int, float]) -> None:
 def run_rare() -> dict[str, float]:
     split = make_rare()
     models = {
-        "ours": ours(class_weight="balanced"),
+        "dics": cgboosting(class_weight="balanced"),
         "HistGB": hist_gb(class_weight="balanced"),
     }
     return {
@@ -310,10 +313,10 @@ def run_rare() -> dict[str, float]:
 
 
 def show_rare(result: dict[str, float]) -> None:
-    gap = result["ours"] - result["HistGB"]
+    gap = result["dics"] - result["HistGB"]
     print(
-        f"\n### AUC with 0.02 % positives and balanced weights\n\n- ours "
-        f"{result['ours']:.4f}, HistGB {result['HistGB']:.4f} (within 0.01: "
+        f"\n### AUC with 0.02 % positives and balanced weights\n\n- dics "
+        f"{result['dics']:.4f}, HistGB {result['HistGB']:.4f} (within 0.01: "
         f"{'met' if gap >= -0.01 else 'missed'})"
     )
 

@@ -1,7 +1,7 @@
-"""Fit time and accuracy of one tree compared with scikit-learn's, in one run.
+"""Fit time and accuracy of a single tree, compared with scikit-learn.
 
 The time is that of the whole fit: validation, clustering, encoding and growing. All
-models see the same float32 array and stop at depth 8.
+models have depth 8 and get the same float32 array.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ DATASETS = (
     "synthetic_20000x5000",
     "iris",
 )
-# How many times faster than DecisionTreeClassifier we want to be: with 100 candidates
-# for each node, and with the whole dictionary. Tiny data may cost twice the time.
+# Minimum speed-up over DecisionTreeClassifier: with 100 candidates per node, and with
+# all candidate thresholds. On tiny data a fit may take twice the time.
 TARGETS = {
     "mnist": (40, 20),
     "fashion_mnist": (70, 35),
@@ -47,12 +47,12 @@ TARGETS = {
     "synthetic_20000x5000": (150, 60),
     "iris": (0.5, 0.5),
 }
-# The whole dictionary may be this much less accurate than exhaustive search.
+# Allowed loss of accuracy of all candidate thresholds against exhaustive search.
 MOST_LOSS = 0.003
 LOSS_IS_TARGET = ("mnist", "fashion_mnist", "cifar10")
 
 
-# Model and settings by the name in the table; the peer comes first.
+# Model and parameters by the name in the table; scikit-learn comes first.
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "exhaustive": ("decision-tree", {}),
     "k100": ("cgct", {"advanced__max_candidates": 100}),
@@ -96,10 +96,10 @@ def as_cells(row: dict[str, Any]) -> list[Any]:
 
 
 LEGEND = """
-exhaustive: DecisionTreeClassifier (one thread; it has no other mode). k=100:
-CGTreeClassifier with 100 candidates for each node. whole: CGTreeClassifier, which
-searches the whole dictionary by default. paper: CGTreeClassifier.paper().
-ratio: time of exhaustive divided by ours. *: run once."""
+exhaustive: DecisionTreeClassifier (it supports one thread only). k=100:
+CGTreeClassifier with 100 candidates per node. whole: CGTreeClassifier, which searches
+all candidate thresholds by default. paper: CGTreeClassifier.paper().
+ratio: time of exhaustive divided by the time of dics. *: run once."""
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -108,11 +108,13 @@ def main(argv: list[str] | None = None) -> None:
         return
     parser = make_parser(__doc__, DATASETS)
     add_task(parser)
-    parser.add_argument("--repeats", type=int, help="runs of each fit; default 3 or 5")
-    parser.add_argument("--n-jobs", type=int, help="our threads; default: all cores")
+    parser.add_argument("--repeats", type=int, help="runs per fit; default: 3 or 5")
+    parser.add_argument(
+        "--n-jobs", type=int, help="threads of dics; default: all cores"
+    )
     options = parser.parse_args(argv)
 
-    print_header(f"One tree of depth {TREE_DEPTH}")
+    print_header(f"A single tree of depth {TREE_DEPTH}")
     results = run_sets(
         options.datasets,
         len(MODELS),

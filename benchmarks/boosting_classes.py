@@ -1,7 +1,7 @@
-"""A round of boosting over the number of classes, and its memory against the formula.
+"""Time of a boosting round by number of classes, and memory against the formula.
 
 Part of bench_boosting.py. Gaussian classes, trees of depth 3, all rows and all features
-in each round. Memory is measured in a process of its own (see bench_memory.py).
+in each round. Memory is measured in a separate process (see bench_memory.py).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ OPTIONS: dict[str, Any] = {
     "early_stopping": False,
     "random_state": 0,
 }
-# A round is the difference between fits of a few rounds and of more, divided by the
-# rounds between: with few classes a round takes about a millisecond.
+# The time of a round is the difference between fits of few and of more rounds, divided
+# by the difference of the rounds: with few classes a round takes about a millisecond.
 FEW_ROUNDS, LEAST_BETWEEN, CLASS_ROUNDS = 2, 10, 1_000
 PEER_ROUNDS = 3
-# Constants of the core (leafwise.hpp, boost.cpp, boost_kernels.hpp) that its memory
-# depends on: what it keeps of histograms, the tasks that sum over leaves, and to what
-# the numbers of a row are padded.
+# Constants of the core (leafwise.hpp, boost.cpp, boost_kernels.hpp) that determine its
+# memory: the cache of histograms, the tasks that sum over leaves, and the padding of
+# the values of a row.
 HISTOGRAM_BYTES = 128 * 2**20
 SUM_TASKS, TASK_ROWS = 64, 1024
 LANES = 8
@@ -46,7 +46,7 @@ MAX_BINS = 256
 
 
 def make_classes(n_rows: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a Gaussian cloud for each class around a centre of its own."""
+    """Generate one Gaussian cloud per class."""
     rng = np.random.default_rng(0)
     y = np.concatenate(
         [np.arange(n_classes), rng.integers(n_classes, size=n_rows - n_classes)]
@@ -57,19 +57,20 @@ def make_classes(n_rows: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stated_bytes(
-    n_rows: int, n_features: int, n_classes: int, n_leaves: int, drawn: float = 1.0
+    n_rows: int, n_features: int, n_classes: int, n_leaves: int, sampled: float = 1.0
 ) -> int:
-    """Most memory of a fit besides X, as the README states it but for the last term.
+    """Return the maximum memory of a fit in addition to X.
 
-    Of each row: a score and a gradient of each class (float32), the codes, and of the
-    share `drawn` in a round the codes once more and a gradient and a hessian as 16-bit
-    numbers. Histograms of a
-    few nodes are kept, and one more is at work. `n_features`: drawn for a round.
+    The README states it without the last term. A row has one score and one gradient per
+    class (float32) and its bin indices. The fraction `sampled` of the rows also has a
+    copy of the bin indices, and a gradient and a hessian as 16-bit integers. Histograms
+    of some nodes are cached, and one more is in use. `n_features` is the number of
+    features that a round samples.
     """
     n_outputs = 1 if n_classes == 2 else n_classes
     width = 1 if n_classes == 2 else pad(n_outputs)
     cells = 4 if n_classes == 2 else pad(2 * n_outputs + 1)
-    rows = n_rows * ((4 + 4) * width + n_features + drawn * (n_features + 2 * cells))
+    rows = n_rows * ((4 + 4) * width + n_features + sampled * (n_features + 2 * cells))
     histogram = 4 * cells * MAX_BINS * n_features
     histograms = (max(2, HISTOGRAM_BYTES // histogram) + 1) * histogram
     n_tasks = min(SUM_TASKS, -(-n_rows // TASK_ROWS))
@@ -118,7 +119,7 @@ def time_round(X: np.ndarray, y: np.ndarray, n_threads: int, n_classes: int) -> 
 def time_peer_round(X: np.ndarray, y: np.ndarray, n_threads: int) -> float:
     """Time LightGBM's rounds after the first, in one fit."""
     _, ends = fit_peer(PEERS["lgbm_d3"], X, y, n_threads, PEER_ROUNDS)
-    # It may find nothing more to split and stop.
+    # LightGBM stops early if it finds no further split.
     return (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else ends[0]
 
 
@@ -129,10 +130,10 @@ def measure_in_process(n_rows: int, n_threads: int) -> dict[str, Any]:
 
 
 def measure_memory(n_rows: int, n_threads: int) -> dict[str, Any]:
-    """Measure one fit; to be called in a fresh process."""
+    """Measure one fit; call this in a new process."""
     X, y = make_classes(n_rows, MEMORY_CLASSES)
     model = CGBoostingClassifier(n_estimators=FEW_ROUNDS, n_jobs=n_threads, **OPTIONS)
-    model.fit(X[:200], y[:200] % 3)  # imports and threads come first
+    model.fit(X[:200], y[:200] % 3)  # import modules and start threads first
     n_bytes, exact, _ = peak_growth(lambda: model.fit(X, y))
     return {
         "classes": MEMORY_CLASSES,
@@ -145,15 +146,15 @@ def measure_memory(n_rows: int, n_threads: int) -> dict[str, Any]:
 def print_classes(result: dict[str, Any]) -> None:
     shape = f"{result['rows']} x {result['features']}"
     print(
-        f"\nOne round over the number of classes, {shape}, depth {DEPTH}, all rows:\n"
+        f"\nTime of one round by number of classes, {shape}, depth {DEPTH}, all rows:\n"
     )
     print(markdown_table(*round_table(result["rounds"])))
     memory = result["memory"]
     word = "met" if memory["bytes"] <= memory["stated"] else "missed"
     print(
-        f"\nMemory of a fit with {memory['classes']} classes besides X: "
+        f"\nMemory of a fit with {memory['classes']} classes in addition to X: "
         f"{'' if memory['exact'] else 'at least '}{memory['bytes'] / 1e6:.0f} MB; "
-        f"stated: at most {memory['stated'] / 1e6:.0f} MB: {word}."
+        f"documented bound {memory['stated'] / 1e6:.0f} MB: {word}."
     )
 
 
@@ -168,7 +169,7 @@ def round_table(rounds: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[
         ]
         for row in rounds
     ]
-    return ["classes", "LightGBM", "ours", "faster", "ours for each class"], cells
+    return ["classes", "LightGBM", "dics", "faster", "dics per class"], cells
 
 
 if __name__ == "__main__":

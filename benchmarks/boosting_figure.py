@@ -1,10 +1,9 @@
-"""Draw test accuracy over fit time, a panel for each set, from bench_boosting's result.
+"""Plot test accuracy over fit time, one panel per data set, from bench_boosting.py.
 
 Usage: python benchmarks/boosting_figure.py RESULT.json PICTURE.png
 
-Each point of ours is a fit of its own with as many rounds. The points of a peer are the
-ends of some rounds of one fit; its last point is marked. Of a peer whose result was
-kept from another run, there may be only this point.
+Each point of dics is a separate fit. The points of another library are the ends of some
+rounds of one fit; the last point is marked. A stored result may have only this point.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from dics_paper.report.canvas import COLORS, MARKERS, styled
 
-OURS = {"fast": "CGBoosting, fast setting", "default": "CGBoosting, default"}
+OURS = {"fast": "CGBoosting, fast", "default": "CGBoosting, default"}
 COLUMNS = 3
-# A panel begins this many times the range of the final accuracies below them, or the
-# first rounds would flatten the rest.
+# The vertical axis of a panel begins this multiple of the range of the final accuracies
+# below them. Otherwise the low accuracies of the first rounds would flatten the rest.
 SHOWN_BELOW, LEAST_RANGE = 3.0, 0.01
 
 
@@ -71,7 +70,9 @@ def _draw_panel(ax: Any, row: dict[str, Any]) -> None:
     ax.set_title(row["data"])
     ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.xaxis.set_minor_formatter(NullFormatter())  # or less than a decade has them all
+    ax.xaxis.set_minor_formatter(
+        NullFormatter()
+    )  # otherwise every tick of a short axis gets a label
 
 
 def _limits(row: dict[str, Any]) -> tuple[float, float]:

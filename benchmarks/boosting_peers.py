@@ -1,9 +1,9 @@
-"""LightGBM and XGBoost for the benchmark of boosting, and their results that are kept.
+"""LightGBM and XGBoost for the benchmark of boosting, and their stored results.
 
-A peer that takes minutes isn't run again each time: its result is kept in a file with
-its date, and counts only on the same CPU, with as many threads and the same version.
-Nothing is kept from a busy machine: threads of the peers wait for each other spinning,
-so that while another program runs they can take ten times as long.
+Results of fits that take minutes are stored in a file with their date. They are used
+again only on the same CPU, with the same number of threads and the same version.
+Results from a busy machine are not stored: the threads of these libraries busy-wait, so
+a fit can take ten times as long while another program runs.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ PEERS = {
     "xgb_d3": BY_NAME["xgboost"],
     "xgb_multi16": BY_NAME["xgboost-fast"],
 }
-SLOW = 60.0  # seconds; results of fits that took longer are kept
+SLOW = 60.0  # seconds; results of longer fits are stored
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
-# 100 rounds of these take half an hour and more: they are stopped here, and the goal is
-# the accuracy that they have by then.
+# 100 rounds of these fits take more than half an hour. They have this number of rounds,
+# and dics has to reach the accuracy after these rounds.
 FEWER_ROUNDS = {
     ("cifar10", "xgb_d3"): 10,
     ("cifar10", "xgb_multi16"): 10,
@@ -39,21 +39,21 @@ FEWER_ROUNDS = {
 
 
 class Plan(NamedTuple):
-    """What to run on each set."""
+    """Options of the run on each data set."""
 
     n_threads: int
-    n_rounds: int  # of the peers
-    max_rounds: int  # of ours
+    n_rounds: int  # of the other libraries
+    max_rounds: int  # of dics
     repeats: int | None
     store: Store
-    fresh: bool  # whether kept results do not count
+    fresh: bool  # whether stored results are ignored
     targets: dict[str, dict[str, float]]
 
 
 def run_peer(
     name: str, data: str, split: Split, plan: Plan
 ) -> tuple[dict[str, Any], Any]:
-    """Take the kept result of a peer (without a model), or measure it."""
+    """Return the stored result of a library (without a model), or measure it."""
     model = PEERS[name]
     n_rounds = min(plan.n_rounds, FEWER_ROUNDS.get((data, name), plan.n_rounds))
     key = {
@@ -78,7 +78,7 @@ def run_peer(
 def measure_peer(
     model: Model, split: Split, n_rounds: int, plan: Plan
 ) -> tuple[dict[str, Any], Any]:
-    """Time the whole fit; the curve is that of the last run, scaled to the median."""
+    """Time the whole fit; scale the curve of the last run to the median time."""
     X, y = split.X_train, split.y_train
     timing, (fitted, ends) = measure(
         lambda: fit_peer(model, X, y, plan.n_threads, n_rounds), plan.repeats
@@ -104,7 +104,7 @@ def fit_peer(
 ) -> tuple[Any, list[float]]:
     """Fit a new model; return it with the seconds to the end of each round.
 
-    Noting the time of a round costs microseconds.
+    Recording the time of a round takes microseconds.
     """
     ends: list[float] = []
     estimator = model.make(
@@ -114,33 +114,33 @@ def fit_peer(
     )
     start = time.perf_counter()
 
-    def note_time(*_: Any) -> None:
+    def record_time(*_: Any) -> None:
         ends.append(time.perf_counter() - start)
 
     if model.package == "lightgbm":
-        return estimator.fit(X, y, callbacks=[note_time]), ends
-    estimator.set_params(callbacks=[_xgboost_callback(note_time)])
+        return estimator.fit(X, y, callbacks=[record_time]), ends
+    estimator.set_params(callbacks=[_xgboost_callback(record_time)])
     return estimator.fit(X, y), ends
 
 
-def _xgboost_callback(note_time: Any) -> Any:
+def _xgboost_callback(record_time: Any) -> Any:
     from xgboost.callback import TrainingCallback
 
-    class NoteTime(TrainingCallback):
+    class RecordTime(TrainingCallback):
         def after_iteration(self, *_: Any) -> bool:
-            note_time()
+            record_time()
             return False
 
-    return NoteTime()
+    return RecordTime()
 
 
 def predict_after(fitted: Any, X: np.ndarray, n_rounds: int) -> np.ndarray:
-    """Predict with the first rounds of a peer."""
+    """Predict with the first rounds of a fitted model."""
     if type(fitted).__name__ == "LGBMClassifier":
         return np.asarray(fitted.predict(X, num_iteration=n_rounds))
     return np.asarray(fitted.predict(X, iteration_range=(0, n_rounds)))
 
 
 def ladder(n_rounds: int) -> list[int]:
-    """Rounds at which a curve has points, the last of them at its end."""
+    """Return the rounds at which a curve has points; the last is its end."""
     return [*(n for n in LADDER if n < n_rounds), n_rounds]

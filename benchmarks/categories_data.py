@@ -1,4 +1,4 @@
-"""Tables with categorical features, as frames, in several splits."""
+"""Tables with categorical features, as data frames, in several splits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sklearn.model_selection import train_test_split
 FILES = ("adult_categorical", "amazon_access", "mercedes", "diamonds", "be_mtpl97")
 CLASSES = ("adult_categorical", "amazon_access")
 POISSON = "be_mtpl97"  # claims, with the exposure as weight
-TEST_SHARE = 0.25
+TEST_FRACTION = 0.25
 
 
 class CategoryTable(NamedTuple):
-    """One split; categories are columns of the type `category`."""
+    """One split; categorical features have the dtype `category`."""
 
     name: str
     train: pd.DataFrame
@@ -29,12 +29,12 @@ class CategoryTable(NamedTuple):
 
     @property
     def is_classes(self) -> bool:
-        """Whether two classes are predicted."""
+        """Whether the task is binary classification."""
         return self.name in CLASSES
 
     @property
     def is_poisson(self) -> bool:
-        """Whether counts are predicted."""
+        """Whether the target is a count."""
         return self.name == POISSON
 
     @property
@@ -43,7 +43,7 @@ class CategoryTable(NamedTuple):
         return [c for c in self.train if self.train[c].dtype == "category"]
 
     def score(self, fitted: Any, test: Any) -> float:
-        """AUC of two classes, explained Poisson deviance of counts, else R2."""
+        """Return AUC for classes, explained deviance for counts, otherwise R2."""
         if self.is_classes:
             return float(roc_auc_score(self.y_test, fitted.predict_proba(test)[:, 1]))
         predicted = fitted.predict(test)
@@ -57,7 +57,7 @@ class CategoryTable(NamedTuple):
 
 
 def load_splits(name: str, n_splits: int) -> list[CategoryTable]:
-    """Read a table and split it, each time by another seed."""
+    """Read a table and split it with several seeds."""
     arrays = read(name)
     frame = pd.DataFrame(arrays["X"]).rename(columns="x{}".format)
     for f in arrays["categorical"]:
@@ -69,7 +69,7 @@ def load_splits(name: str, n_splits: int) -> list[CategoryTable]:
     for seed in range(n_splits):
         train, test = train_test_split(
             np.arange(len(y)),
-            test_size=TEST_SHARE,
+            test_size=TEST_FRACTION,
             random_state=seed,
             stratify=y if name in CLASSES else None,
         )

@@ -1,4 +1,4 @@
-"""Rows that are generated where they are needed: blocks of a seed each."""
+"""Rows generated locally or on the workers, in blocks with one seed each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ N_FEATURES = 50
 def make_block(
     number: int, n_classes: int, n_rows: int = BLOCK_ROWS
 ) -> tuple[Any, Any]:
-    """Make one block; a class is a noisy function of a few features."""
+    """Generate one block; the class is a noisy function of a few features."""
     rng = np.random.default_rng([n_classes, number])
     X = rng.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
     score = X[:, 0] + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) - 0.5 * X[:, 4] ** 2
@@ -23,12 +23,12 @@ def make_block(
 
 
 def n_blocks(n_rows: int) -> int:
-    """Return how many blocks make about so many rows."""
+    """Return the number of blocks for about this many rows."""
     return max(1, n_rows // BLOCK_ROWS)
 
 
 def make_whole(n_rows: int, n_classes: int) -> tuple[Any, Any]:
-    """Make all blocks here."""
+    """Generate all blocks in this process."""
     blocks = [make_block(i, n_classes) for i in range(n_blocks(n_rows))]
     return np.concatenate([X for X, _ in blocks]), np.concatenate(
         [y for _, y in blocks]
@@ -36,7 +36,7 @@ def make_whole(n_rows: int, n_classes: int) -> tuple[Any, Any]:
 
 
 def make_collections(n_rows: int, n_classes: int) -> tuple[Any, Any]:
-    """Make them on the workers of a cluster, and keep them there."""
+    """Generate the blocks on the workers of a cluster and keep them there."""
     import dask
     import dask.array as da
     from distributed import wait

@@ -1,8 +1,8 @@
-"""A model of larger clusters: what a round of boosting takes with many workers.
+"""A cost model of larger clusters: the time of a boosting round with many workers.
 
-A worker computes its share of the rows. It sends the others their slices of the
-histograms, and then the best cuts of its own slice. The time of a row and of a message
-is measured.
+A worker computes the histograms of its rows. It sends each other worker a slice of the
+histograms, and then the best splits of its own slice. The times of a row and of a
+message are measured.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from dics_paper.text import markdown_table
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000)
 ROWS = (1_000_000, 100_000_000, 1_000_000_000)
-CORES = 16  # of a worker
-WIRE = 10e9 / 8  # bytes a second between machines: 10 Gbit/s
+CORES = 16  # per worker
+WIRE = 10e9 / 8  # bytes per second between machines: 10 Gbit/s
 
 
 class LinkCost(NamedTuple):
-    """Seconds of a message from one process to another, and of each byte."""
+    """Seconds per message between two processes, and per byte."""
 
     message: float
     byte: float
 
 
 class Machine(NamedTuple):
-    """What a round takes here."""
+    """Costs of a round on this machine."""
 
-    row_seconds: float  # of one core
-    sums: float  # of two workers: half are of histograms, half of the best cuts
-    bytes: float  # of all histograms
+    row_seconds: float  # per row, with one core
+    sums: float  # with two workers: half for histograms, half for the best splits
+    bytes: float  # size of all histograms
     links: LinkCost
 
 
 def measure_links(repeats: int = 200) -> LinkCost:
-    """Time sums of two processes' worth of links, small and large."""
+    """Time small and large sums between two threads that use sockets."""
     small, large = _seconds_of_sum(8, repeats), _seconds_of_sum(1 << 20, repeats // 4)
     return LinkCost(small / 2, max(0.0, (large - small) / 2 / (1 << 20)))
 
 
 def _seconds_of_sum(n_bytes: int, repeats: int) -> float:
     listeners = [listen("127.0.0.1") for _ in range(2)]
-    addresses = [Address(*own.getsockname()[:2]) for own in listeners]
+    addresses = [Address(*each.getsockname()[:2]) for each in listeners]
     token = secrets.token_bytes(TOKEN_BYTES)
     none = np.empty((0, 3), dtype=np.int64)
     links = [
@@ -71,18 +71,19 @@ def _seconds_of_sum(n_bytes: int, repeats: int) -> float:
         links[0].add(values[0])
         times.append(time.perf_counter() - begin)
     other.join()
-    for own in links:
-        own.close()
+    for link in links:
+        link.close()
     return float(np.median(times))
 
 
 def round_seconds(machine: Machine, n_rows: int, n_workers: int) -> tuple[float, float]:
-    """Return what a round takes: computing, and sums."""
+    """Return the seconds of a round for computation and for sums."""
     compute = machine.row_seconds * n_rows / (n_workers * CORES)
     if n_workers == 1:
         return compute, 0.0
     per_byte = machine.links.byte + 1 / WIRE
-    # A worker meets all others, one after the other; one of two sends first.
+    # A worker exchanges data with one other worker at a time; one of the two sends
+    # first.
     others = n_workers - 1
     sent = machine.bytes * others / n_workers
     return compute, (
@@ -91,12 +92,12 @@ def round_seconds(machine: Machine, n_rows: int, n_workers: int) -> tuple[float,
 
 
 def show_scaling(machine: Machine, n_classes: int, n_features: int) -> None:
-    """Print the time of a round over the number of workers, and where it turns."""
+    """Print the time of a round by number of workers, and the best number."""
     print(
-        f"\nModel of a round, {n_classes} classes, {n_features} features, workers of "
-        f"{CORES} cores, 10 Gbit/s; a row {machine.row_seconds * 1e9:.0f} ns of a "
-        f"core, a message {machine.links.message * 1e6:.0f} us, "
-        f"{machine.sums:.0f} sums of {machine.bytes / 1e3:.0f} kB in all:\n"
+        f"\nModel of a round: {n_classes} classes, {n_features} features, workers with "
+        f"{CORES} cores, 10 Gbit/s, {machine.row_seconds * 1e9:.0f} ns per row and "
+        f"core, {machine.links.message * 1e6:.0f} us per message, "
+        f"{machine.sums:.0f} sums with {machine.bytes / 1e3:.0f} kB in total:\n"
     )
     table = []
     for n_workers in WORKERS:
@@ -108,7 +109,7 @@ def show_scaling(machine: Machine, n_classes: int, n_features: int) -> None:
     header = ["workers", *(f"{n:,} rows, ms" for n in ROWS)]
     print(markdown_table(header, table))
     knees = [f"{_knee(machine, n)} for {n:,}" for n in ROWS]
-    print(f"\nA round is shortest with this many workers: {', '.join(knees)} rows.")
+    print(f"\nNumber of workers with the shortest round: {', '.join(knees)} rows.")
 
 
 def _knee(machine: Machine, n_rows: int, workers: Sequence[int] = WORKERS) -> int:

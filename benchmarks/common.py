@@ -1,4 +1,4 @@
-"""What the benchmarks share besides dics_paper: output, sizes and the command line."""
+"""Output, sizes and the command line of the benchmarks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dics_paper.text import markdown_table, show_seconds
 from dics_paper.timing import measure
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PEERS_FILE = RESULTS / "peers.jsonl"  # finished fits of peers that take long
+PEERS_FILE = RESULTS / "peers.jsonl"  # results of slow fits of other libraries
 
 
 def load(name: str) -> Split:
-    """Load a set by its name; raises DatasetNotFoundError if its file isn't there."""
+    """Load a data set by name; raise DatasetNotFoundError if its file is missing."""
     return of_benchmark(name).load(0)
 
 
@@ -35,9 +35,9 @@ def describe_split(split: Split) -> dict[str, int]:
 
 
 def paper_ratio(name: str, family: str, peer: str) -> float | None:
-    """How many times as long as the paper's model a peer takes, as the paper prints it.
+    """Return the speed-up of the paper's model over another model, as printed there.
 
-    Its Helena has all rows.
+    The paper uses all rows of Helena.
     """
     data = of_benchmark(name)
     table = f"{'real' if data.rho is None else 'synthetic'}-{family}"
@@ -48,7 +48,7 @@ def paper_ratio(name: str, family: str, peer: str) -> float | None:
 def measure_fit(
     make: Callable[[], Any], split: Split, repeats: int | None = None
 ) -> tuple[dict[str, Any], Any]:
-    """Time the whole fit of a new model; return that with its accuracy, and a model."""
+    """Time the whole fit of a new model; return time and accuracy, and the model."""
     timing, model = measure(lambda: make().fit(split.X_train, split.y_train), repeats)
     result = {
         "seconds": timing.seconds,
@@ -60,12 +60,12 @@ def measure_fit(
 
 
 def show_fit(fit: dict[str, Any]) -> str:
-    """Show the time of what measure_fit returned; a star if it ran once."""
+    """Return the time of a result of measure_fit, with a star if it ran once."""
     return show_seconds(fit["seconds"]) + ("*" if fit["runs"] == 1 else "")
 
 
 def show_verdict(ratio: float, target: float | None) -> str:
-    """Say whether something is at least as many times faster as it should be."""
+    """Return the target of a speed-up and whether it is met."""
     if target is None:
         return "-"
     return f"{target:g}x {'met' if ratio >= target else 'missed'}"
@@ -74,7 +74,7 @@ def show_verdict(ratio: float, target: float | None) -> str:
 def print_loss_verdicts(
     rows: Sequence[dict[str, Any]], ours: str, peer: str, most_loss: float
 ) -> None:
-    """Say whether a model is at most so much less accurate than a peer."""
+    """Print whether dics loses at most `most_loss` of accuracy to another model."""
     for row in rows:
         gap = row[ours]["accuracy"] - row[peer]["accuracy"]
         word = "met" if gap >= -most_loss else "missed"
@@ -88,7 +88,7 @@ def print_loss_verdicts(
 
 
 class _Counter:
-    """A file that only counts: a large pickle need not be held."""
+    """File that counts bytes, so that a large pickle is not kept in memory."""
 
     size = 0
 
@@ -99,17 +99,17 @@ class _Counter:
 
 
 def pickle_size(model: Any) -> int:
-    """Bytes of a model's pickle."""
+    """Return the size of a model's pickle in bytes."""
     file = _Counter()
     pickle.dump(model, file, protocol=pickle.HIGHEST_PROTOCOL)
     return file.size
 
 
 def peak_growth(call: Callable[[], Any]) -> tuple[int, bool, Any]:
-    """Bytes by which a call raises the peak memory of the process, and its result.
+    """Return the growth of peak memory in a call, whether it is exact, and the result.
 
-    The kernel's record of the peak is reset first. Where it can't be (not Linux), the
-    growth of the peak is returned with False: it may be too low.
+    The kernel's record of the peak is reset first. If this is not possible (not Linux),
+    the growth is not exact: it may be too low.
     """
     exact = _reset_peak()
     before = _status_bytes("VmRSS") if exact else _max_rss_bytes()
@@ -120,7 +120,7 @@ def peak_growth(call: Callable[[], Any]) -> tuple[int, bool, Any]:
 
 def _reset_peak() -> bool:
     try:
-        ctypes.CDLL(None).malloc_trim(0)  # freed pages would hide what a call takes
+        ctypes.CDLL(None).malloc_trim(0)  # a call could reuse freed pages
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     except (OSError, AttributeError):
         return False
@@ -145,7 +145,7 @@ def print_header(title: str) -> None:
 
 
 def save_json(file: Path | None, benchmark: str, **content: Any) -> None:
-    """Write the result of a benchmark with the machine it comes from."""
+    """Write the result of a benchmark and a description of the machine."""
     if file is None:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,7 @@ def save_json(file: Path | None, benchmark: str, **content: Any) -> None:
 
 
 class Results(NamedTuple):
-    """Rows of a benchmark, and why some are missing."""
+    """Rows of a benchmark, and the reasons for missing rows."""
 
     rows: list[dict[str, Any]]
     skipped: list[str]
@@ -176,7 +176,7 @@ def run_sets(
     steps_per_set: int,
     run: Callable[[str, Steps], list[dict[str, Any]]],
 ) -> Results:
-    """Collect the rows of each set; one that isn't there is skipped."""
+    """Collect the rows of each data set; skip missing data sets."""
     results = Results([], [])
     with Steps(steps_per_set * len(names)) as steps:
         for done, name in enumerate(names, start=1):
@@ -193,7 +193,7 @@ def run_sets(
 
 
 def asks_for_regression(argv: Sequence[str] | None) -> bool:
-    """Take ``--task classification`` (the default) or ``--task regression``."""
+    """Return True if the options contain ``--task regression``."""
     parser = argparse.ArgumentParser(add_help=False)
     add_task(parser)
     known, _ = parser.parse_known_args(argv)
@@ -205,14 +205,14 @@ def add_task(parser: argparse.ArgumentParser) -> None:
         "--task",
         choices=("classification", "regression"),
         default="classification",
-        help="regression has data, peers and options of its own",
+        help="regression has its own data, models and options",
     )
 
 
 def make_parser(
     description: str | None, datasets: Sequence[str] = ()
 ) -> argparse.ArgumentParser:
-    """Make a parser with the options that every benchmark has."""
+    """Return a parser with the options of every benchmark."""
     parser = argparse.ArgumentParser(description=description)
     if datasets:
         parser.add_argument(
@@ -221,7 +221,7 @@ def make_parser(
             choices=BENCHMARK_NAMES,
             default=list(datasets),
             metavar="NAME",
-            help=f"among {', '.join(BENCHMARK_NAMES)}; default: {' '.join(datasets)}",
+            help=f"one of {', '.join(BENCHMARK_NAMES)}; default: {' '.join(datasets)}",
         )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result")
     return parser

@@ -1,4 +1,4 @@
-"""Data sets of the regression benchmarks: from DICS_DATA_DIR, or generated."""
+"""Data sets of the regression benchmarks, from DICS_DATA_DIR or generated."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FILES = (
 WIDE = "generated_20000x2000"
 COUNTS = ("bike_sharing", "blog_feedback", "be_mtpl97 claims")
 POSITIVE = ("diamonds", "sgemm_gpu", "be_mtpl97 amounts")
-# Sets whose last columns are what is to be predicted from the others.
+# Data sets whose last columns are the targets.
 COLUMNS = ("helena_part columns", "jannis_part columns", "otto columns")
 N_TARGETS = 16
-OFFICIAL = {"blog_feedback": 52_397}  # training rows; the others are later in time
-WIDE_VALUES = ("protein_casp",)  # 32-bit numbers would merge some of its values
+OFFICIAL = {"blog_feedback": 52_397}  # training rows; the test rows are more recent
+WIDE_VALUES = ("protein_casp",)  # float32 would merge some of its values
 FEW_ROWS, SPLITS_OF_FEW = 25_000, 3
 
 
@@ -52,9 +52,9 @@ class Split(NamedTuple):
 
 
 def load_splits(name: str) -> list[Split]:
-    """Load a set and part it: by its official split, or at random.
+    """Load a data set and split it: by the official split, or at random.
 
-    Small sets are parted three times, since their scores depend on the rows held out.
+    Small data sets are split three times, because scores depend on the split.
     """
     whole = load(name)
     n = len(whole.X)
@@ -71,7 +71,7 @@ def load_splits(name: str) -> list[Split]:
 
 
 def load(name: str) -> Part:
-    """Load all rows of a set."""
+    """Load all rows of a data set."""
     if name == WIDE:
         X, y = make_friedman1(26_667, n_features=2000, noise=1.0, random_state=0)
         return Part(X.astype(np.float32), y)
@@ -99,6 +99,6 @@ def read(name: str) -> dict[str, Any]:
     folder = os.environ.get("DICS_DATA_DIR")
     file = Path(folder or ".") / name / f"{name}.npz"
     if not folder or not file.exists():
-        raise DatasetNotFoundError(f"{name}: no {name}/{name}.npz in DICS_DATA_DIR")
+        raise DatasetNotFoundError(f"{name}: DICS_DATA_DIR has no {name}/{name}.npz")
     with np.load(file) as arrays:
         return dict(arrays)

@@ -1,8 +1,8 @@
-"""What the parts of a dictionary bring where the target is a number.
+"""R2 of a regression tree with candidate thresholds from several sources.
 
-R2 of one tree, of depth 8 and of full depth, from dictionaries of clusters of X, of
-groups of rows with like targets, of both, and of quantiles: the boundaries alone, and
-filled up with even cuts.
+The sources are clusters of X, groups of rows with similar targets, both, and quantiles.
+The thresholds of clusters and groups are used alone, and filled up with quantiles. The
+tree has depth 8 or unlimited depth.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DEPTHS = (8, None)
 
 
 def run(name: str, steps: Steps) -> list[dict[str, Any]]:
-    """Measure all sources on a set."""
+    """Measure all sources on a data set."""
     splits = load_splits(name)
     rows = []
     for depth in DEPTHS:
@@ -57,13 +57,15 @@ def main(argv: list[str] | None) -> None:
     """Run the comparison."""
     parser = make_parser(__doc__)
     parser.add_argument("--task", help="regression")
-    parser.add_argument("--sources", action="store_true", help="what this is about")
+    parser.add_argument(
+        "--sources", action="store_true", help="compare candidate thresholds"
+    )
     known = [*FILES, WIDE]
     parser.add_argument(
         "--datasets", nargs="+", default=known, choices=known, metavar="NAME"
     )
     options = parser.parse_args(argv)
-    print_header("Sources of thresholds for regression: R2 of one tree")
+    print_header("Candidate thresholds for regression: R2 of a single tree")
     results = run_sets(options.datasets, len(DEPTHS) * len(SOURCES), run)
     for depth in DEPTHS:
         chosen = [row for row in results.rows if row["depth"] == depth]
@@ -73,7 +75,7 @@ def main(argv: list[str] | None) -> None:
         ]
         means = [np.mean([row["r2"][label] for row in chosen]) for label in SOURCES]
         cells.append(["mean", *(f"{mean:.4f}" for mean in means)])
-        title = f"Depth {depth}" if depth else "Full depth"
+        title = f"Depth {depth}" if depth else "Unlimited depth"
         print(f"\n{title}:\n\n{markdown_table(['data', *SOURCES], cells)}")
     results.print_skipped()
     save_json(options.json, "regression sources", rows=results.rows)

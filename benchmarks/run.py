@@ -1,7 +1,7 @@
 """Run a benchmark by its name: ``python benchmarks/run.py tree --datasets mnist``.
 
-Without a name, say which there are. `all` runs them one after the other with their
-default options, which takes long: most of it is scikit-learn on CIFAR-10.
+Without a name, print the list of benchmarks. `all` runs all of them with their default
+options. This takes long, mostly because of scikit-learn on CIFAR-10.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def find_benchmarks() -> dict[str, str]:
-    """Names of the benchmarks, with the first line of their docstrings."""
+    """Return the names of the benchmarks, with the first line of their docstrings."""
     found = {}
     for file in sorted(HERE.glob("bench_*.py")):
         docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
@@ -30,7 +30,7 @@ def main(argv: list[str]) -> int:
         print('make bench BENCH_ARGS="NAME [OPTION...]"   (NAME --help for options)\n')
         for key, text in known.items():
             print(f"  {key:<11} {text}")
-        print(f"  {'all':<11} All of them, one after the other.")
+        print(f"  {'all':<11} All benchmarks, one after the other.")
         return 0 if name in ("help", "-h", "--help") else 2
     for chosen in known if name == "all" else [name]:
         importlib.import_module(f"bench_{chosen}").main(options)

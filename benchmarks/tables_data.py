@@ -1,4 +1,4 @@
-"""Ordinary tables: classes, few columns, mostly two classes; real and generated."""
+"""Tables for classification with few columns, mostly two classes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load_table(name: str) -> Split:
 
 
 def make_large(n_rows: int = LARGE_ROWS) -> Split:
-    """Two classes by a known function: a sine, products, thresholds, and noise."""
+    """Generate two classes from a sine, products, thresholds and noise."""
     rng = np.random.default_rng(0)
     shape = (n_rows + TEST_ROWS, LARGE_FEATURES)
     X = rng.standard_normal(shape, dtype=np.float32)
@@ -48,11 +48,11 @@ def make_large(n_rows: int = LARGE_ROWS) -> Split:
     return Split(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:], n_classes=2)
 
 
-def make_rare(n_rows: int = 500_000, share: float = 0.0002) -> Split:
-    """Two classes, one of which has so small a share of the rows."""
+def make_rare(n_rows: int = 500_000, fraction: float = 0.0002) -> Split:
+    """Generate two classes, one with a small fraction of the rows."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2 * n_rows, 10), dtype=np.float32)
     score = X[:, 0] + X[:, 1] * X[:, 2] + np.abs(X[:, 3])
     score += 0.5 * rng.standard_normal(2 * n_rows, dtype=np.float32)
-    y = (score > np.quantile(score, 1 - share)).astype(np.int64)
+    y = (score > np.quantile(score, 1 - fraction)).astype(np.int64)
     return Split(X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:], n_classes=2)

@@ -1,6 +1,7 @@
 """Categorical features: splits by sets of their categories.
 
-Rents of flats are generated; the districts have groups that no order of names shows.
+The data are generated rents of flats. Expensive districts are not next to each other in
+the alphabet, so a split needs a set of districts and not a threshold.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dics.export import export_text
 
 N_FLATS = 4000
 DISTRICTS = np.array(["Harbour", "Hill", "Mill", "Old Town", "Station", "Woods"])
-DEAR = ["Hill", "Old Town", "Woods"]
+EXPENSIVE = ["Hill", "Old Town", "Woods"]
 
 
 def make_flats() -> tuple[pd.DataFrame, np.ndarray]:
@@ -27,24 +28,26 @@ def make_flats() -> tuple[pd.DataFrame, np.ndarray]:
             "area": rng.uniform(20, 120, N_FLATS),
         }
     )
-    per_metre = 10 + 6 * flats["district"].isin(DEAR) - (flats["heating"] == "gas")
-    rent = flats["area"] * per_metre + rng.normal(0, 40, N_FLATS)
+    per_meter = 10 + 6 * flats["district"].isin(EXPENSIVE) - (flats["heating"] == "gas")
+    rent = flats["area"] * per_meter + rng.normal(0, 40, N_FLATS)
     return flats, rent.to_numpy()
 
 
 def main() -> None:
-    """Fit a tree to read and a model to predict with."""
+    """Print a small tree, then compare boosting with and without categories."""
     flats, rent = make_flats()
     train, test, y_train, y_test = train_test_split(flats, rent, random_state=0)
     tree = CGTreeRegressor(max_depth=2, random_state=0).fit(train, y_train)
-    print("A tree of depth 2; a categorical feature is split by a set of categories:\n")
+    print("A tree of depth 2. District is split by a set of categories:\n")
     print(export_text(tree))
     model = CGBoostingRegressor(random_state=0).fit(train, y_train)
-    print(f"R2 of boosting on flats it has not seen: {model.score(test, y_test):.3f}")
+    print(f"Test R2 of boosting: {model.score(test, y_test):.3f}")
     without = CGBoostingRegressor(random_state=0).fit(train[["area"]], y_train)
-    print(f"Without the categories: {without.score(test[['area']], y_test):.3f}")
+    print(
+        f"Test R2 without the categories: {without.score(test[['area']], y_test):.3f}"
+    )
     new = pd.DataFrame({"district": ["Airport"], "heating": [None], "area": [50.0]})
-    print(f"A district that is new and no heating: {model.predict(new)[0]:.0f} a month")
+    print(f"Unseen district, missing heating: {model.predict(new)[0]:.0f} per month")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A fit on a cluster of workers, and the same fit on one machine.
+"""Fit a model on a Dask cluster, and the same model on one machine.
 
-The cluster is made here, of threads. With the address of a scheduler in ``Client`` the
-rest stays as it is. Needs ``pip install 'dics[dask]'``.
+The cluster consists of threads of this process. To use another cluster, pass the
+address of its scheduler to ``Client``. Needs ``pip install 'dics[dask]'``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def file_bytes(model: Any) -> bytes:
 
 
 def main() -> None:
-    """Fit, predict and take the model home."""
+    """Fit and predict on the cluster, then compare with a local fit."""
     X = da.random.default_rng(0).normal(size=(N_ROWS, 8), chunks=(CHUNK, 8))
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
     parameters = {"n_estimators": 40, "random_state": 0}
@@ -38,11 +38,11 @@ def main() -> None:
         print(f"{N_ROWS} rows in {X.numblocks[0]} partitions, two workers")
         print(f"Accuracy: {model.score(X, y):.3f}")
         lazy = model.predict_proba(X)
-        print(f"Predictions are lazy: {lazy.chunks[0]} rows, {lazy.npartitions} tasks")
-        print(f"One of them: {lazy.blocks[0].compute()[0].round(3)}")
-        here = CGBoostingClassifier(**parameters).fit(X.compute(), y.compute())
-    is_same = file_bytes(model) == file_bytes(here)
-    print(f"One machine makes the same model: {'yes' if is_same else 'no'}")
+        print(f"Lazy predictions: {lazy.npartitions} tasks, {lazy.chunks[0]} rows")
+        print(f"The first prediction: {lazy.blocks[0].compute()[0].round(3)}")
+        local = CGBoostingClassifier(**parameters).fit(X.compute(), y.compute())
+    is_same = file_bytes(model) == file_bytes(local)
+    print(f"Bit-identical to the local model: {'yes' if is_same else 'no'}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Train the models of dics and those that they can replace, and compare.
+"""Compare the fit time and the accuracy of dics with those of scikit-learn.
 
 ``make demo`` runs this in about a minute. The data come with scikit-learn or are
-generated, so nothing is fetched.
+generated, so nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ from dics import (
 )
 from dics_paper.datasets import make_paper_synthetic
 
-# The fit of a small set takes about a millisecond; repeat it that long to time it.
-SHORTEST = 0.1
-# A first fit also starts threads; that is seen in those that take less than this.
-SHORT = 1.0
+# Fits of small data sets take about a millisecond. They are repeated for this long.
+MIN_SECONDS = 0.1
+# The first fit also starts threads. If it is shorter than this, it is not counted.
+WARM_UP_BELOW = 1.0
 
 
 class Family(NamedTuple):
-    """A kind of model: ours, and what it is compared with."""
+    """Constructors of a model of dics and of its counterpart in scikit-learn."""
 
-    ours: Callable[[], Any]
-    peer: Callable[[], Any]
+    dics: Callable[[], Any]
+    sklearn: Callable[[], Any]
 
 
 class Result(NamedTuple):
-    """What one fit gave."""
+    """Result of one fit."""
 
     model: str
     seconds: float
-    score: float  # accuracy, or R2 of numbers
+    score: float  # accuracy, or R2 in regression
 
 
-# The same for both, and small, as the demonstration should be short.
+# The same for both libraries. Small values keep the demonstration short.
 BOOSTING: dict[str, Any] = {
     "max_depth": 3,
     "learning_rate": 0.3,
@@ -73,39 +73,39 @@ BOOSTING: dict[str, Any] = {
 }
 FAMILIES = [
     Family(
-        ours=lambda: CGTreeClassifier(max_depth=8, random_state=0),
-        peer=lambda: DecisionTreeClassifier(max_depth=8, random_state=0),
+        dics=lambda: CGTreeClassifier(max_depth=8, random_state=0),
+        sklearn=lambda: DecisionTreeClassifier(max_depth=8, random_state=0),
     ),
     Family(
-        ours=lambda: CGForestClassifier(n_jobs=-1, random_state=0),
-        peer=lambda: RandomForestClassifier(n_jobs=-1, random_state=0),
+        dics=lambda: CGForestClassifier(n_jobs=-1, random_state=0),
+        sklearn=lambda: RandomForestClassifier(n_jobs=-1, random_state=0),
     ),
-    # A round of the peer grows a tree for each class, one of ours a single tree.
+    # scikit-learn grows one tree per class in each round, dics a single tree.
     Family(
-        ours=lambda: CGBoostingClassifier(n_estimators=100, **BOOSTING),
-        peer=lambda: HistGradientBoostingClassifier(max_iter=20, **BOOSTING),
+        dics=lambda: CGBoostingClassifier(n_estimators=100, **BOOSTING),
+        sklearn=lambda: HistGradientBoostingClassifier(max_iter=20, **BOOSTING),
     ),
 ]
 
 
-OF_NUMBERS = [
+REGRESSION_FAMILIES = [
     Family(
-        ours=lambda: CGTreeRegressor(max_depth=8, random_state=0),
-        peer=lambda: DecisionTreeRegressor(max_depth=8, random_state=0),
+        dics=lambda: CGTreeRegressor(max_depth=8, random_state=0),
+        sklearn=lambda: DecisionTreeRegressor(max_depth=8, random_state=0),
     ),
     Family(
-        ours=lambda: CGForestRegressor(n_jobs=-1, random_state=0),
-        peer=lambda: RandomForestRegressor(n_jobs=-1, random_state=0),
+        dics=lambda: CGForestRegressor(n_jobs=-1, random_state=0),
+        sklearn=lambda: RandomForestRegressor(n_jobs=-1, random_state=0),
     ),
     Family(
-        ours=lambda: CGBoostingRegressor(n_estimators=100, **BOOSTING),
-        peer=lambda: HistGradientBoostingRegressor(max_iter=100, **BOOSTING),
+        dics=lambda: CGBoostingRegressor(n_estimators=100, **BOOSTING),
+        sklearn=lambda: HistGradientBoostingRegressor(max_iter=100, **BOOSTING),
     ),
 ]
 
 
 def make_images(n_samples: int = 8_000, side: int = 28, n_classes: int = 10) -> Any:
-    """Generate noisy pictures: a smooth pattern for each class, shifted at random."""
+    """Generate noisy images: one smooth pattern per class, shifted at random."""
     rng = np.random.default_rng(0)
     y = rng.integers(n_classes, size=n_samples)
     axis = 2 * np.pi * np.arange(side) / side
@@ -129,7 +129,7 @@ DATASETS: dict[str, Callable[[], Any]] = {
 }
 
 
-DATASETS_OF_NUMBERS: dict[str, Callable[[], Any]] = {
+REGRESSION_DATASETS: dict[str, Callable[[], Any]] = {
     "diabetes": lambda: load_diabetes(return_X_y=True),
     "friedman": lambda: make_friedman1(
         4_000, n_features=100, noise=1.0, random_state=0
@@ -138,31 +138,31 @@ DATASETS_OF_NUMBERS: dict[str, Callable[[], Any]] = {
 
 
 def time_fit(model: Any, X: np.ndarray, y: np.ndarray) -> float:
-    """Seconds of one fit; if it is short, after a warm-up and averaged over several."""
+    """Return the seconds of a fit; short fits get a warm-up and are averaged."""
     start, fits = time.perf_counter(), 1
     model.fit(X, y)
-    if time.perf_counter() - start < SHORT:
+    if time.perf_counter() - start < WARM_UP_BELOW:
         start, fits = time.perf_counter(), 0
-    while fits == 0 or time.perf_counter() - start < SHORTEST:
+    while fits == 0 or time.perf_counter() - start < MIN_SECONDS:
         model.fit(X, y)
         fits += 1
     return (time.perf_counter() - start) / fits
 
 
 def run(
-    family: Family, data: tuple[np.ndarray, np.ndarray], tell: Callable[[str], None]
+    family: Family, data: tuple[np.ndarray, np.ndarray], report: Callable[[str], None]
 ) -> Iterator[Result]:
-    """Fit the peer, then our model, on three quarters of the rows."""
+    """Fit the models of scikit-learn and of dics on three quarters of the rows."""
     X, y = np.ascontiguousarray(data[0], dtype=np.float32), data[1]
-    classes = None if is_regressor(family.ours()) else y
+    classes = None if is_regressor(family.dics()) else y
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=0.25, random_state=0, stratify=classes
     )
-    for make in (family.peer, family.ours):
+    for make in (family.sklearn, family.dics):
         model = make()
         name = type(model).__name__
         name = name.removesuffix("Classifier").removesuffix("Regressor")
-        tell(name)
+        report(name)
         seconds = time_fit(model, X_train, y_train)
         yield Result(name, seconds, model.score(X_test, y_test))
 
@@ -172,7 +172,7 @@ def show_seconds(seconds: float) -> str:
 
 
 def make_table(score: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=f"Fit time and {score} of the test rows")
+    table = Table(box=box.SIMPLE_HEAD, title=f"Fit time and test {score}")
     for name in ("data", "model"):
         table.add_column(name, no_wrap=True)
     for name in ("fit time", "speed-up", score):
@@ -181,8 +181,8 @@ def make_table(score: str) -> Table:
 
 
 def add_rows(table: Table, firsts: tuple[str, str], results: list[Result]) -> None:
-    peer, ours = results
-    ratios = "", f"{peer.seconds / ours.seconds:.1f}x"
+    sklearn, dics = results
+    ratios = "", f"{sklearn.seconds / dics.seconds:.1f}x"
     for result, first, ratio in zip(results, firsts, ratios, strict=True):
         seconds, score = show_seconds(result.seconds), f"{result.score:.3f}"
         table.add_row(first, result.model, seconds, ratio, score)
@@ -193,7 +193,7 @@ def main() -> None:
     start = time.perf_counter()
     blocks = {
         "accuracy": (DATASETS, FAMILIES),
-        "R2": (DATASETS_OF_NUMBERS, OF_NUMBERS),
+        "R2": (REGRESSION_DATASETS, REGRESSION_FAMILIES),
     }
     bar = Progress(
         SpinnerColumn(),
@@ -212,12 +212,12 @@ def main() -> None:
             tables.append(compare(score, sets, models, bar, task))
     console.print(*tables)
     console.print(
-        "Single trees have depth 8; forests have 100 trees, whose depth has no limit.\n"
-        "Boosting has depth 3. Of classes: 20 rounds of a tree for each class; ours,\n"
-        "100 rounds of one. Of numbers: 100 rounds each. DecisionTree uses one core,\n"
-        "as it has no other mode, the others all. Times include everything that fit()\n"
-        "does. A quarter of the rows was held out for accuracy and R2. "
-        f"{time.perf_counter() - start:.0f} s in all.",
+        "Single trees have depth 8. Forests have 100 trees of unlimited depth.\n"
+        "Boosting has depth 3. Classification: 20 rounds with one tree per class in\n"
+        "scikit-learn, 100 rounds with one tree in dics. Regression: 100 rounds.\n"
+        "DecisionTree supports one core only; the other models use all cores.\n"
+        "Accuracy and R2 are those of a held-out quarter of the rows. "
+        f"The run took {time.perf_counter() - start:.0f} s.",
         highlight=False,
     )
 
@@ -229,17 +229,17 @@ def compare(
     bar: Progress,
     task: Any,
 ) -> Table:
-    """Fit all models of some sets."""
+    """Fit all models on some data sets."""
     table = make_table(score)
     for name, make in sets.items():
-        bar.update(task, description=f"{name}: making the data")
+        bar.update(task, description=f"{name}: loading")
         data = make()
-        # The shape is below the name, so that the table fits 80 columns.
+        # The shape goes below the name, so that the table fits into 80 columns.
         firsts = name, f"{len(data[0])} x {data[0].shape[1]}"
         for family in families:
             results = []
-            tell = make_teller(bar, task, name)
-            for result in run(family, data, tell):
+            report = make_reporter(bar, task, name)
+            for result in run(family, data, report):
                 results.append(result)
                 bar.advance(task)
             add_rows(table, firsts, results)
@@ -248,15 +248,15 @@ def compare(
     return table
 
 
-def make_teller(bar: Progress, task: Any, name: str) -> Callable[[str], None]:
-    """Make a function that names the model at work: in the bar, or as a line."""
+def make_reporter(bar: Progress, task: Any, name: str) -> Callable[[str], None]:
+    """Return a function that shows the current model: in the bar or as a line."""
 
-    def tell(model: str) -> None:
+    def report(model: str) -> None:
         bar.update(task, description=f"{name}: {model}")
         if bar.disable:
             print(f"{name}: {model}", file=sys.stderr, flush=True)
 
-    return tell
+    return report
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
-"""Kill or stop workers while they fit: the model must be that of one machine.
+"""Kill or stop Dask workers during a fit, and compare the model with a local fit.
 
-    python tools/cluster_faults.py                          # every model, one of two
+    python tools/cluster_faults.py              # every model, one of two workers
     python tools/cluster_faults.py --workers 3 --kills 2 --times 20
     python tools/cluster_faults.py CGBoostingClassifier --signal SIGSTOP
 
-Each trial starts a cluster of real processes on this machine. The moments of the first
-faults of a model are spread over the whole of a fit that nothing happens to; further
-workers follow at random moments. Dask starts a killed worker again, so that the next
-one may meet a new worker as well. What a trial prints as rounds is where boosting went
-on after each loss.
+Each trial starts a cluster of real processes on this machine. A fit without faults
+gives the duration. The first faults of the trials are spread evenly over it; further
+faults follow at random times. Dask restarts a killed worker, so a later fault may hit
+the new one. The column "at rounds" shows the rounds from which boosting resumed after a
+loss.
 
-The exit status is 1 if a model differs, a fit ends with an error, or a trial takes
-longer than `--limit`: then what the cluster and all threads do is printed, and the run
-ends.
+The exit status is 1 if a model differs, a fit raises an error, or a trial takes longer
+than `--limit`. In the last case the state of the cluster and all stacks are printed,
+and the run ends.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from distributed.utils import get_mp_context
 import dics
 import dics.dask
 
-# So that a fit takes a second or two on a cluster.
+# A fit takes one or two seconds on a cluster.
 PARAMETERS: dict[str, dict[str, Any]] = {
     "CGBoostingClassifier": {"n_estimators": 150, "early_stopping": False},
     "CGBoostingRegressor": {"n_estimators": 150, "early_stopping": False},
@@ -62,7 +62,7 @@ SETTINGS = {
 
 
 class Data(NamedTuple):
-    """Rows for a model, here and as collections."""
+    """Rows for a model, as arrays and as Dask collections."""
 
     X: np.ndarray[Any, Any]
     y: np.ndarray[Any, Any]
@@ -82,21 +82,21 @@ class Data(NamedTuple):
         )
 
 
-# That of the current cluster, for a look at it from outside.
+# The client of the current cluster, for `show_cluster` in another thread.
 clients: list[Client] = []
 
 
 class Trial(NamedTuple):
-    """What came of a fit: "same", "differs" or an error."""
+    """Result of a fit: "same", "differs" or an error."""
 
     outcome: str
     seconds: float
-    moments: list[float]  # of the faults, from the beginning of the fit
-    rounds: list[int]  # done when boosting went on after a loss
+    moments: list[float]  # seconds from the start of the fit to each fault
+    rounds: list[int]  # rounds from which boosting resumed after a loss
 
 
-class RestartNotes(logging.Handler):
-    """Keeps after how many rounds boosting has gone on."""
+class RestartRecorder(logging.Handler):
+    """Log handler that records the rounds from which boosting resumed."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -108,8 +108,8 @@ class RestartNotes(logging.Handler):
 
 
 @contextlib.contextmanager
-def restarts_noted() -> Iterator[list[int]]:
-    log, handler = logging.getLogger("dics.dask"), RestartNotes()
+def record_restarts() -> Iterator[list[int]]:
+    log, handler = logging.getLogger("dics.dask"), RestartRecorder()
     log.setLevel(logging.INFO)
     log.addHandler(handler)
     try:
@@ -119,9 +119,9 @@ def restarts_noted() -> Iterator[list[int]]:
 
 
 def start_workers_quickly() -> None:
-    """Let workers be copies of a process that has imported everything."""
-    os.environ["DASK_LOGGING__DISTRIBUTED"] = "critical"  # read there
-    get_mp_context()  # sets what Dask would import
+    """Fork workers from a process that has already imported everything."""
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "critical"  # read by the workers
+    get_mp_context()  # sets the modules that Dask imports
     multiprocessing.get_context("forkserver").set_forkserver_preload(["dics.dask"])
 
 
@@ -139,7 +139,7 @@ def cluster_of(n_workers: int) -> Iterator[Client]:
 
 
 class Faults:
-    """Sends a signal to some workers of a cluster, each at a moment of its own."""
+    """Context that sends a signal to some workers, each at its own time."""
 
     def __init__(self, client: Client, number: int, moments: list[float]) -> None:
         processes = sorted(client.run(os.getpid).values())
@@ -162,7 +162,7 @@ class Faults:
         for timer in self._timers:
             timer.cancel()
             timer.join()
-        if self.number == signal.SIGSTOP:  # so that they can be ended
+        if self.number == signal.SIGSTOP:  # the workers can then be terminated
             for process in self.victims:
                 self._send(process, signal.SIGCONT)
 
@@ -175,7 +175,7 @@ def file_bytes(model: Any) -> bytes:
 
 
 class Model:
-    """A model that is fitted again and again, and what it has to be."""
+    """A model to fit in each trial, and the bytes of the expected model file."""
 
     def __init__(self, name: str, n_rows: int) -> None:
         self.name = name
@@ -185,18 +185,18 @@ class Model:
         self.expected = file_bytes(local.fit(*self.data))
 
     def fit(self, client: Client) -> str:
-        """Fit on the cluster; say what came of it."""
+        """Fit on the cluster; return "same", "differs" or the error."""
         estimator = getattr(dics.dask, f"Dask{self.name}")
         model = estimator(client=client, **self.parameters)
         try:
             model.fit(*self.data.collections())
-        except Exception as error:  # any is a result
+        except Exception as error:  # every error is a result
             return f"{type(error).__name__}: {error}"[:200]
         is_same = file_bytes(model) == self.expected
         return "same" if is_same else "differs"
 
-    def undisturbed(self, n_workers: int) -> Trial:
-        """Fit without a fault, to see how long it takes."""
+    def fit_without_faults(self, n_workers: int) -> Trial:
+        """Fit without faults, after a warm-up, to measure the duration."""
         with cluster_of(n_workers) as client:
             self.fit(client)
             start = time.monotonic()
@@ -204,10 +204,10 @@ class Model:
             return Trial(outcome, time.monotonic() - start, [], [])
 
     def trial(self, n_workers: int, number: int, moments: list[float]) -> Trial:
-        """Fit with faults at the given moments."""
+        """Fit with faults at the given times."""
         with (
             cluster_of(n_workers) as client,
-            restarts_noted() as rounds,
+            record_restarts() as rounds,
             Faults(client, number, moments),
         ):
             start = time.monotonic()
@@ -218,15 +218,15 @@ class Model:
 def moments_of(
     trial: int, n_trials: int, n_faults: int, duration: float
 ) -> list[float]:
-    """Spread the first fault of each trial over a fit; others follow."""
+    """Spread the first fault of each trial over a fit; others follow at random."""
     rng = np.random.default_rng([trial, n_trials])
     first = (trial + rng.random()) / n_trials
     later = first + (1 - first) * rng.random(n_faults - 1)
-    return [float(share * duration) for share in (first, *later)]
+    return [float(fraction * duration) for fraction in (first, *later)]
 
 
 def show_cluster() -> None:
-    """Print what the current cluster does."""
+    """Print the tasks and the call stacks of the current cluster."""
     for client in clients:
         for task in client.run_on_scheduler(unfinished_tasks):
             print(*task, file=sys.stderr)
@@ -248,11 +248,11 @@ def worker_tasks(dask_worker: Any) -> list[tuple[str, str]]:
 
 
 class Overdue(Exception):
-    """Something took too long."""
+    """A trial took too long."""
 
 
 def within(limit: float, work: Callable[[], Trial]) -> Trial:
-    """Return what `work` gives; raise `Overdue` if that takes too long."""
+    """Return the result of `work`; raise `Overdue` if it takes too long."""
     found: list[Trial] = []
     thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
     thread.start()
@@ -264,17 +264,21 @@ def within(limit: float, work: Callable[[], Trial]) -> Trial:
         faulthandler.dump_traceback()
         raise Overdue
     if not found:
-        raise RuntimeError("a trial could not be made; see above")
+        raise RuntimeError("A trial failed; see the traceback above.")
     return found[0]
 
 
 def trials_of(model: Model, arguments: argparse.Namespace) -> Iterator[Trial]:
-    """Make all trials of a model; print a line for each."""
-    calm = within(arguments.limit, lambda: model.undisturbed(arguments.workers))
-    print(f"{model.name}: {calm.seconds:.1f} s without a fault, {calm.outcome}")
-    yield calm
+    """Run all trials of a model; print one line per trial."""
+    reference = within(
+        arguments.limit, lambda: model.fit_without_faults(arguments.workers)
+    )
+    print(
+        f"{model.name}: {reference.seconds:.1f} s without faults, {reference.outcome}"
+    )
+    yield reference
     for i in range(arguments.times):
-        moments = moments_of(i, arguments.times, arguments.kills, calm.seconds)
+        moments = moments_of(i, arguments.times, arguments.kills, reference.seconds)
         shown = ", ".join(f"{moment:.2f}" for moment in moments)
         print(f"  {i + 1}: faults at {shown} s", end="", flush=True)
         trial = within(
@@ -289,7 +293,7 @@ def trials_of(model: Model, arguments: argparse.Namespace) -> Iterator[Trial]:
 
 
 def summary(name: str, trials: list[Trial]) -> str:
-    """Return a row of the table."""
+    """Return the row of a model in the table."""
     n_same = sum(trial.outcome == "same" for trial in trials)
     n_differ = sum(trial.outcome == "differs" for trial in trials)
     n_errors = len(trials) - n_same - n_differ
@@ -309,17 +313,17 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("models", nargs="*", default=list(PARAMETERS))
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kills", type=int, default=1)
-    parser.add_argument("--times", type=int, default=20, help="trials of each model")
+    parser.add_argument("--times", type=int, default=20, help="trials per model")
     parser.add_argument("--signal", choices=["SIGKILL", "SIGSTOP"], default="SIGKILL")
     parser.add_argument("--rows", type=int, default=40_000)
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds of a trial")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds per trial")
     arguments = parser.parse_args()
     if unknown := set(arguments.models) - set(PARAMETERS):
-        parser.error(f"no such model: {', '.join(sorted(unknown))}")
+        parser.error(f"Unknown models: {', '.join(sorted(unknown))}.")
     if not 1 <= arguments.kills <= arguments.workers:
-        parser.error("--kills must be between 1 and --workers")
+        parser.error("--kills must be between 1 and --workers.")
     if min(arguments.times, arguments.rows) < 1:
-        parser.error("--times and --rows must be at least 1")
+        parser.error("--times and --rows must be at least 1.")
     arguments.signal = getattr(signal, arguments.signal)
     return arguments
 
@@ -329,7 +333,7 @@ def main() -> int:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set(SETTINGS)
     if arguments.signal == signal.SIGSTOP:
-        # Not for the others: on a busy machine a healthy worker may miss heartbeats.
+        # For SIGSTOP only: on a busy machine a healthy worker may miss heartbeats.
         dask.config.set({"distributed.scheduler.worker-ttl": "8s"})
     start_workers_quickly()
     found: dict[str, list[Trial]] = {name: [] for name in arguments.models}
@@ -340,7 +344,7 @@ def main() -> int:
             for trial in trials_of(model, arguments):
                 trials.append(trial)
     except Overdue:
-        print(f"; not done after {arguments.limit:.0f} s")
+        print(f"; not finished after {arguments.limit:.0f} s")
         is_overdue = True
     print(HEADER)
     for name, trials in found.items():
@@ -348,7 +352,7 @@ def main() -> int:
     is_same = all(t.outcome == "same" for trials in found.values() for t in trials)
     if is_overdue:
         sys.stdout.flush()
-        os._exit(1)  # whatever it is that hangs
+        os._exit(1)  # sys.exit would wait for the thread that hangs
     return 0 if is_same else 1
 
 

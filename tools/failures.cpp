@@ -1,7 +1,7 @@
-// Preloaded into Python (see failures.py): memory and threads fail when asked to.
+// Library for LD_PRELOAD (see failures.py) that injects failures of memory and threads.
 //
-// Only what dics._core allocates itself is counted and refused; other libraries have
-// failures of their own.
+// Only allocations of dics._core itself are counted and fail, because failures of other
+// libraries are not under test.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -22,8 +22,8 @@ struct Module {
 
 Module module;
 std::atomic<long> n_allocations{0};
-std::atomic<long> first_refused{-1};  // -1: none
-std::atomic<bool> refuses_rest{false}, refuses_threads{false};
+std::atomic<long> first_failure{-1};  // -1: none
+std::atomic<bool> rest_fails{false}, threads_fail{false};
 
 int find_module(dl_phdr_info* info, std::size_t, void*) {
     if (!std::strstr(info->dlpi_name, module.name))
@@ -38,16 +38,16 @@ int find_module(dl_phdr_info* info, std::size_t, void*) {
     return 1;
 }
 
-bool is_refused(const void* caller) {
+bool must_fail(const void* caller) {
     const auto address = reinterpret_cast<std::uintptr_t>(caller);
     if (address < module.begin || address >= module.end)
         return false;
-    const long number = n_allocations.fetch_add(1), first = first_refused.load();
-    return first >= 0 && (refuses_rest.load() ? number >= first : number == first);
+    const long number = n_allocations.fetch_add(1), first = first_failure.load();
+    return first >= 0 && (rest_fails.load() ? number >= first : number == first);
 }
 
 void* allocate(std::size_t size, std::size_t alignment, const void* caller) {
-    if (is_refused(caller))
+    if (must_fail(caller))
         return nullptr;
     size = size == 0 ? 1 : size;
     if (alignment == 0)
@@ -66,7 +66,7 @@ void* allocate_or_throw(std::size_t size, std::size_t alignment, const void* cal
 
 #define CALLER __builtin_return_address(0)
 
-// The library's operator delete frees what malloc has given.
+// operator delete of the C++ library calls free, so malloc is right here.
 void* operator new(std::size_t size) { return allocate_or_throw(size, 0, CALLER); }
 void* operator new[](std::size_t size) { return allocate_or_throw(size, 0, CALLER); }
 void* operator new(std::size_t size, std::align_val_t align) {
@@ -84,18 +84,18 @@ void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
 
 extern "C" {
 
-// Looks for a loaded library; false if there is none of that name.
+// Finds a loaded library by its name; returns 0 if it is not loaded.
 int failures_watch(const char* name) {
     module.name = name;
     return dl_iterate_phdr(find_module, nullptr);
 }
 
-// From now on: refuses allocation number `first` (-1: none), and those after it if
-// `rest`; and all new threads if `threads`. Returns how many allocations there were.
+// From now on, allocation `first` fails (-1: none), with `rest` also those after it, and
+// with `threads` every new thread. Returns the number of allocations since the last call.
 long failures_set(long first, int rest, int threads) {
-    refuses_rest = rest != 0;
-    refuses_threads = threads != 0;
-    first_refused = first;
+    rest_fails = rest != 0;
+    threads_fail = threads != 0;
+    first_failure = first;
     return n_allocations.exchange(0);
 }
 
@@ -104,6 +104,6 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
     using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
     static const auto create =
         reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-    return refuses_threads ? EAGAIN : create(thread, attributes, start, argument);
+    return threads_fail ? EAGAIN : create(thread, attributes, start, argument);
 }
 }

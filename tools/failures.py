@@ -1,12 +1,11 @@
-"""Let memory and threads fail inside the core: calls must end well or by MemoryError.
+"""Inject failures of memory and threads: a call must succeed or raise MemoryError.
 
-Every estimator is fitted and asked while the shim of failures.cpp refuses an
-allocation of the core, or that and all after it, or new threads. Batches run in
-processes of their own, so that a crash or a hang is caught; the seed of each is
-printed:
+Every estimator fits and predicts while the library of failures.cpp lets one allocation
+of the core fail, or that and all later ones, or all new threads. Each batch runs in its
+own process, so that a crash or a hang is caught. The seed of each batch is printed:
 
     python tools/failures.py --seconds 60 --first 0
-    python tools/failures.py --only 17          # one batch, in this process' child
+    python tools/failures.py --only 17          # one batch
 """
 
 from __future__ import annotations
@@ -26,23 +25,24 @@ from typing import Any
 import numpy as np
 
 SOURCE = pathlib.Path(__file__).with_suffix(".cpp")
-TIMEOUT = 120  # seconds of a batch
+TIMEOUT = 120  # seconds per batch
 SHIM = "DICS_FAILURES_SHIM"
 
 
 def build(folder: pathlib.Path) -> pathlib.Path:
-    """Compile the shim."""
+    """Compile the library that is preloaded."""
     shim = folder / "failures.so"
     command = ["g++", "-std=c++20", "-O1", "-shared", "-fPIC", str(SOURCE), "-o"]
     subprocess.run([*command, str(shim), "-ldl"], check=True)
     return shim
 
 
-# --- a batch, with the shim loaded ----------------------------------------------------
+# --- in the process of a batch
+# ---------------------------------------------------------
 
 
 def models(seed: int) -> Iterator[tuple[Any, Any, Any]]:
-    """All estimators, with rows and targets."""
+    """Yield all estimators, with rows and targets."""
     import dics
 
     rng = np.random.default_rng(seed)
@@ -64,7 +64,7 @@ def models(seed: int) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def fingerprint(answer: Any) -> str:
-    """Digest of a model or an array."""
+    """Return a digest of a model or an array."""
     trees = getattr(answer, "trees_", None)
     arrays = [answer] if trees is None else [trees.nodes, trees.leaf_values]
     data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
@@ -78,10 +78,10 @@ def calls(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Callable[[], Any]]]
             yield name, lambda name=name: getattr(model, name)(X)
 
 
-def run_batch(seed: int, n_refused: int) -> tuple[int, int]:
-    """Refuse allocations and threads of every call.
+def run_batch(seed: int, n_failures: int) -> tuple[int, int]:
+    """Let allocations and threads fail in every call.
 
-    Returns how often, and how often that was answered with a MemoryError.
+    Returns the number of calls, and the number of those that raised MemoryError.
     """
     from dics import _core
 
@@ -90,7 +90,7 @@ def run_batch(seed: int, n_refused: int) -> tuple[int, int]:
     shim.failures_set.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_int]
     library = os.fsencode(_core.__file__)
     if not shim.failures_watch(library):
-        raise RuntimeError(f"{library!r} is not loaded")
+        raise RuntimeError(f"{library!r} is not loaded.")
     rng = np.random.default_rng(seed)
     n_calls = n_errors = 0
     for model, X, y in models(seed):
@@ -99,7 +99,7 @@ def run_batch(seed: int, n_refused: int) -> tuple[int, int]:
             shim.failures_set(-1, 0, 0)
             expected = fingerprint(call())
             total = shim.failures_set(-1, 0, 0)
-            chosen = rng.integers(0, max(total, 1), size=n_refused) if total else []
+            chosen = rng.integers(0, max(total, 1), size=n_failures) if total else []
             plans = [(int(first), int(rng.integers(2)), 0) for first in chosen]
             for plan in [*plans, (-1, 0, 1)]:
                 print(where, *plan, flush=True)
@@ -113,20 +113,20 @@ def run_batch(seed: int, n_refused: int) -> tuple[int, int]:
                     shim.failures_set(-1, 0, 0)
                 n_calls += 1
                 if found is not None and fingerprint(found) != expected:
-                    raise AssertionError(f"{where} is another one after {plan}")
+                    raise AssertionError(f"The result of {where} differs after {plan}.")
                 if plan[2] and found is None:
-                    raise AssertionError(f"{where} needs more threads than it has")
+                    raise AssertionError(f"{where} must work without new threads.")
     return n_calls, n_errors
 
 
 # --- many batches ---------------------------------------------------------------------
 
 
-def start_batch(seed: int, n_refused: int, shim: pathlib.Path) -> tuple[int, int]:
-    """Run a batch in a process with the shim."""
+def start_batch(seed: int, n_failures: int, shim: pathlib.Path) -> tuple[int, int]:
+    """Run a batch in a process with the preloaded library."""
     env = {**os.environ, "LD_PRELOAD": str(shim), SHIM: str(shim)}
     done = subprocess.run(
-        [sys.executable, __file__, "--batch", str(seed), "--refused", str(n_refused)],
+        [sys.executable, __file__, "--batch", str(seed), "--failures", str(n_failures)],
         env=env,
         capture_output=True,
         text=True,
@@ -146,25 +146,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--first", type=int, default=0, help="seed of the first batch")
-    parser.add_argument("--only", type=int, help="the only batch to run, by its seed")
+    parser.add_argument("--only", type=int, help="run only the batch of this seed")
     parser.add_argument(
-        "--refused", type=int, default=12, help="allocations refused of each call"
+        "--failures", type=int, default=12, help="failed allocations per call"
     )
     parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.batch is not None:
-        print(*run_batch(arguments.batch, arguments.refused))
+        print(*run_batch(arguments.batch, arguments.failures))
         return
     end = time.monotonic() + arguments.seconds
     with tempfile.TemporaryDirectory() as folder:
         shim = build(pathlib.Path(folder))
         seed = arguments.first if arguments.only is None else arguments.only
         while True:
-            n_calls, n_errors = start_batch(seed, arguments.refused, shim)
-            print(
-                f"seed {seed}: {n_calls} calls, {n_errors} MemoryErrors, no harm",
-                flush=True,
-            )
+            n_calls, n_errors = start_batch(seed, arguments.failures, shim)
+            print(f"seed {seed}: {n_calls} calls, {n_errors} MemoryErrors", flush=True)
             seed += 1
             if arguments.only is not None or time.monotonic() > end:
                 return

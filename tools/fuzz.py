@@ -1,11 +1,11 @@
-"""Random fits and tampered models: nothing may crash, hang or give NaN.
+"""Fit random data and load corrupted models: nothing may crash, hang or return NaN.
 
     make fuzz SECONDS=600
     python tools/fuzz.py --seconds 60 --first 1000     # seeds 1000, 1001, ...
-    python tools/fuzz.py --seed 1234                    # one case, here and now
+    python tools/fuzz.py --seed 1234                    # one case, in this process
 
-Cases run in batches, each in a process of its own: a crash or a hang ends the batch and
-not the search, and its seed is printed. The exit status is 1 if there was one.
+Each batch of cases runs in its own process. A crash or a hang ends the batch only; its
+seed is printed, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ import dics
 from dics._model.trees import Trees
 
 BATCH = 40
-PATIENCE = 120  # seconds that a batch may take
-# Arrays of trees that a case changes.
+TIMEOUT = 120  # seconds per batch
+# Arrays of the trees that a case corrupts.
 ARRAYS = (
     "nodes",
     "missing_left",
@@ -43,7 +43,7 @@ EXTREMES = (0, 1, -1, 2, 255, 2**31 - 1, -(2**31), 40, -40, 1e300, np.nan, np.in
 
 
 def make_rows(rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Make rows of any shape and type, with what is hard among them."""
+    """Generate rows of random shape and type, with extreme and missing values."""
     n, p = int(rng.integers(1, 300)), int(rng.integers(1, 30))
     kind = rng.choice(["f4", "f8", "u1"])
     if kind == "u1":
@@ -62,7 +62,7 @@ def make_rows(rng: np.random.Generator) -> np.ndarray[Any, Any]:
 
 
 def make_model(rng: np.random.Generator) -> Any:
-    """Make one of the six estimators with some parameters."""
+    """Return one of the six estimators with random parameters."""
     seed = int(rng.integers(1000))
     common = {"random_state": seed, "n_jobs": int(rng.integers(1, 4))}
     leaf = int(rng.integers(1, 30))
@@ -100,39 +100,39 @@ def make_model(rng: np.random.Generator) -> Any:
 
 
 def make_target(model: Any, n: int, rng: np.random.Generator) -> Any:
-    """Make classes or numbers."""
+    """Generate the target for a classifier or a regressor."""
     if hasattr(model, "predict_proba"):
         return rng.integers(0, rng.integers(1, 8), size=n)
     return rng.normal(size=n) * 10.0 ** rng.integers(-5, 5)
 
 
-def ask(model: Any, X: Any) -> None:
-    """Ask a model everything; what it says must be finite."""
+def check_predictions(model: Any, X: Any) -> None:
+    """Check that all predictions are finite."""
     for name in ("predict", "predict_proba", "predict_contributions"):
         if hasattr(model, name):
             answer = np.asarray(getattr(model, name)(X))
             if answer.dtype.kind == "f" and not np.isfinite(answer).all():
-                raise AssertionError(f"{name} is not finite")
+                raise AssertionError(f"{name} returned a value that is not finite.")
     model.apply(X)
 
 
-def tamper_trees(model: Any, X: Any, rng: np.random.Generator) -> None:
-    """Change a number in an array of the trees; they are refused or harmless."""
+def corrupt_trees(model: Any, X: Any, rng: np.random.Generator) -> None:
+    """Change one value in an array of the trees: ValueError or a safe model."""
     fields = dict(vars(model.trees_))
     name = str(rng.choice(ARRAYS))
     array = np.array(fields[name])
     if array.size == 0:
         return
     flat = array.reshape(-1)
-    place = int(rng.integers(len(flat)))
+    index = int(rng.integers(len(flat)))
     value = EXTREMES[rng.integers(len(EXTREMES))]
     with np.errstate(all="ignore"):
         try:
             if name == "nodes":
                 field = str(rng.choice(["feature", "threshold", "left", "n_samples"]))
-                flat[field][place] = value
+                flat[field][index] = value
             else:
-                flat[place] = value
+                flat[index] = value
         except (OverflowError, ValueError):
             return
     fields[name] = array
@@ -144,21 +144,21 @@ def tamper_trees(model: Any, X: Any, rng: np.random.Generator) -> None:
     changed = pickle.loads(pickle.dumps(model))
     changed.trees_ = trees
     try:
-        ask(changed, X)
+        check_predictions(changed, X)
     except (AssertionError, ValueError):
         return
 
 
-def tamper_bytes(content: bytes, rng: np.random.Generator) -> bytes:
-    """Flip some bits."""
+def corrupt_bytes(content: bytes, rng: np.random.Generator) -> bytes:
+    """Flip random bits."""
     changed = bytearray(content)
     for _ in range(int(rng.integers(1, 6))):
         changed[int(rng.integers(len(changed)))] ^= 1 << int(rng.integers(8))
     return bytes(changed)
 
 
-def tamper_copies(model: Any, X: Any, rng: np.random.Generator) -> None:
-    """Change bytes of a file and of a pickle."""
+def corrupt_copies(model: Any, X: Any, rng: np.random.Generator) -> None:
+    """Change bytes of a model file and of a pickle."""
     file = io.BytesIO()
     model.save(file)
     for load, content in (
@@ -167,13 +167,13 @@ def tamper_copies(model: Any, X: Any, rng: np.random.Generator) -> None:
     ):
         same = load(content)
         if not np.array_equal(same.predict(X), model.predict(X)):
-            raise AssertionError("a copy predicts something else")
+            raise AssertionError("The predictions of a copy differ.")
         with contextlib.suppress(Exception):  # anything but a crash
-            ask(load(tamper_bytes(content, rng)), X)
+            check_predictions(load(corrupt_bytes(content, rng)), X)
 
 
 def run_case(seed: int) -> None:
-    """Run one case; what is wrong raises."""
+    """Run one case; raise an error if a check fails."""
     rng = np.random.default_rng(seed)
     X, model = make_rows(rng), make_model(rng)
     y = make_target(model, len(X), rng)
@@ -181,44 +181,44 @@ def run_case(seed: int) -> None:
         warnings.simplefilter("ignore")
         weights = rng.random(len(X)) + 0.1 if rng.random() < 0.3 else None
         model.fit(X, y, sample_weight=weights)
-        ask(model, X)
+        check_predictions(model, X)
         once = model.predict(X)
         model.set_params(n_jobs=1).fit(X, y, sample_weight=weights)
         if not np.array_equal(once, model.predict(X)):
-            raise AssertionError("another number of threads makes another model")
-        tamper_copies(model, X, rng)
+            raise AssertionError("The model depends on the number of threads.")
+        corrupt_copies(model, X, rng)
         for _ in range(5):
-            tamper_trees(model, X, rng)
+            corrupt_trees(model, X, rng)
 
 
 def run_batch(first: int, n: int) -> None:
-    """Run cases in this process, and tell which is on."""
+    """Run cases in this process; print the seed of each."""
     for seed in range(first, first + n):
         print(json.dumps({"seed": seed}), flush=True)
         run_case(seed)
 
 
 def search(first: int, seconds: float) -> int:
-    """Run batches in processes until the time is over; return how many failed."""
+    """Run batches until the time is over; return the number of failures."""
     end = time.monotonic() + seconds
     n_cases = n_failed = 0
     while time.monotonic() < end:
         command = [sys.executable, __file__, "--batch", str(first)]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=PATIENCE, check=False
+                command, capture_output=True, text=True, timeout=TIMEOUT, check=False
             )
-            output, trouble = done.stdout, done.stderr[-600:]
+            output, message = done.stdout, done.stderr[-600:]
             failed = done.returncode != 0
         except subprocess.TimeoutExpired as error:
             output = (error.stdout or b"").decode()
-            failed, trouble = True, f"no end within {PATIENCE} s"
+            failed, message = True, f"no end within {TIMEOUT} s"
         seeds = [json.loads(line)["seed"] for line in output.splitlines()]
         n_cases += len(seeds)
         if failed:
             n_failed += 1
             last = seeds[-1] if seeds else first
-            print(f"seed {last} failed:\n{trouble}", flush=True)
+            print(f"seed {last} failed:\n{message}", flush=True)
             first = last + 1
         else:
             first += BATCH
@@ -227,11 +227,11 @@ def search(first: int, seconds: float) -> int:
 
 
 def main() -> int:
-    """Read the arguments."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--seed", type=int, help="run this case alone")
+    parser.add_argument("--seed", type=int, help="run only this case")
     parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.seed is not None:

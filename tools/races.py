@@ -1,6 +1,6 @@
-"""Fit and ask every estimator with several threads, for the thread sanitizer.
+"""Fit and predict with every estimator in several threads, for the thread sanitizer.
 
-`make tsan` runs it with a core that was built for that; a race ends the process.
+`make tsan` runs it with a sanitized core. A data race ends the process.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 
 import dics
 
-N_ROWS, N_FEATURES = 30_000, 10  # enough work for threads to share
+N_ROWS, N_FEATURES = 30_000, 10  # large enough to use several threads
 
 
 def models() -> list[Any]:
-    """Ways to share work among threads: nodes, subtrees, trees, rows."""
+    """Return models that divide work by nodes, subtrees, trees and rows."""
     made = []
     for kind in ("Classifier", "Regressor"):
         tree = getattr(dics, f"CGTree{kind}")
@@ -29,22 +29,22 @@ def models() -> list[Any]:
             getattr(dics, f"CGBoosting{kind}")(n_estimators=5),
             getattr(dics, f"CGBoosting{kind}")(n_estimators=5, sampling="mvs"),
         ]
-    straight_from_x = dics.TreeOptions(max_candidates=4)
-    made.append(dics.CGTreeClassifier(advanced=straight_from_x, max_depth=7))
+    few_candidates = dics.TreeOptions(max_candidates=4)
+    made.append(dics.CGTreeClassifier(advanced=few_candidates, max_depth=7))
     return made
 
 
-def ask(model: Any, X: Any) -> None:
-    """Ask a model everything, in two threads at once."""
+def predict_in_threads(model: Any, X: Any) -> None:
+    """Call all methods of prediction, in two threads at once."""
     methods = [getattr(model, n, None) for n in ("predict", "predict_proba", "apply")]
     calls = [method for method in methods if method is not None]
     calls.append(lambda X: model.predict_contributions(X[:200]))
 
-    def work() -> None:
+    def predict() -> None:
         for call in calls:
             call(X)
 
-    threads = [threading.Thread(target=work) for _ in range(2)]
+    threads = [threading.Thread(target=predict) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -60,7 +60,7 @@ def main() -> None:
         is_classifier = hasattr(model, "predict_proba")
         y = np.digitize(numbers, [-1, 0, 1]) if is_classifier else numbers
         model.set_params(n_jobs=4, random_state=0).fit(X, y)
-        ask(model, X[:5000])
+        predict_in_threads(model, X[:5000])
         print(model, "no race", flush=True)
 
 

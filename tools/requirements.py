@@ -2,10 +2,10 @@
 
 Usage: python tools/requirements.py GROUP...
 
-GROUP is `build` (what the build needs, with the tools that scikit-build-core
-would otherwise fetch into an isolated environment), `run` (the run-time
-dependencies) or the name of an extra. `paper:GROUP` is that of `dics-paper`.
-`lowest` has the run-time dependencies in the oldest versions that are allowed.
+GROUP is `build` (the build dependencies, with the tools that scikit-build-core
+would otherwise download into an isolated environment), `run` (the run-time
+dependencies) or the name of an extra. `paper:GROUP` is a group of `dics-paper`.
+`lowest` lists the run-time dependencies in the oldest supported versions.
 """
 
 import sys
@@ -35,7 +35,7 @@ def main(groups: list[str]) -> int:
         known[f"paper:{name}"] = items
     unknown = [group for group in groups if group not in known]
     if unknown:
-        print(f"unknown groups {unknown}; known: {sorted(known)}", file=sys.stderr)
+        print(f"Unknown groups {unknown}; valid: {sorted(known)}.", file=sys.stderr)
         return 2
     for requirement in sorted({item for group in groups for item in known[group]}):
         print(requirement)

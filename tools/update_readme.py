@@ -4,10 +4,10 @@ Usage: python tools/update_readme.py [--tree FILE] [--accuracy FILE] [--forest F
            [--forest-accuracy FILE] [--boosting FILE] [--boosting-accuracy FILE]
            [--readme FILE] [--check]
 
-The files are what `bench_tree.py`, `bench_forest.py`, `bench_boosting.py` and
-`bench_accuracy.py` (with --family) write with --json; a file that doesn't exist leaves
-its part of the page as it is. With --check nothing is written and the exit code says
-whether the page is up to date.
+The files are written by `bench_tree.py`, `bench_forest.py`, `bench_boosting.py` and
+`bench_accuracy.py` (with --family) with the option --json. If a file does not exist,
+its part of the page stays as it is. With --check nothing is written, and the exit code
+is 0 if the page is up to date.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ def tree_text(result: dict[str, Any]) -> str:
 
 def explain_star(result: dict[str, Any], models: Sequence[str]) -> list[str]:
     once = any(row[model]["runs"] == 1 for row in result["rows"] for model in models)
-    return ["*: run once, because it takes long."] if once else []
+    return ["*: run once, because it is slow."] if once else []
 
 
 def forest_text(result: dict[str, Any]) -> str:
-    """Two tables: forests of full depth, and shallow ones."""
+    """Return two tables: forests of unlimited depth, and shallow forests."""
     full, shallow = ("rf", "et", "ours"), ("rf_8", "et_8", "ours_8", "paper_8")
     names = ["`RandomForest`", "`ExtraTrees`", "`CGForest`"]
     title = f"Forests of {result['n_trees']} trees, {result['n_threads']} threads each."
     parts = [
         f"{title} {describe(result['machine'])}",
-        "Depth not limited:",
+        "Unlimited depth:",
         forest_table(result["rows"], full, names),
-        f"Depth {result['depth']}, and the paper's own setting:",
+        f"Depth {result['depth']}, and the paper's configuration:",
         forest_table(result["rows"], shallow, [*names, "paper's"]),
-        "faster: than `RandomForest`.",
+        '"faster" compares with `RandomForest`.',
     ]
     return "\n\n".join(parts + explain_star(result, full + shallow))
 
@@ -75,124 +75,124 @@ def forest_text(result: dict[str, Any]) -> str:
 def forest_table(
     rows: Sequence[dict[str, Any]], models: Sequence[str], names: Sequence[str]
 ) -> str:
-    """Lay out times, then accuracies; the first model is what ours are compared to."""
-    peer, n_peers = models[0], 2
-    columns = ["data", "shape", *names[:n_peers]]
-    for name in names[n_peers:]:
+    """Return times, then accuracies; dics is compared with the first model."""
+    reference, n_others = models[0], 2
+    columns = ["data", "shape", *names[:n_others]]
+    for name in names[n_others:]:
         columns += [name, "faster"]
     columns += [f"accuracy: {names[0]}", *names[1:]]
     cells = []
     for row in rows:
         line = [row["data"], f"{row['rows']} x {row['features']}"]
-        line += [show_fit(row[model]) for model in models[:n_peers]]
-        for model in models[n_peers:]:
-            ratio = row["ratios"][f"{peer} / {model}"]
+        line += [show_fit(row[model]) for model in models[:n_others]]
+        for model in models[n_others:]:
+            ratio = row["ratios"][f"{reference} / {model}"]
             line += [show_fit(row[model]), show_ratio(ratio)]
         cells.append(line + [f"{row[model]['accuracy']:.3f}" for model in models])
     return markdown_table(columns, cells)
 
 
 CURVES = """\
-![Test accuracy over fit time, a panel for each set, with a logarithmic time
+![Test accuracy over fit time, one panel per data set, with a logarithmic time
 axis](docs/images/boosting.png)"""
 REACH_NOTE = """\
-Our rounds are those after which the test accuracy first is the peer's. It goes up and
-down from round to round, so on small sets some luck is in it. XGBoost with 16 bins
-grows one tree a round, as ours, where there are more than two classes
+"dics rounds" is the first round whose test accuracy reaches that of the other library.
+Accuracy varies from round to round, so on small data sets this number is partly luck.
+With more than two classes, XGBoost with 16 bins grows one tree per round, as dics does
 (`multi_strategy="multi_output_tree"`)."""
 
 
 def boosting_text(result: dict[str, Any]) -> str:
-    """Time to reach the peers' accuracy, the curves, and (folded) equal rounds."""
-    rows, peers = result["rows"], result["peers"]
+    """Return the time to equal accuracy, the curves, and (folded) equal rounds."""
+    rows, others = result["rows"], result["peers"]
     options = ", ".join(f"{name}={value!r}" for name, value in result["fast"].items())
     versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items())
     n_rounds, depth = result["n_rounds"], result["depth"]
     title = (
-        f"The peers have {n_rounds} rounds of depth {depth}; ours has `{options}` and "
-        "as many rounds as it takes to be as accurate as the peer. "
+        f"The other libraries have {n_rounds} rounds of depth {depth}. dics has "
+        f"`{options}` and as many rounds as it needs to reach the same accuracy. "
         f"{result['n_threads']} threads each. {describe(result['machine'])} "
         f"{versions}."
     )
     parts = [
         title,
-        reach_table(rows, peers),
-        notes_on_peers(rows),
+        reach_table(rows, others),
+        notes_on_others(rows),
         CURVES,
         fold(
             f"{n_rounds} rounds of depth {depth} for all",
-            equal_table(rows, peers) + "\n\nfaster: than LightGBM.",
+            equal_table(rows, others) + '\n\n"faster" compares with LightGBM.',
         ),
         classes_text(result["classes"]) if "classes" in result else "",
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def reach_table(rows: Sequence[dict[str, Any]], peers: dict[str, str]) -> str:
-    columns = ["data", "shape", "classes", "peer", "its time", "accuracy"]
-    columns += ["our rounds", "our time", "faster"]
+def reach_table(rows: Sequence[dict[str, Any]], others: dict[str, str]) -> str:
+    columns = ["data", "shape", "classes", "library", "its time", "accuracy"]
+    columns += ["dics rounds", "dics time", "faster"]
     cells = []
     for row in rows:
         line = [row["data"], f"{row['rows']} x {row['features']}", row["classes"]]
-        for name, title in peers.items():
-            peer, ours = row["peers"][name], row["ours"]["fast"]
-            reach = ours["reach"][name]
-            mark = "!" if peer["diverged"] else ""
-            line += [title, show_peer(peer), f"{peer['accuracy']:.3f}{mark}"]
+        for name, title in others.items():
+            other, dics = row["peers"][name], row["ours"]["fast"]
+            reach = dics["reach"][name]
+            mark = "!" if other["diverged"] else ""
+            line += [title, show_other(other), f"{other['accuracy']:.3f}{mark}"]
             if reach is None:
-                line += [f"{ours['rounds_tried']}", "not reached", "-"]
+                line += [f"{dics['rounds_tried']}", "not reached", "-"]
             else:
-                ratio = show_ratio(peer["seconds"] / reach["seconds"])
+                ratio = show_ratio(other["seconds"] / reach["seconds"])
                 line += [reach["rounds"], show_fit(reach), ratio]
             cells.append(line)
             line = ["", "", ""]
     return markdown_table(columns, cells)
 
 
-def show_peer(peer: dict[str, Any]) -> str:
-    """Show the time of a peer; a dagger if it was kept from another run."""
-    text = f"{show_seconds(peer['seconds'])}†" if peer["kept"] else show_fit(peer)
-    rounds = peer.get("rounds", N_ROUNDS)
+def show_other(fit: dict[str, Any]) -> str:
+    """Return the time of another library, with a dagger if it was stored."""
+    text = f"{show_seconds(fit['seconds'])}†" if fit["kept"] else show_fit(fit)
+    rounds = fit.get("rounds", N_ROUNDS)
     return text if rounds == N_ROUNDS else f"{text} ({rounds} rounds)"
 
 
-def notes_on_peers(rows: Sequence[dict[str, Any]]) -> str:
-    found = [peer for row in rows for peer in row["peers"].values()]
+def notes_on_others(rows: Sequence[dict[str, Any]]) -> str:
+    fits = [fit for row in rows for fit in row["peers"].values()]
     notes = [REACH_NOTE]
-    if any(peer["runs"] == 1 and not peer["kept"] for peer in found):
-        notes.append("*: run once, because it takes long.")
-    if any(peer.get("rounds", N_ROUNDS) < N_ROUNDS for peer in found):
+    if any(fit["runs"] == 1 and not fit["kept"] for fit in fits):
+        notes.append("*: run once, because it is slow.")
+    if any(fit.get("rounds", N_ROUNDS) < N_ROUNDS for fit in fits):
         notes.append(
-            "(10 rounds): stopped there, because all of them take half an hour and "
-            "more; its accuracy is that of 10 rounds."
+            "(10 rounds): stopped after 10 rounds, because all rounds take more than "
+            "half an hour. The accuracy is that of 10 rounds."
         )
-    dates = sorted({peer["date"] for peer in found if peer["kept"]})
+    dates = sorted({fit["date"] for fit in fits if fit["kept"]})
     if dates:
         notes.append(f"†: run once on the same machine, {' and '.join(dates)}.")
-    if any(peer["diverged"] for peer in found):
+    if any(fit["diverged"] for fit in fits):
         notes.append(
-            "!: it diverged, and its log-loss is worse than that of a constant guess. "
-            "The ratio in this line says nothing."
+            "!: the model diverged; its log-loss is worse than that of a constant "
+            "prediction. Ignore the ratio in this row."
         )
     return "\n\n".join(notes)
 
 
-def equal_table(rows: Sequence[dict[str, Any]], peers: dict[str, str]) -> str:
-    ours = {"fast": "ours", "paper": "paper's setting"}
-    columns = ["data", *peers.values()]
-    for title in ours.values():
+def equal_table(rows: Sequence[dict[str, Any]], others: dict[str, str]) -> str:
+    dics = {"fast": "dics", "paper": "dics, paper's configuration"}
+    columns = ["data", *others.values()]
+    for title in dics.values():
         columns += [title, "faster"]
-    first, *others = (*peers.values(), *ours.values())
-    columns += ["in the paper", f"accuracy: {first}", *others]
+    first, *rest = (*others.values(), *dics.values())
+    columns += ["in the paper", f"accuracy: {first}", *rest]
     cells = []
     for row in rows:
-        line = [row["data"], *(show_peer(row["peers"][name]) for name in peers)]
-        for name in ours:
+        line = [row["data"], *(show_other(row["peers"][name]) for name in others)]
+        for name in dics:
             fit = row["equal"][name]
             line += [show_fit(fit), show_ratio(fit["ratios"]["lgbm_d3"])]
         line.append(show_ratio(row["paper_ratio"]) if row["paper_ratio"] else "-")
-        fits = [row["peers"][name] for name in peers]
-        fits += [row["equal"][name] for name in ours]
+        fits = [row["peers"][name] for name in others]
+        fits += [row["equal"][name] for name in dics]
         cells.append(line + [f"{fit['accuracy']:.3f}" for fit in fits])
     return markdown_table(columns, cells)
 
@@ -208,30 +208,30 @@ def classes_text(result: dict[str, Any]) -> str:
         for row in result["rounds"]
     ]
     memory = result["memory"]
-    table = markdown_table(["classes", "LightGBM", "ours", "faster"], cells)
+    table = markdown_table(["classes", "LightGBM", "dics", "faster"], cells)
     text = (
         f"{table}\n\n{result['rows']} x {result['features']}, depth 3, all rows and "
         f"features in each round. With {memory['classes']} classes the fit took "
-        f"{memory['bytes'] / 1e6:.0f} MB besides X; by the formula it may take "
+        f"{memory['bytes'] / 1e6:.0f} MB in addition to X; the documented bound is "
         f"{memory['stated'] / 1e6:.0f} MB."
     )
-    return fold("One round over the number of classes", text)
+    return fold("Time of one round by number of classes", text)
 
 
 def fold(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
-SETTINGS = {"full": "Depth not limited", "default": "Default settings"}
+SETTINGS = {"full": "Unlimited depth", "default": "Default parameters"}
 
 
 def accuracy_text(result: dict[str, Any]) -> str:
     with_log_loss = "peer_log_loss" in result["rows"][0]
-    peer, ours = f"`{result['peer']}`", f"`{result['ours']}`"
-    columns = ["data", "depth", "runs", peer, ours, "difference"]
+    other, dics = f"`{result['peer']}`", f"`{result['ours']}`"
+    columns = ["data", "depth", "runs", other, dics, "difference"]
     if with_log_loss:
         columns[1:2] = []
-        columns += [f"log-loss: {peer}", ours]
+        columns += [f"log-loss: {other}", dics]
     cells = []
     for row in result["rows"]:
         line = [row["data"], row["setting"], f"{row['runs']} {row['of']}"]
@@ -243,23 +243,24 @@ def accuracy_text(result: dict[str, Any]) -> str:
         cells.append(line)
     lines = [summary_line(item) for item in result["summary"]]
     summary = "\n".join(["Mean test accuracy, ± standard error.\n", *lines])
-    return f"{summary}\n\n{fold('All sets', markdown_table(columns, cells))}"
+    return f"{summary}\n\n{fold('All data sets', markdown_table(columns, cells))}"
 
 
 def summary_line(item: dict[str, Any]) -> str:
     setting = SETTINGS.get(item["setting"], f"Depth {item['setting']}")
     text = (
-        f"- {setting}: mean difference over {item['sets']} sets {item['mean']:+.4f}; "
+        f"- {setting}: mean difference {item['mean']:+.4f} on {item['sets']} sets; "
         f"the worst is {item['worst']:+.4f}, on {item['worst_set']}."
     )
     if "mean_log_loss" in item:
         loss = item["mean_log_loss"]
-        text += f" Log-loss: mean difference {loss:+.4f} (less is better)."
+        text += f" Log-loss: mean difference {loss:+.4f} (lower is better)."
         if item["diverged"]:
             sets = ", ".join(item["diverged"])
             text += (
-                f" Without {sets}, where the peer diverges; with it, the means are "
-                f"{item['mean_of_all']:+.4f} and {item['mean_log_loss_of_all']:+.4f}."
+                f" These means exclude {sets}, where the other library diverges; the "
+                f"means of all data sets are {item['mean_of_all']:+.4f} and "
+                f"{item['mean_log_loss_of_all']:+.4f}."
             )
     return text
 
@@ -278,7 +279,7 @@ def replace_part(page: str, name: str, text: str) -> str:
     """Put the text between the two markers of a name."""
     begin, end = f"<!-- {name}: begin", f"<!-- {name}: end -->"
     if page.count(begin) != 1 or page.count(end) != 1:
-        raise SystemExit(f"the page needs one pair of markers of {name!r}")
+        raise SystemExit(f"The page must have one pair of markers for {name!r}.")
     head, rest = page.split(begin)
     marker, rest = rest.split("-->\n", 1)
     tail = rest.split(end, 1)[1]
@@ -300,7 +301,7 @@ def main(argv: list[str] | None = None) -> int:
             result = json.loads(file.read_text(encoding="utf-8"))
             page = replace_part(page, name, make_text(result))
         else:
-            print(f"{name}: no {file.name}, left as it is", file=sys.stderr)
+            print(f"{name}: {file.name} not found, part unchanged", file=sys.stderr)
     if options["check"]:
         return int(page != old)
     options["readme"].write_text(page, encoding="utf-8")

@@ -18,7 +18,7 @@ TOOL = pathlib.Path(__file__).parents[2] / "tools" / "failures.py"
 )
 def test_refused_memory_and_threads():
     done = subprocess.run(
-        [sys.executable, TOOL, "--only", "3", "--refused", "2"],
+        [sys.executable, TOOL, "--only", "3", "--failures", "2"],
         capture_output=True,
         text=True,
         timeout=120,

@@ -18,9 +18,9 @@ def test_categories(capsys):
 
 
 def test_sparse(capsys):
-    assert "makes the same model: yes" in run("sparse_words.py", capsys)
+    assert "Bit-identical to the model of the dense X: yes" in run("sparse_words.py", capsys)
 
 
 def test_cluster(capsys):
     pytest.importorskip("distributed")
-    assert "makes the same model: yes" in run("cluster.py", capsys)
+    assert "Bit-identical to the local model: yes" in run("cluster.py", capsys)
