@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,20 +11,19 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from dics._boosting.fit import Boosting
+from dics._boosting.fit import Boosting, check_rounds
 from dics._boosting.losses import (
+    LOG_LINK_LOSSES,
     LOSSES,
-    OF_LOGARITHMS,
     CustomLoss,
     LogLoss,
     NumberLoss,
-    core_log_loss,
+    squeezed,
 )
-from dics._boosting.rounds import CurrentModel, CurrentRegressor, Rounds
-from dics._boosting.rows import CodedRows, GivenRows, Validation
-from dics._dictionary import TrainingData
+from dics._boosting.rounds import CurrentModel, CurrentRegressor
+from dics._boosting.rows import CheckedEvalSet, CodedRows, EvalSet
 from dics._estimator.arguments import explain_unknown_arguments
-from dics._estimator.mixins import TreesClassifierMixin, TreesRegressorMixin
+from dics._estimator.base import ClassifierMixin, RegressorMixin
 from dics._input.checks import (
     Array,
     ClassTargets,
@@ -38,14 +36,13 @@ from dics._input.checks import (
     rescaled_weights,
 )
 from dics._input.sparse import SparseRows
-from dics._model.checks import check_vector, require
+from dics._model.checks import require
 from dics._model.leaf_rows import check_quantiles
-from dics._model.trees import Trees
 from dics.candidates import BaseCandidates
 from dics.options import GOSS, BoostingOptions, CategoricalOptions
 
 
-class CGBoostingClassifier(TreesClassifierMixin, Boosting):
+class CGBoostingClassifier(ClassifierMixin, Boosting):
     """Cluster-guided (CG) gradient boosting classifier with one tree per round.
 
     An alternative to scikit-learn's HistGradientBoostingClassifier and the classifiers
@@ -289,80 +286,56 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
 
     # --- fit ----------------------------------------------------------------
 
-    def _check_held_targets(self, y: Any) -> ClassTargets:
-        return check_class_labels(y, None, may_be_few=True)
+    @property
+    def _fitted_loss(self) -> LogLoss:
+        return LogLoss.of(self.n_classes_)
 
-    def _check_validation(self, given: GivenRows, training: ClassTargets) -> Validation:
-        targets = self._check_held_targets(given.y)
+    def _make_loss(self, targets: ClassTargets) -> LogLoss:
+        return LogLoss.of(len(targets.classes))
+
+    def _check_eval_set(self, given: EvalSet, training: ClassTargets) -> CheckedEvalSet:
+        targets = check_class_labels(given.y, None, may_be_few=True)
         classes = training.classes
         unknown = np.setdiff1d(targets.classes, classes)
         if len(unknown):
-            raise ValueError(f"there are classes that y has not: {unknown}.")
-        numbers = np.searchsorted(classes, targets.classes).astype(np.uint32)
-        labels = numbers[targets.labels]
+            raise ValueError(
+                f"Validation labels contain classes that are not in y: {unknown}."
+            )
+        indices = np.searchsorted(classes, targets.classes).astype(np.uint32)
+        labels = indices[targets.labels]
         weights = check_weights(given.weights, len(labels))
         if self.class_weight is not None:
             of_classes: FloatArray = np.empty(len(classes))
             of_classes[training.labels] = combine_weights(
                 None, self.class_weight, training
             )
-            own = 1.0 if weights is None else weights
-            weights = own * of_classes[labels]
+            weights = (1.0 if weights is None else weights) * of_classes[labels]
             if not (weights > 0).any():
-                raise ValueError("with class_weight no row has any weight.")
+                raise ValueError(
+                    "All validation rows have zero weight after applying class_weight."
+                )
             weights = rescaled_weights(weights)
-        return Validation(given.X, labels, weights)
+        return CheckedEvalSet(labels, None, weights)
 
-    def _n_leaf_values(self) -> int:
-        return LogLoss.of(self.n_classes_).n_outputs
+    def _current_model(self, rows: CodedRows) -> tuple[BaseEstimator, Array]:
+        scores = rows.scores[:, : len(self._start)]
+        assert rows.labels is not None
+        y = self.classes_[rows.labels]
+        return CurrentModel(self.classes_, self._fitted_loss, scores), y
 
     def _check_outputs(self) -> None:
         super()._check_outputs()
-        self._check_rounds()
-
-    def _n_outputs(self, data: TrainingData) -> int:
-        return LogLoss.of(data.n_classes).n_outputs
-
-    def _begin_scores(self, data: TrainingData, weights: FloatArray | None) -> None:
-        assert data.labels is not None
-        self._start = LogLoss.of(data.n_classes).start(data.labels, weights)
-
-    def _run_rounds(
-        self,
-        data: TrainingData,
-        training: CodedRows,
-        validation: list[CodedRows],
-        rounds: Rounds,
-    ) -> tuple[Trees, npt.NDArray[np.int64]]:
-        loss = partial(core_log_loss, data.n_classes)
-        return self._run_core(loss, data, training, validation, rounds)
-
-    def _core_targets(
-        self, data: TrainingData
-    ) -> tuple[npt.NDArray[np.uint32] | None, npt.NDArray[np.float32] | None]:
-        return data.labels, None
-
-    _default_scoring = "accuracy"
-
-    def _loss_name(self) -> str:
-        return "log_loss"
-
-    def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
-        scores = watched.scores[:, : len(self._start)]
-        objective = LogLoss.of(self.n_classes_)
-        model = CurrentModel(self.classes_, objective, scores)
-        assert watched.labels is not None
-        return model, self.classes_[watched.labels]
+        check_rounds(self)
 
     # --- predict ------------------------------------------------------------
 
     def _class_probabilities(self, X: Any) -> FloatArray:
-        scores = self._scores(X)  # refuses if the model isn't fitted
-        return LogLoss.of(self.n_classes_).probabilities(scores)
+        scores = self._scores(X)  # raises if the model is not fitted
+        return self._fitted_loss.probabilities(scores)
 
     def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
         scores = self._scores(X)
-        return LogLoss.of(self.n_classes_).most_probable(scores)
+        return self._fitted_loss.most_probable(scores)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Compute the score of each class, whose softmax is `predict_proba`.
@@ -377,7 +350,7 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
             For two classes, how far the second is ahead of the first.
         """
         scores = self._scores(X)
-        return LogLoss.of(self.n_classes_).decision(scores)
+        return self._fitted_loss.decision(scores)
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """Yield what `decision_function` is after each round.
@@ -391,7 +364,7 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
         """
         for scores in self._staged_scores(X):
-            yield LogLoss.of(self.n_classes_).decision(scores)
+            yield self._fitted_loss.decision(scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         """Yield what `predict_proba` is after each round.
@@ -405,7 +378,7 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
         p : ndarray of shape (n_samples, n_classes)
         """
         for scores in self._staged_scores(X):
-            yield LogLoss.of(self.n_classes_).probabilities(scores)
+            yield self._fitted_loss.probabilities(scores)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield what `predict` is after each round.
@@ -419,10 +392,10 @@ class CGBoostingClassifier(TreesClassifierMixin, Boosting):
         y : ndarray of shape (n_samples,)
         """
         for scores in self._staged_scores(X):
-            yield self.classes_[LogLoss.of(self.n_classes_).most_probable(scores)]
+            yield self.classes_[self._fitted_loss.most_probable(scores)]
 
 
-class CGBoostingRegressor(TreesRegressorMixin, Boosting):
+class CGBoostingRegressor(RegressorMixin, Boosting):
     """Cluster-guided (CG) gradient boosting regressor with one tree per round.
 
     An alternative to scikit-learn's HistGradientBoostingRegressor and the regressors of
@@ -623,7 +596,6 @@ class CGBoostingRegressor(TreesRegressorMixin, Boosting):
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
         "huber_quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
     }
-    _default_scoring = "r2"
     _unsupported = frozenset({"advanced.reuse_splits", "advanced.noise_shrinkage"})
 
     _loss: NumberLoss | CustomLoss
@@ -692,7 +664,12 @@ class CGBoostingRegressor(TreesRegressorMixin, Boosting):
 
     # --- fit ----------------------------------------------------------------
 
-    def _make_loss(self, n_targets: int) -> NumberLoss | CustomLoss:
+    @property
+    def _fitted_loss(self) -> NumberLoss | CustomLoss:
+        return self._loss
+
+    def _make_loss(self, targets: RegressionTargets) -> NumberLoss | CustomLoss:
+        n_targets = targets.values.shape[1]
         if not isinstance(self.loss, str):
             return CustomLoss(self.loss, n_targets)
         levels = None
@@ -705,99 +682,46 @@ class CGBoostingRegressor(TreesRegressorMixin, Boosting):
                 )
         return NumberLoss(self.loss, levels, float(self.huber_quantile), n_targets)
 
-    def _needs_positive_targets(self) -> bool:
-        return isinstance(self.loss, str) and self.loss in OF_LOGARITHMS
-
     def _check_target_values(self, values: FloatArray) -> None:
-        self._make_loss(values.shape[1]).check(values)
+        self._make_loss(RegressionTargets(values)).check(values)
 
-    def _check_held_targets(self, y: Any) -> FloatArray:
-        values = check_regression_target(y, None, type(self).__name__)
+    def _check_eval_set(
+        self, given: EvalSet, training: RegressionTargets
+    ) -> CheckedEvalSet:
+        values = check_regression_target(given.y, None, type(self).__name__)
         self._check_target_values(values)
-        return values
-
-    def _check_validation(
-        self, given: GivenRows, training: RegressionTargets
-    ) -> Validation:
-        values = self._check_held_targets(given.y)
         n_targets = training.values.shape[1]
         if values.shape[1] != n_targets:
-            raise ValueError(f"there are {values.shape[1]} targets, y has {n_targets}.")
+            raise ValueError(
+                f"The validation targets have {values.shape[1]} columns, but y has "
+                f"{n_targets}."
+            )
         weights = check_weights(given.weights, len(values))
-        return Validation(given.X, None, weights, values)
+        return CheckedEvalSet(None, values, weights)
 
-    def _n_leaf_values(self) -> int:
-        return self._loss.n_outputs
+    def _current_model(self, rows: CodedRows) -> tuple[BaseEstimator, Array]:
+        unit, n_outputs = self._loss.score_unit(), len(self._start)
+
+        def predict(scores: npt.NDArray[np.float32]) -> FloatArray:
+            scaled = scores[:, :n_outputs] * (1.0 if unit is None else unit)
+            return squeezed(self._loss.predictions(scaled.astype(np.float32)))
+
+        assert rows.targets is not None
+        y = self._loss.original(rows.targets)
+        return CurrentRegressor(predict, rows.scores), self._shaped(y)
 
     def _check_outputs(self) -> None:
         loss: Any = vars(self).get("_loss")
         require(isinstance(loss, NumberLoss | CustomLoss), "the loss is missing")
-        loss.check_model(self.n_outputs_)
         super()._check_outputs()
-        self._check_rounds()
-        if self._score_unit is not None:
-            check_vector("_score_unit", self._score_unit, loss.n_outputs)
-
-    def _n_outputs(self, data: TrainingData) -> int:
-        assert data.values is not None
-        return self._make_loss(data.values.shape[1]).n_outputs
-
-    def _is_constant(self, data: TrainingData) -> bool:
-        assert data.values is not None
-        used = data.values if data.weights is None else data.values[data.weights > 0]
-        return bool((used == used[0]).all()) and isinstance(self.loss, str)
-
-    def _begin_scores(self, data: TrainingData, weights: FloatArray | None) -> None:
-        assert data.values is not None
-        y = data.values
-        if weights is not None:
-            y, weights = y[weights > 0], weights[weights > 0]
-        self._loss = self._make_loss(y.shape[1])
-        self._loss.begin(y, weights)
-        self._start = self._loss.start
-        self._score_unit = self._loss.score_unit()
-        self._loss_unit = self._loss.loss_unit()
-
-    def _run_rounds(
-        self,
-        data: TrainingData,
-        training: CodedRows,
-        validation: list[CodedRows],
-        rounds: Rounds,
-    ) -> tuple[Trees, npt.NDArray[np.int64]]:
-        if isinstance(self._loss, NumberLoss):
-            core = self._loss.core
-        else:
-            core = partial(self._loss.for_rows, [training, *validation])
-            # Its gradients are weighted.
-            training = training._replace(weights=None)
-            validation = [rows._replace(weights=None) for rows in validation]
-        return self._run_core(core, data, training, validation, rounds)
-
-    def _core_targets(
-        self, data: TrainingData
-    ) -> tuple[npt.NDArray[np.uint32] | None, npt.NDArray[np.float32] | None]:
-        assert data.values is not None
-        return None, self._loss.targets(data.values)
-
-    def _loss_name(self) -> str:
-        return self.loss if isinstance(self.loss, str) else "loss"
-
-    def _watched_model(self, watched: CodedRows) -> tuple[BaseEstimator, Array]:
-        unit = 1.0 if self._score_unit is None else self._score_unit
-
-        def predict(scores: npt.NDArray[np.float32]) -> FloatArray:
-            own = (scores[:, : len(self._start)] * unit).astype(np.float32)
-            return self._predictions(own)
-
-        assert watched.targets is not None
-        y = self._loss.original(watched.targets)
-        return CurrentRegressor(predict, watched.scores), self._shaped(y)
+        loss.check_model(self.n_outputs_)
+        check_rounds(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        one_target = isinstance(self.loss, str) and self.loss == "quantile"
-        tags.target_tags.multi_output = not one_target
+        name = self.loss if isinstance(self.loss, str) else ""
+        tags.target_tags.multi_output = name != "quantile"
+        tags.target_tags.positive_only = name in LOG_LINK_LOSSES
         return tags
 
     # --- predict ------------------------------------------------------------
@@ -806,10 +730,6 @@ class CGBoostingRegressor(TreesRegressorMixin, Boosting):
         added = super()._contributions(X)
         added[:, -1] += self._loss.offset()
         return added
-
-    def _predictions(self, scores: npt.NDArray[np.float32]) -> FloatArray:
-        predicted = self._loss.predictions(scores)
-        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
     def predict(self, X: Any) -> FloatArray:
         """Predict the targets of each row.
@@ -823,7 +743,8 @@ class CGBoostingRegressor(TreesRegressorMixin, Boosting):
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
             A column for each target, or for each quantile, if there are several.
         """
-        return self._predictions(self._scores(X))
+        scores = self._scores(X)
+        return squeezed(self._loss.predictions(scores))
 
     def staged_predict(self, X: Any) -> Iterator[FloatArray]:
         """Yield what `predict` is after each round.
@@ -837,4 +758,4 @@ class CGBoostingRegressor(TreesRegressorMixin, Boosting):
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
         """
         for scores in self._staged_scores(X):
-            yield self._predictions(scores)
+            yield squeezed(self._loss.predictions(scores))

@@ -1,26 +1,63 @@
-"""Stage `candidates`: the split dictionary (Algorithm 1 of the paper)."""
+"""Stage `candidates`: sources of candidate thresholds (Algorithm 1 of the paper)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._dictionary import MAX_THRESHOLDS, BaseCandidates, Dictionary, TrainingData
-from dics._estimator.arguments import explain_unknown_arguments
+from dics._dictionary import (
+    MAX_CLASS_MEANS,
+    MAX_THRESHOLDS,
+    MIN_QUANTILES,
+    Dictionary,
+    all_pairs,
+    auto_budget,
+    boundaries,
+    drop_useless,
+    encode,
+    fill_rows,
+    filled_dictionary,
+    flatten,
+    has_rare_features,
+    make_dictionary,
+    quantile_dictionary,
+    relabel_frequent,
+    round_to_single,
+    sample_for_filling,
+    thin,
+)
+from dics._estimator.arguments import (
+    check_parameters,
+    checks_parameters,
+    explain_unknown_arguments,
+)
+from dics._estimator.running import effective_n_threads
 from dics._growing.settings import make_settings
-from dics._input.checks import FloatArray, draw_seed
-from dics._input.rows import SampledRows, sampled_rows
-
-BLOCK_VALUES = 1 << 14  # of zeta at a time: little memory compared with X
-MAX_CLASS_MEANS = 64
-# Between numbers of single precision that resolve a feature, in its deviations.
-LARGEST_STEP = 2.0**-10
+from dics._input.checks import (
+    Array,
+    ClassTargets,
+    FloatArray,
+    RegressionTargets,
+    check_class_labels,
+    check_regression_target,
+    check_rows,
+    check_weights,
+    draw_seed,
+    fit_on_copy,
+    is_regression_target,
+)
+from dics._input.sparse import SparseRows
+from dics._model.checks import check_dictionary, require
+from dics._training import LocalRows, SampledRows, TrainingData
 
 __all__ = ["BaseCandidates", "CentroidCandidates", "QuantileCandidates"]
 # From 5 to 32 clusters the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to 20
@@ -35,137 +72,279 @@ MEASURE_ROWS = 4096
 # the paper's dictionary keeps 97.3 % of the exhaustive gain at depth 8 (CIFAR-10, mean
 # of 8 seeds) instead of 97.0 %, for 35 ms more (2026-11).
 ALONE_MEASURE_ROWS = 16_384
-FILL_VALUES = 1 << 19
-FILL_ROWS_PER_THRESHOLD = 16
-# Of 29822 words of newsgroups20, 8203 had a number other than zero in 256 of 11314
-# rows; a forest of thresholds of those alone was right in 67.8 % of the test rows, and
-# in 70.7 % when all rows were looked at (2026-11).
-MORE_ROWS = 16
-# Of more features than this, most of which have one value in the rows looked at first,
-# the defaults place even cuts alone, up to 254 of each: a cluster has a mean near the
-# common value of a rare word, and no boundary between means parts the rows that have
-# it. The forest of newsgroups20: 75.1 % instead of 72.5 % of the test rows right (one
-# seed), and the clustering alone took 47 MB, four times the bytes of X (2026-11).
-MANY_FEATURES = 2048
-# Wide data too need some thresholds in the tails of a feature, and between the values
-# of one with few values, where no boundary may lie: y = (x0 > 93 % quantile) xor
-# (x1 > 10 % quantile) among 600 features gave 0.80 without, 0.97 with them (2026-11).
-LEAST_EVEN = 16
-# With a smaller budget there are more than 128 features to choose from, and renewing
-# thresholds in subtrees costs more than it brings: pooled and cropped MNIST and
-# Fashion-MNIST (20000 x 196 and x 400, depth 8 and full) had a mean accuracy of 0.7879
-# without and 0.7859 with it, in a third of the time (exhaustive 0.7833; 2026-11).
-RENEWABLE_BUDGET = 128
 # Values of `max_bins`, one more than thresholds.
 MAX_BINS = [Interval(Integral, 2, MAX_THRESHOLDS + 1, closed="both")]
 
 
-def commonest(labels: npt.NDArray[np.uint32], n_classes: int) -> npt.NDArray[np.uint32]:
-    """Give numbers from 0 to the commonest classes, and none that counts to others."""
-    number = np.full(n_classes, np.iinfo(np.uint32).max, dtype=np.uint32)
-    counts = np.bincount(labels, minlength=n_classes)
-    most = np.argsort(-counts, kind="stable")[:MAX_CLASS_MEANS]
-    number[most] = np.arange(len(most))
-    return number[labels]
+class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Base of all sources of thresholds, and of your own.
 
+    A source is a class with a method `find_thresholds`, which returns the thresholds of
+    every feature. The `candidates` of every estimator takes it. Its parameters are
+    those of its ``__init__``, as for any scikit-learn estimator, so that
+    ``candidates__name`` works in a grid search. If it has a parameter `random_state`
+    that is not None, the `rng` of `find_thresholds` comes from there, otherwise from
+    the estimator.
 
-def all_pairs(
-    squared_distances: list[FloatArray], n_pairs: int | str
-) -> npt.NDArray[np.intp]:
-    """Pairs within each family of centroids, numbered through all families."""
-    pairs, first = [], 0
-    for distances in squared_distances:
-        pairs.append(first + farthest_pairs(distances, n_pairs))
-        first += len(distances)
-    return np.concatenate(pairs)
+    A sparse X is refused, unless the class sets ``accepts_sparse = True``:
+    `find_thresholds` then gets a ``csr_array`` of scipy.
 
+    Within one tree, deep nodes may get new thresholds (see `renew_thresholds` of
+    `TreeOptions`). These are even cuts of the rows of the node and never come from
+    the source, because the subtree is grown inside the core, by several threads, where
+    Python cannot be called. "auto" does not renew the thresholds of your own source.
 
-def farthest_pairs(
-    squared_distances: FloatArray, n_pairs: int | str
-) -> npt.NDArray[np.intp]:
-    """Lines 2 and 3 of Algorithm 1: the m pairs of the largest distance."""
-    n_clusters = len(squared_distances)
-    first, second = np.triu_indices(n_clusters, k=1)
-    if n_pairs == "auto":
-        n_pairs = len(first) if n_clusters <= 5 else 25
-    order = np.argsort(-squared_distances[first, second], kind="stable")[: int(n_pairs)]
-    return np.column_stack([first[order], second[order]])
+    Attributes
+    ----------
+    thresholds_ : list of n_features arrays, float64
+        Sorted and distinct.
+    n_thresholds_ : ndarray of shape (n_features,)
 
+    Examples
+    --------
+    Thresholds at the values of random rows, as extremely randomised trees have them:
 
-def boundaries(
-    centroids: FloatArray,
-    scales: FloatArray,
-    pairs: npt.NDArray[np.intp],
-    boundary: str,
-) -> FloatArray:
-    """Line 5 of Algorithm 1: zeta of each feature (rows) and pair (columns)."""
-    n_features = centroids.shape[1]
-    zeta = np.empty((n_features, len(pairs)))
-    at_once = max(1, BLOCK_VALUES // n_features)
-    for first in range(0, len(pairs), at_once):
-        some = pairs[first : first + at_once].T
-        mu1, mu2 = centroids[some]
-        share = np.full_like(mu1, 0.5)
-        if boundary == "variance":
-            sigma1, sigma2 = scales[some]
-            spread = sigma1 + sigma2
-            np.divide(sigma1, spread, out=share, where=spread > 0)
-        # Equal to (sigma1 mu2 + sigma2 mu1) / (sigma1 + sigma2), without its overflow.
-        zeta[:, first : first + at_once] = ((1 - share) * mu1 + share * mu2).T
-    return zeta
-
-
-def round_to_single(
-    zeta: FloatArray, clusters: dict[str, Any], dtype: np.dtype[Any]
-) -> FloatArray:
-    """Round the thresholds of features that single precision resolves.
-
-    `dtype` is that of the rows that gave the clusters: if it is float64, a feature may
-    have values that single precision would merge, such as seconds since 1970.
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import BaseCandidates, CGTreeClassifier
+    >>> class RandomCandidates(BaseCandidates):
+    ...     def __init__(self, n_rows=10):
+    ...         self.n_rows = n_rows
+    ...
+    ...     def find_thresholds(self, X, y, sample_weight, rng):
+    ...         return X[rng.choice(len(X), self.n_rows)].T
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = CGTreeClassifier(candidates=RandomCandidates(20), random_state=0)
+    >>> bool(tree.fit(X, y).score(X, y) > 0.9)
+    True
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        rounded = zeta.astype(np.float32).astype(np.float64)
-        if dtype != np.float64:
-            return rounded
-        largest = np.maximum(np.abs(clusters["low"]), np.abs(clusters["high"]))
-        step = np.spacing(largest.astype(np.float32))
-        is_resolved = step <= LARGEST_STEP * clusters["deviation"]
-    return np.where(is_resolved[:, None], rounded, zeta)
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
 
-def drop_useless(
-    zeta: FloatArray, clusters: dict[str, Any], min_gap: float
-) -> FloatArray:
-    """Sort the thresholds of each feature; repeats and such as part nothing become NaN.
+    # Whether `find_thresholds` takes a sparse X, as a ``csr_array`` of scipy.
+    accepts_sparse: ClassVar[bool] = False
 
-    A threshold closer than `min_gap` deviations to the last one kept counts as a
-    repeat.
-    """
-    zeta = np.sort(zeta, axis=1)
-    keep = (zeta > clusters["low"][:, None]) & (zeta <= clusters["high"][:, None])
-    gap = min_gap * clusters["deviation"]
-    last = np.full(len(zeta), -np.inf)
-    for pair in range(zeta.shape[1]):
-        keep[:, pair] &= zeta[:, pair] > last + gap
-        last = np.where(keep[:, pair], zeta[:, pair], last)
-    return np.where(keep, zeta, np.nan)
+    # For sources that have no such parameters.
+    random_state: Any = None
+    n_jobs: int | None = None
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the source.
 
-def thin(zeta: FloatArray, most: int) -> FloatArray:
-    """Leave no feature more than `most` thresholds, spread over those it had."""
-    present = ~np.isnan(zeta)
-    for f in np.flatnonzero(present.sum(axis=1) > most):
-        at = np.flatnonzero(present[f])
-        keep = at[np.linspace(0, len(at) - 1, most).astype(int)]
-        zeta[f, np.setdiff1d(at, keep)] = np.nan
-    return zeta
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name.
 
+        Returns
+        -------
+        self : object
+        """
+        check_parameters(type(self), params)
+        super().set_params(**params)
+        return self
 
-def flatten(zeta: FloatArray) -> Dictionary:
-    """Make a dictionary of what isn't NaN."""
-    present = ~np.isnan(zeta)
-    offsets = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64)
-    return Dictionary(zeta[present], offsets)
+    def find_thresholds(
+        self,
+        X: Any,
+        y: Array | None,
+        sample_weight: FloatArray | None,
+        rng: np.random.Generator,
+    ) -> Iterable[npt.ArrayLike]:
+        """Return the thresholds of every feature: the method to write.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Training rows: float32, float64 or uint8, in any memory order and with NaN
+            where values are missing. They may be the user's own and are read-only. Rows
+            of weight zero, such as those held out for validation, are not among them.
+        y : ndarray of shape (n_samples,) or None
+            Number of the class of each row, 0, 1, ... in the order of `classes_`. Of a
+            regressor: the targets, of shape (n_samples, n_outputs) if there are
+            several. None if `fit` of the source itself got no y.
+        sample_weight : ndarray of shape (n_samples,) or None
+            Weights of the rows, or None if there are none.
+        rng : numpy.random.Generator
+            Source of random numbers. Without others, the same seed gives the same
+            model.
+
+        Returns
+        -------
+        thresholds : iterable of n_features arrays
+            At most 254 distinct finite numbers for each feature, in any order; they are
+            kept as float64, sorted. A split sends ``x < threshold`` to the left. No
+            thresholds at all make a feature that is not split.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `find_thresholds`."
+        )
+
+    def _make_dictionary(self, data: TrainingData) -> Dictionary:
+        """Make the dictionary; our own sources have a faster way."""
+        return self._call_find_thresholds(data)
+
+    def _call_find_thresholds(self, data: TrainingData) -> Dictionary:
+        """Make the dictionary by `find_thresholds`, with what it is promised."""
+        X, weights = data.rows.take(), data.weights
+        if isinstance(X, SparseRows) and not self._takes_sparse():
+            name = type(self).__name__
+            raise ValueError(
+                f"X is sparse, but {name}.find_thresholds takes a dense X; pass "
+                f"X.toarray(), or set accepts_sparse = True in {name} if it takes a "
+                "csr_array of scipy."
+            )
+        y: Array | None = None
+        if data.values is not None:
+            y = data.values[:, 0] if data.values.shape[1] == 1 else data.values
+        elif data.labels is not None:
+            y = data.labels.astype(np.intp)
+        if weights is not None and not weights.all():
+            rows = np.flatnonzero(weights)
+            X, weights = X[rows], weights[rows]
+            y = None if y is None else y[rows]
+        elif y is not None:
+            y = y.copy()
+        if isinstance(X, SparseRows):
+            X = X.to_scipy()
+        else:
+            X = X.view()
+            X.flags.writeable = False
+        weights = None if weights is None else weights.copy()
+        rng = np.random.default_rng(data.seed)
+        thresholds = self.find_thresholds(X, y, weights, rng)
+        name = f"{type(self).__name__}.find_thresholds"
+        return make_dictionary(thresholds, X.shape[1], name)
+
+    @checks_parameters(skips_nested=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the thresholds of every feature.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            float32, float64 and uint8 are read in place. NaN is allowed.
+        y : array-like of shape (n_samples,), default=None
+            Class labels, or numbers to predict, for sources that look at them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+        """
+        with fit_on_copy(self) as source:
+            X = check_rows(source, X, reset=True)
+            weights = check_weights(sample_weight, len(X))
+            targets = self._check_labels(y, len(X))
+            source._learn(
+                TrainingData.of(
+                    LocalRows(X),
+                    targets,
+                    weights,
+                    draw_seed(self.random_state),
+                    effective_n_threads(self.n_jobs),
+                )
+            )
+        return self
+
+    def _check_labels(
+        self, y: Any, n_rows: int
+    ) -> ClassTargets | RegressionTargets | None:
+        if y is None or not (self._needs_labels() or self._uses_labels()):
+            return check_class_labels(y, n_rows) if self._needs_labels() else None
+        if is_regression_target(y):
+            return RegressionTargets(
+                check_regression_target(y, n_rows, type(self).__name__)
+            )
+        if self._needs_labels():
+            return check_class_labels(y, n_rows)
+        kind = type_of_target(y, input_name="y")
+        return (
+            check_class_labels(y, n_rows) if kind in ("binary", "multiclass") else None
+        )
+
+    def _needs_labels(self) -> bool:
+        return False
+
+    def _uses_labels(self) -> bool:
+        return True
+
+    def _takes_sparse(self) -> bool:
+        return self.accepts_sparse or not self._is_users_own()
+
+    def _is_users_own(self) -> bool:
+        """Return True if a user wrote `find_thresholds`, also in a subclass."""
+        return type(self).find_thresholds is not BaseCandidates.find_thresholds
+
+    def _learn(self, data: TrainingData) -> None:
+        """Fit from checked arrays, as the tree estimators do."""
+        own = self._is_users_own()
+        find = self._call_find_thresholds if own else self._make_dictionary
+        self._dictionary = find(data)
+        self.n_features_in_ = data.rows.n_features
+        self.n_thresholds_ = np.diff(self._dictionary.offsets)
+
+    def _part_ranks(self, n_ranks: dict[int, int]) -> None:
+        """Place a threshold between any two ranks of the categories of features."""
+        parts = np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
+        for f, n in n_ranks.items():
+            parts[f] = np.arange(1, n, dtype=np.float64) - 0.5
+        offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+        self._dictionary = self._dictionary._replace(
+            values=np.concatenate(parts), offsets=offsets
+        )
+        self.n_thresholds_ = np.diff(offsets)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_dictionary" in vars(self):
+            self._check_dictionary(vars(self).get("n_features_in_"))
+
+    def _check_dictionary(self, n_features: Any) -> None:
+        """Check thresholds of an untrusted model: the core will trust them."""
+        dictionary: Any = vars(self).get("_dictionary")
+        require(isinstance(dictionary, Dictionary), "candidates have no thresholds")
+        check_dictionary(dictionary.values, dictionary.offsets, MAX_THRESHOLDS)
+        require(
+            isinstance(n_features, int | np.integer)
+            and len(dictionary.offsets) == n_features + 1,
+            "thresholds are of another number of features",
+        )
+
+    @property
+    def thresholds_(self) -> list[FloatArray]:
+        """Thresholds of each feature, sorted and distinct."""
+        check_is_fitted(self, "n_thresholds_")
+        return np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
+
+    def transform(self, X: Any) -> npt.NDArray[np.uint8]:
+        """Replace each value by the number of thresholds that aren't above it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_features), uint8, Fortran order
+            ``codes[i, f] <= t`` exactly where ``X[i, f] < thresholds_[f][t]``. NaN has
+            the code ``n_thresholds_[f] + 1``.
+        """
+        check_is_fitted(self, "n_thresholds_")
+        X = check_rows(self, X, reset=False)
+        codes = encode(X, self._dictionary, 1, effective_n_threads(self.n_jobs))
+        return codes.reshape(X.shape[1], X.shape[0]).T
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self._takes_sparse()
+        tags.target_tags.required = self._needs_labels()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
 
 class CentroidCandidates(BaseCandidates):
@@ -317,17 +496,24 @@ class CentroidCandidates(BaseCandidates):
         return self.centroid_source == "auto"
 
     def _make_dictionary(self, data: TrainingData) -> Dictionary:
-        if self._is_automatic() and has_rare_features(data):
-            return self._even_cuts_alone(data)
+        n_features = data.rows.n_features
+        choices = (self.n_clusters, self.centroid_source, self.n_pairs, self.max_bins)
+        is_automatic = self.fill_quantiles and all(c == "auto" for c in choices)
+        if is_automatic and has_rare_features(data):
+            self.centroids_ = np.empty((0, n_features))
+            self.scales_ = np.empty((0, n_features))
+            self.pairs_ = np.empty((0, 2), dtype=np.intp)
+            # Recomputing thresholds of this many features in nodes would be too slow.
+            return quantile_dictionary(data, MAX_THRESHOLDS)._replace(renewable=False)
+        is_auto = self.max_bins == "auto"
+        budget = auto_budget(n_features) if is_auto else int(self.max_bins) - 1
         settings = self._cluster_settings(data)
-        budget = self._budget(data.X.shape[1])
-        rows = sampled_rows(
-            data.X,
+        rows = data.rows.sample(
             lambda: [
                 np.asarray(
-                    _core.rows_for_clusters(len(data.X), data.weights, settings)
+                    _core.rows_for_clusters(len(data.rows), data.weights, settings)
                 ),
-                rows_for_filling(data, budget),
+                sample_for_filling(data, fill_rows(n_features, budget)),
             ],
         )
         found = self._cluster(data, rows, settings)
@@ -336,33 +522,16 @@ class CentroidCandidates(BaseCandidates):
         )
         self.centroids_ = np.concatenate(means)
         self.scales_ = np.concatenate(scales)
-        del means, scales  # of wide data, as large as X may be
+        del means, scales  # with wide data they may be as large as X
         self.pairs_ = all_pairs(list(distances), self.n_pairs)
         zeta = boundaries(self.centroids_, self.scales_, self.pairs_, self.boundary)
         zeta = round_to_single(zeta, found, rows.X.dtype)
-        useful = drop_useless(zeta, found, self.min_gap)
+        zeta = drop_useless(zeta, found, self.min_gap)
         if not self.fill_quantiles:
-            return flatten(thin(useful, MAX_THRESHOLDS))
-        if self.max_bins == "auto":
-            return filled_dictionary(data, rows, thin(useful, 128), budget, LEAST_EVEN)
-        return filled_dictionary(data, rows, thin(useful, budget // 2), budget, 0)
-
-    def _is_automatic(self) -> bool:
-        values = (self.n_clusters, self.centroid_source, self.n_pairs, self.max_bins)
-        return self.fill_quantiles and all(value == "auto" for value in values)
-
-    def _even_cuts_alone(self, data: TrainingData) -> Dictionary:
-        n_features = data.X.shape[1]
-        self.centroids_ = np.empty((0, n_features))
-        self.scales_ = np.empty((0, n_features))
-        self.pairs_ = np.empty((0, 2), dtype=np.intp)
-        # To make cuts of so many features anew within nodes would take too long.
-        return even_cuts(data, MAX_THRESHOLDS)._replace(renewable=False)
-
-    def _budget(self, n_features: int) -> int:
-        if self.max_bins == "auto":
-            return auto_budget(n_features)
-        return int(self.max_bins) - 1
+            return flatten(thin(zeta, MAX_THRESHOLDS))
+        if is_auto:
+            return filled_dictionary(data, rows, thin(zeta, 128), budget, MIN_QUANTILES)
+        return filled_dictionary(data, rows, thin(zeta, budget // 2), budget, 0)
 
     def _cluster_settings(self, data: TrainingData) -> _core.ClusterSettings:
         if self.n_clusters == "classes":
@@ -370,7 +539,7 @@ class CentroidCandidates(BaseCandidates):
         else:
             auto = self.n_clusters == "auto"
             n_clusters = AUTO_CLUSTERS if auto else int(self.n_clusters)
-        n_rows = len(data.X)
+        n_rows = len(data.rows)
         measure_rows = MEASURE_ROWS if self.fill_quantiles else ALONE_MEASURE_ROWS
         n_classes, source = min(data.n_classes, MAX_CLASS_MEANS), self.centroid_source
         return make_settings(
@@ -392,7 +561,7 @@ class CentroidCandidates(BaseCandidates):
     ) -> dict[str, Any]:
         labels = data.labels
         if labels is not None and data.n_classes > MAX_CLASS_MEANS:
-            labels = commonest(labels, data.n_classes)
+            labels = relabel_frequent(labels, data.n_classes)
         return _core.cluster(
             **rows._asdict(),
             weights=data.weights,
@@ -454,90 +623,7 @@ class QuantileCandidates(BaseCandidates):
         return False
 
     def _make_dictionary(self, data: TrainingData) -> Dictionary:
-        return even_cuts(data, self.max_bins - 1)
-
-
-def auto_budget(n_features: int) -> int:
-    """Thresholds for each feature up to which a dictionary is filled."""
-    return int(np.clip(16384 // n_features, LEAST_EVEN, MAX_THRESHOLDS))
-
-
-def fill_rows(n_features: int, budget: int) -> int:
-    """Rows looked at for even cuts: a bounded number of values, enough for each cut."""
-    return max(FILL_VALUES // n_features, FILL_ROWS_PER_THRESHOLD * budget)
-
-
-def rows_for_filling(data: TrainingData, budget: int) -> npt.NDArray[np.int64]:
-    """Return the numbers of the rows that `filled_dictionary` looks at first."""
-    return _numbers_drawn(data, fill_rows(data.X.shape[1], budget))
-
-
-def _rows_drawn(data: TrainingData, n_drawn: int) -> SampledRows:
-    return sampled_rows(data.X, lambda: [_numbers_drawn(data, n_drawn)])
-
-
-def _numbers_drawn(data: TrainingData, n_drawn: int) -> npt.NDArray[np.int64]:
-    return np.asarray(_core.rows_for_thresholds(len(data.X), n_drawn, data.seed))
-
-
-def has_rare_features(data: TrainingData) -> bool:
-    """Tell whether features are many, and most have one value in the first rows."""
-    n_features = data.X.shape[1]
-    if n_features <= MANY_FEATURES:
-        return False
-    n_drawn = fill_rows(n_features, LEAST_EVEN)
-    n_constant = _core.make_thresholds(
-        **_rows_drawn(data, n_drawn)._asdict(),
-        weights=data.weights,
-        boundaries=np.empty((n_features, 0)),
-        budget=1,
-        least_even=0,
-        n_drawn=n_drawn,
-        seed=data.seed,
-        n_threads=data.n_threads,
-    )[-1]
-    return bool(2 * n_constant > n_features)
-
-
-def even_cuts(data: TrainingData, budget: int) -> Dictionary:
-    """Even cuts alone, up to `budget` of each feature."""
-    none = np.empty((data.X.shape[1], 0))
-    rows = sampled_rows(data.X, lambda: [rows_for_filling(data, budget)])
-    return filled_dictionary(data, rows, none, budget, 0)
-
-
-def filled_dictionary(
-    data: TrainingData,
-    rows: SampledRows,
-    zeta: FloatArray,
-    budget: int,
-    least_even: int,
-) -> Dictionary:
-    """Boundaries, and even cuts of a bounded sample in the gaps between them.
-
-    Where most features have one value in all rows looked at, as words have, more rows
-    are looked at.
-    """
-    n_features = data.X.shape[1]
-    n_drawn = fill_rows(n_features, budget)
-    while True:
-        values, offsets, exact, n_constant = _core.make_thresholds(
-            **rows._asdict(),
-            weights=data.weights,
-            boundaries=zeta,
-            budget=budget,
-            least_even=least_even,
-            n_drawn=n_drawn,
-            seed=data.seed,
-            n_threads=data.n_threads,
-        )
-        if 2 * n_constant <= n_features or n_drawn >= len(data.X):
-            break
-        n_drawn *= MORE_ROWS
-        rows = _rows_drawn(data, n_drawn)
-    renewable = not exact and budget >= RENEWABLE_BUDGET
-    # NumPy has two names of this type; see `Trees.from_core`.
-    return Dictionary(values, offsets.view(np.int64), renewable)
+        return quantile_dictionary(data, self.max_bins - 1)
 
 
 def fit_candidates(

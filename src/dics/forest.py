@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar, overload
@@ -15,35 +14,39 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from dics import _core
-from dics._dictionary import TrainingData
 from dics._estimator.arguments import explain_unknown_arguments
-from dics._estimator.base import (
-    NO_LIMIT,
-    ImpurityTreesEstimator,
-    as_feature_count,
-)
-from dics._estimator.mixins import (
-    REGRESSION_CRITERIA,
-    ImpurityRegressorMixin,
-    TreesClassifierMixin,
-)
-from dics._estimator.running import Progress, warn_user
-from dics._growing.constraints import as_classes, as_numbers, set_criterion_of_numbers
-from dics._growing.forest import MAX_FEATURES, grow_forest
+from dics._estimator.base import ClassifierMixin, RegressorMixin, TreesEstimator
+from dics._estimator.running import Progress, effective_n_threads, warn_user
+from dics._growing.constraints import as_classification, as_regression
+from dics._growing.forest import plan_forest
 from dics._growing.pruning import prune
 from dics._growing.sampling import OutOfBag, OutOfBagSums, check_draws, draw_counts
-from dics._input.checks import MAX_COUNT, Array, FloatArray
-from dics._input.rows import RemoteRows
+from dics._growing.settings import (
+    NO_LIMIT,
+    REGRESSION_CRITERIA,
+    TREE_CONSTRAINTS,
+    as_feature_count,
+    criterion_name,
+    grow_settings,
+)
+from dics._input.checks import (
+    MAX_COUNT,
+    Array,
+    ClassTargets,
+    FloatArray,
+    check_weights,
+    combine_weights,
+)
 from dics._input.sparse import SparseRows
 from dics._model.checks import check_array, check_vector, require
 from dics._model.leaf_rows import LeafRows, check_quantiles
 from dics._model.trees import Trees
+from dics._training import TrainingData
 from dics.candidates import BaseCandidates, CentroidCandidates, fit_candidates
 from dics.options import CategoricalOptions, ForestOptions, TreeOptions
 from dics.tree import CGTree, CGTreeClassifier, CGTreeRegressor
 
-# Fitted attributes of a forest that its trees have as well.
+# Fitted attributes that a forest shares with its trees.
 SHARED_WITH_TREES = (
     "candidates_",
     "classes_",
@@ -54,18 +57,19 @@ SHARED_WITH_TREES = (
     "max_features_",
     "_categories",
 )
-
+# The class weight that each tree computes from its own sample of the rows.
+BALANCES_TREES = "balanced_subsample"
 
 TreeT = TypeVar("TreeT", bound=CGTree)
 
 
-class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
-    """A forest of trees that share one dictionary, whatever it predicts."""
+class CGForest(TreesEstimator, Generic[TreeT]):
+    """Base class of the forest estimators; all trees share one dictionary."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        **ImpurityTreesEstimator._parameter_constraints,
-        "max_features": MAX_FEATURES,
+        **TreesEstimator._parameter_constraints,
+        **TREE_CONSTRAINTS,
         "advanced": [ForestOptions, None],
         "bootstrap": ["boolean"],
         "max_samples": [
@@ -77,16 +81,18 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
-    _tree_class: type[TreeT]
-    max_features_: int
-    _n_rows: int  # of the last fit
-    _n_drawn: int  # 0 without bootstrap
-    _draw_weights: FloatArray | None  # chances of the rows
+    _unsupported = frozenset({"categorical.l2", "categorical.pairs"})
     _options_class = ForestOptions
+    _min_category_samples = 20
     _paper_options: ClassVar[dict[str, Any]] = {
         "feature_sampling": "tree",
         "max_candidates": 100,
     }
+    _tree_class: type[TreeT]
+    max_features_: int
+    _n_rows: int  # of the last fit
+    _n_drawn: int  # rows sampled for each tree; 0 without bootstrap
+    _draw_weights: FloatArray | None  # probabilities of the rows
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
@@ -121,13 +127,17 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         is_warm_start = self.warm_start and hasattr(self, "trees_")
-        n_trees = len(self.trees_) if is_warm_start else 0
-        self._check_options(n_trees)
-        data = self._check_training_data(
-            X, y, sample_weight, is_warm_start=is_warm_start
-        )
-        n_draws = self._n_draws(len(data.X), data.weights)
-        if self.n_estimators == n_trees:
+        n_before = len(self.trees_) if is_warm_start else 0
+        check_options(self, n_before)
+        checked = self._check_input(X, y, sample_weight, is_warm_start=is_warm_start)
+        data = self._training_data(checked, is_warm_start=is_warm_start)
+        if data.monotonic and getattr(self, "class_weight", "") == BALANCES_TREES:
+            raise ValueError(
+                "class_weight='balanced_subsample' cannot be combined with "
+                "monotonic_cst; use class_weight='balanced'."
+            )
+        n_draws = self._n_draws(len(data.rows), data.weights)
+        if self.n_estimators == n_before:
             warn_user(
                 "Warm-start fitting without increasing n_estimators does not fit new "
                 "trees."
@@ -135,37 +145,25 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         else:
             if not is_warm_start:
                 self.candidates_ = fit_candidates(self, data)
-            new = self._grow(data, n_draws, n_trees)
+            new = self._grow(data, n_draws, n_before)
             for stale in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
                 self.__dict__.pop(stale, None)
             self.trees_ = self.trees_.concat(new) if is_warm_start else new
             self._keep_targets(data)
-            self._keep_draws(data, n_draws)
+            self.max_features_ = as_feature_count(
+                self.max_features, data.rows.n_features
+            )
+            # `estimators_samples_` repeats the sampling of rows from these.
+            self._seed = data.seed
+            self._n_rows, self._n_drawn = len(data.rows), n_draws
+            self._draw_weights = data.weights if n_draws else None
         if self.oob_score and (
-            self.n_estimators > n_trees or not hasattr(self, "oob_score_")
+            self.n_estimators > n_before or not hasattr(self, "oob_score_")
         ):
             self._estimate_out_of_bag(data, n_draws)
 
-    def _check_options(self, n_trees: int) -> None:
-        """Check what is asked for, before any work."""
-        if not self.bootstrap and self.max_samples is not None:
-            raise ValueError(
-                f"max_samples={self.max_samples!r} needs bootstrap=True, "
-                "got bootstrap=False."
-            )
-        if not self.bootstrap and self.oob_score:
-            raise ValueError(
-                "Out of bag estimation only available if bootstrap=True, "
-                f"got oob_score={self.oob_score!r} and bootstrap=False."
-            )
-        if self.n_estimators < n_trees:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={n_trees} when warm_start==True"
-            )
-
     def _n_draws(self, n_rows: int, weights: FloatArray | None) -> int:
-        """Rows drawn for each tree; 0 if nothing is drawn."""
+        """Return the number of rows sampled for each tree; 0 without sampling."""
         if not self.bootstrap:
             return 0
         if self.max_samples is None:
@@ -174,37 +172,79 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
             n_draws: float = int(self.max_samples)
         else:
             total = n_rows if weights is None else float(weights.sum())
-            # The scale of weights that aren't counts must not decide how long a fit
-            # takes: as many as without weights, or as there are rows.
+            # The scale of weights that are not counts must not decide the time of a
+            # fit: sample as many rows as without weights, or as there are.
             most = max(1.0, self.max_samples) * n_rows
             n_draws = max(1.0, min(self.max_samples * total, most))
         if n_draws > MAX_COUNT:
             raise ValueError(
                 f"max_samples={self.max_samples!r} asks for more than {MAX_COUNT} rows "
-                "a tree."
+                "per tree."
             )
         return int(n_draws)
 
-    def _keep_draws(self, data: TrainingData, n_draws: int) -> None:
-        """Keep what the draws of rows and features can be told from."""
-        self.max_features_ = as_feature_count(self.max_features, data.X.shape[1])
-        self._seed = data.seed
-        self._n_rows, self._n_drawn = len(data.X), n_draws
-        self._draw_weights = data.weights if n_draws else None
+    def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
+        """Grow the new trees, and prune them."""
+        dictionary, criterion = self.candidates_._dictionary, criterion_name(self)
+        n_trees, n_features = self.n_estimators - first_tree, data.rows.n_features
+        keeps_rows = data.values is not None  # of a regressor, for its quantiles
+        settings = grow_settings(
+            self,
+            data,
+            max_candidates=min(self._options.max_candidates or 0, NO_LIMIT),
+            min_weight_fraction_leaf=float(self._options.min_weight_fraction_leaf),
+            keeps_leaf_rows=keeps_rows,
+        )
+        is_constrained = data.values is None and len(data.monotonic) > 0
+        if is_constrained:
+            data = as_regression(data, settings, criterion)
+        plan = plan_forest(
+            data,
+            dictionary,
+            settings,
+            max_features=as_feature_count(self.max_features, n_features),
+            feature_sampling=self._options.feature_sampling,
+            first_tree=first_tree,
+            n_trees=n_trees,
+            n_draws=n_draws,
+            balance_each_tree=self._balances_each_tree(),
+            draws_cuts=data.values is None,
+        )
+        name, shows = type(self).__name__, bool(self.verbose)
+        with Progress(name, n_trees, "trees", enabled=shows) as progress:
+            arrays = data.rows.grow_forest(plan, dictionary, data, progress)
+        if is_constrained:
+            trees = as_classification(arrays, n_features, criterion)
+        elif keeps_rows:
+            new = LeafRows(arrays.pop("leaf_rows"), arrays.pop("leaf_row_counts"))
+            trees = Trees.from_core(arrays, n_features, criterion)
+            if self.ccp_alpha > 0:
+                trees, new = prune_with_rows(self, trees, new, data)
+            before = vars(self).get("_leaf_rows")
+            self._leaf_rows = before.concat(new) if before and first_tree else new
+            return trees
+        else:
+            trees = Trees.from_core(arrays, n_features, criterion)
+        return prune(trees, self.ccp_alpha).trees if self.ccp_alpha > 0 else trees
+
+    def _balances_each_tree(self) -> bool:
+        """Return True if each tree computes the weights of the classes itself."""
+        class_weight = getattr(self, "class_weight", None)
+        return bool(self.bootstrap and class_weight == BALANCES_TREES)
 
     def _check_model(self) -> None:
         super()._check_model()
-        if "_n_drawn" in vars(self):
-            own = vars(self)
+        own = vars(self)
+        if "_n_drawn" in own:
             check_draws(own.get("_n_rows"), own["_n_drawn"], own.get("_draw_weights"))
 
     @property
     def estimators_samples_(self) -> list[npt.NDArray[np.intp]]:
-        """Numbers of the rows that each tree has drawn, as often as it has drawn them.
+        """Indices of the rows that each tree has sampled, with repetitions.
 
-        They are those of the X of the last fit, and drawn again whenever they are asked
-        for. Without `bootstrap`, every tree has all rows. A forest with weights that
-        was saved to a file and loaded doesn't know them.
+        The indices are those of the X of the last fit. They are sampled again at each
+        access. Without `bootstrap`, every tree has all rows. A forest with weights that
+        was loaded from a file does not have this attribute.
         """
         if "_n_drawn" not in vars(self):
             raise AttributeError(
@@ -214,8 +254,8 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         rows, n_trees = np.arange(self._n_rows), len(self.trees_)
         if "_draw_weights" not in vars(self):
             raise AttributeError(
-                "estimators_samples_ needs the weights of all training rows, which a "
-                "model file leaves out; a pickle has them."
+                "estimators_samples_ needs the weights of all training rows, which "
+                "model files do not store; use a pickle."
             )
         if self._n_drawn == 0:
             return [rows.copy() for _ in range(n_trees)]
@@ -224,98 +264,19 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         )
         return [np.repeat(rows, counts) for counts in draws]
 
-    def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
-        data = self._core_data(data)
-        n_trees = self.n_estimators - first_tree
-        progress = Progress(
-            type(self).__name__, n_trees, "trees", enabled=bool(self.verbose)
-        )
-        with progress:
-            arrays = self._grow_arrays(
-                data, n_draws, range(first_tree, self.n_estimators), progress
-            )
-        return self._take_trees(arrays, data)
-
-    def _grow_arrays(
-        self, data: TrainingData, n_draws: int, trees: range, progress: Progress
-    ) -> dict[str, Any]:
-        """Grow the trees of some numbers in the core."""
-        return grow_forest(
-            data,
-            self.candidates_._dictionary,
-            self._tree_settings(data),
-            progress=progress.update if progress.enabled else None,
-            **self._forest_fields(data, n_draws, trees),
-        )
-
-    def _forest_fields(
-        self, data: TrainingData, n_draws: int, trees: range
-    ) -> dict[str, Any]:
-        """Return how trees of some numbers are grown, beside how each of them is."""
-        return {
-            "max_features": as_feature_count(self.max_features, data.X.shape[1]),
-            "feature_sampling": self._options.feature_sampling,
-            "first_tree": trees.start,
-            "n_trees": len(trees),
-            "n_draws": n_draws,
-            "balance_each_tree": self._balances_each_tree(),
-            "draws_cuts": data.values is None,
-        }
-
-    def _core_data(self, data: TrainingData) -> TrainingData:
-        """Return what the core is to grow trees from."""
-        return data
-
-    def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
-        return self._grow_settings(
-            data,
-            max_candidates=min(self._options.max_candidates or 0, NO_LIMIT),
-            monotonic=self._directions(data),
-        )
-
-    def _min_weight_fraction(self) -> float:
-        return float(self._options.min_weight_fraction_leaf)
-
-    def _balances_each_tree(self) -> bool:
-        return False
-
-    def _counts_draws(self) -> bool:
-        """Whether weights of nodes are the number of times that rows were drawn."""
-        return vars(self).get("_n_drawn", 0) > 0 and not self._balances_each_tree()
-
-    def _take_trees(
-        self,
-        arrays: dict[str, Any],
-        data: TrainingData,  # noqa: ARG002
-    ) -> Trees:
-        """Make trees of what the core has grown from some data, and prune them."""
-        trees = self._as_trees(arrays)
-        return prune(trees, self.ccp_alpha).trees if self.ccp_alpha > 0 else trees
-
-    def _as_trees(self, arrays: dict[str, Any]) -> Trees:
-        return Trees.from_core(arrays, self.n_features_in_, self._criterion())
-
-    @abstractmethod
-    def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
-        """Let each tree predict the rows that it didn't draw."""
-
     def _out_of_bag_sums(
         self, data: TrainingData, n_draws: int, width: int, hard: bool | None
     ) -> OutOfBagSums:
-        """Return the sum of what trees say of rows they didn't draw; see `OutOfBag`.
+        """Return the sums of predictions for rows that a tree has not sampled.
 
-        Rows that no tree has left out have NaN.
+        Rows that every tree has sampled get NaN.
         """
         draws = draw_counts(
-            data.seed, range(len(self.trees_)), len(data.X), n_draws, data.weights
+            data.seed, range(len(self.trees_)), len(data.rows), n_draws, data.weights
         )
         left_out = (counts == 0 for counts in draws)
         trees = OutOfBag(self.trees_, width, hard)
-        X: Any = data.X
-        if isinstance(X, RemoteRows):
-            found = X.out_of_bag_sums(trees, left_out)
-        else:
-            found = trees.sums(X, left_out, data.n_threads)
+        found = data.rows.out_of_bag_sums(trees, left_out, data.n_threads)
         if not found.n_trees.all():
             warn_user(
                 "Some inputs do not have OOB scores. This probably means too few trees "
@@ -327,7 +288,7 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
     def decision_path(
         self, X: Any
     ) -> tuple[scipy.sparse.csr_matrix, npt.NDArray[np.int64]]:
-        """Find the nodes each row passes in each tree.
+        """Find the nodes on the path of each row in each tree.
 
         Parameters
         ----------
@@ -357,28 +318,20 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         return [self._as_tree(t) for t in range(len(self.trees_))]
 
     def _as_tree(self, t: int) -> TreeT:
+        own = self.get_params(deep=False)
+        names = own.keys() & set(self._tree_class._get_param_names())
+        # The weights of classes and the seed are those of the forest only.
+        names -= {"class_weight", "random_state", "advanced"}
         tree = self._tree_class(
-            criterion=self.criterion,
-            max_depth=self.max_depth,
-            max_leaf_nodes=self.max_leaf_nodes,
-            max_features=self.max_features,
-            min_samples_split=self.min_samples_split,
-            min_samples_leaf=self.min_samples_leaf,
-            min_weight_fraction_leaf=self._min_weight_fraction(),
-            min_impurity_decrease=self.min_impurity_decrease,
-            ccp_alpha=self.ccp_alpha,
-            candidates=self.candidates,
-            categorical_features=self.categorical_features,
-            categorical=self.categorical,
-            monotonic_cst=self.monotonic_cst,
+            **{name: own[name] for name in names},
+            min_weight_fraction_leaf=float(self._options.min_weight_fraction_leaf),
             advanced=TreeOptions(
-                max_candidates=self._options.max_candidates,
-                renew_thresholds=False,
+                max_candidates=self._options.max_candidates, renew_thresholds=False
             ),
-            n_jobs=self.n_jobs,
         )
         tree.trees_ = self.trees_[t]
-        tree._is_drawn = self._counts_draws()
+        is_drawn = vars(self).get("_n_drawn", 0) > 0
+        tree._is_drawn = is_drawn and not self._balances_each_tree()
         for name in SHARED_WITH_TREES:
             if name in vars(self):
                 setattr(tree, name, vars(self)[name])
@@ -394,14 +347,14 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
     def __getitem__(self, index: slice) -> list[TreeT]: ...
     def __getitem__(self, index: SupportsIndex | slice) -> TreeT | list[TreeT]:
         """Return one tree, or a list of them for a slice."""
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            return [self._as_tree(t) for t in numbers]
-        return self._as_tree(numbers)
+        indices = range(len(self))[index]
+        if isinstance(indices, range):
+            return [self._as_tree(t) for t in indices]
+        return self._as_tree(indices)
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Mean decrease of impurity by each feature, normalised to sum to one."""
+        """Mean decrease of impurity by each feature, normalized to sum to one."""
         check_is_fitted(self, "trees_")
         total: FloatArray = np.zeros(self.n_features_in_)
         for t in range(len(self.trees_)):
@@ -409,7 +362,41 @@ class CGForest(ImpurityTreesEstimator, Generic[TreeT]):
         return total / total.sum() if total.sum() > 0 else total
 
 
-class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
+def check_options(forest: CGForest[Any], n_trees: int) -> None:
+    """Check combinations of parameters, before any work."""
+    if not forest.bootstrap and forest.max_samples is not None:
+        raise ValueError(
+            f"max_samples={forest.max_samples!r} needs bootstrap=True, "
+            "got bootstrap=False."
+        )
+    if not forest.bootstrap and forest.oob_score:
+        raise ValueError(
+            "Out of bag estimation only available if bootstrap=True, "
+            f"got oob_score={forest.oob_score!r} and bootstrap=False."
+        )
+    if forest.n_estimators < n_trees:
+        raise ValueError(
+            f"n_estimators={forest.n_estimators} must be larger or equal to "
+            f"len(estimators_)={n_trees} when warm_start==True"
+        )
+
+
+def prune_with_rows(
+    forest: CGForestRegressor, trees: Trees, rows: LeafRows, data: TrainingData
+) -> tuple[Trees, LeafRows]:
+    """Prune regression trees, and merge the rows of their leaves."""
+    pruned = prune(trees, forest.ccp_alpha)
+    leaf_index = np.cumsum(pruned.trees.feature < 0) - 1
+    merged = rows.merged(
+        leaf_index[pruned.leaf[trees.feature < 0]], len(pruned.trees.leaf_values)
+    )
+    if forest.criterion == "absolute_error":  # means of merged leaves are no medians
+        weights = None if forest.bootstrap else data.weights
+        merged.set_medians(pruned.trees, data.values, weights)
+    return pruned.trees, merged
+
+
+class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
     """Cluster-guided (CG) forest of classification trees.
 
     An alternative to scikit-learn's RandomForestClassifier. The thresholds are placed
@@ -596,42 +583,23 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _class_weight(self) -> Any:
-        if self.class_weight == "balanced_subsample":
-            return None if self.bootstrap else "balanced"
-        return self.class_weight
-
-    def _directions(self, data: TrainingData) -> list[int]:
-        directions = super()._directions(data)
-        if directions and self.class_weight == "balanced_subsample":
-            raise ValueError(
-                "class_weight='balanced_subsample' can't be had with monotonic_cst; "
-                "use 'balanced'."
-            )
-        return directions
-
-    def _core_data(self, data: TrainingData) -> TrainingData:
-        return as_numbers(data) if self._directions(data) else data
-
-    def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
-        settings = super()._tree_settings(data)
-        if data.values is not None:
-            set_criterion_of_numbers(settings, self._criterion())
-        return settings
-
-    def _as_trees(self, arrays: dict[str, Any]) -> Trees:
-        if arrays["leaf_values"].dtype == np.float64:  # of numbers, see `_core_data`
-            return as_classes(arrays, self.n_features_in_, self._criterion())
-        return super()._as_trees(arrays)
+    def _check_weights(
+        self, sample_weight: Any, targets: ClassTargets
+    ) -> FloatArray | None:
+        weights = check_weights(sample_weight, len(targets.labels))
+        class_weight = self.class_weight
+        if class_weight == BALANCES_TREES:
+            # With bootstrap, each tree computes the weights from its own sample.
+            class_weight = None if self.bootstrap else "balanced"
+        return combine_weights(weights, class_weight, targets)
 
     def _contributions(self, X: Array | SparseRows) -> FloatArray:
         added = self.trees_.contributions(
-            X, n_threads=self._n_threads(), hard=self._options.voting == "hard"
+            X,
+            n_threads=effective_n_threads(self.n_jobs),
+            hard=self._options.voting == "hard",
         )
         return added / len(self.trees_)
-
-    def _balances_each_tree(self) -> bool:
-        return bool(self.bootstrap and self.class_weight == "balanced_subsample")
 
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
         """Let each tree vote on the rows that it didn't draw."""
@@ -649,12 +617,14 @@ class CGForestClassifier(TreesClassifierMixin, CGForest[CGTreeClassifier]):
 
     def _class_probabilities(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
-        return self.trees_.shares(
-            X, hard=self._options.voting == "hard", n_threads=self._n_threads()
+        hard, n_threads = (
+            self._options.voting == "hard",
+            effective_n_threads(self.n_jobs),
         )
+        return self.trees_.shares(X, hard=hard, n_threads=n_threads)
 
 
-class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
+class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     r"""Cluster-guided (CG) forest of regression trees, which also predicts quantiles.
 
     An alternative to scikit-learn's RandomForestRegressor. The thresholds are placed
@@ -829,30 +799,6 @@ class CGForestRegressor(ImpurityRegressorMixin, CGForest[CGTreeRegressor]):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _tree_settings(self, data: TrainingData) -> _core.GrowSettings:
-        settings = super()._tree_settings(data)
-        settings.keeps_leaf_rows = True
-        return settings
-
-    def _take_trees(self, arrays: dict[str, Any], data: TrainingData) -> Trees:
-        new = LeafRows(arrays.pop("leaf_rows"), arrays.pop("leaf_row_counts"))
-        trees = self._as_trees(arrays)
-        if self.ccp_alpha > 0:
-            trees, new = self._pruned(trees, new, data)
-        warm = self.warm_start and hasattr(self, "trees_")
-        self._leaf_rows = self._leaf_rows.concat(new) if warm else new
-        return trees
-
-    def _pruned(
-        self, trees: Trees, rows: LeafRows, data: TrainingData
-    ) -> tuple[Trees, LeafRows]:
-        cut = prune(trees, self.ccp_alpha)
-        n_leaves = len(cut.trees.leaf_values)
-        number = np.cumsum(cut.trees.feature < 0) - 1  # of each leaf, in their order
-        merged = rows.merged(number[cut.leaf[trees.feature < 0]], n_leaves)
-        weights = None if self.bootstrap else data.weights
-        return self._with_medians(cut.trees, merged, data, weights), merged
 
     def _keep_targets(self, data: TrainingData) -> None:
         super()._keep_targets(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,52 +13,47 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
-from dics._dictionary import (
-    MAX_THRESHOLDS,
-    Dictionary,
-    TrainingData,
-    encode,
-    encode_or_list,
-)
+from dics._dictionary import MAX_THRESHOLDS, encode, encode_or_list, fill_rows
 from dics._estimator.arguments import explain_unknown_arguments
-from dics._estimator.base import ImpurityTreesEstimator, as_feature_count, rows_for_core
-from dics._estimator.mixins import (
-    REGRESSION_CRITERIA,
-    ImpurityRegressorMixin,
-    TreesClassifierMixin,
-)
-from dics._growing.constraints import as_classes, as_numbers, set_criterion_of_numbers
-from dics._growing.forest import MAX_FEATURES, grow_forest
+from dics._estimator.base import ClassifierMixin, RegressorMixin, TreesEstimator
+from dics._estimator.running import effective_n_threads
+from dics._growing.constraints import as_classification, as_regression
+from dics._growing.forest import core_rows, plan_forest
 from dics._growing.pruning import prune, pruning_path
+from dics._growing.settings import (
+    REGRESSION_CRITERIA,
+    TREE_CONSTRAINTS,
+    as_feature_count,
+    criterion_name,
+    grow_settings,
+)
 from dics._input.checks import FloatArray, is_sparse
 from dics._input.sparse import SparseRows
 from dics._model.leaf_rows import LeafRows
 from dics._model.trees import Trees
-from dics.candidates import (
-    BaseCandidates,
-    CentroidCandidates,
-    fill_rows,
-    fit_candidates,
-)
+from dics._training import TrainingData
+from dics.candidates import BaseCandidates, CentroidCandidates, fit_candidates
 from dics.options import UP_TO_HALF, CategoricalOptions, TreeOptions
 
-# Candidates per feature from which codes are worth making. MNIST, depth 8, from codes
-# and from X: 193 and 201 ms with half a candidate per feature, 177 and 322 with one,
-# 206 and 1236 with five (2026-11).
-CODED_SHARE = 1
+# Candidates per feature from which on encoding X pays. MNIST, depth 8, from codes and
+# from X: 193 and 201 ms with half a candidate per feature, 177 and 322 with one, 206
+# and 1236 with five (2026-11).
+CODED_CANDIDATES = 1
 
 
-class CGTree(ImpurityTreesEstimator):
-    """A tree that chooses its splits from a dictionary, whatever it predicts."""
+class CGTree(TreesEstimator):
+    """Base class of the tree estimators."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ImpurityTreesEstimator._parameter_constraints,
-        "max_features": MAX_FEATURES,
+        **TreesEstimator._parameter_constraints,
+        **TREE_CONSTRAINTS,
         "min_weight_fraction_leaf": [UP_TO_HALF],
         "advanced": [TreeOptions, None],
     }
+    _unsupported = frozenset({"categorical.l2", "categorical.pairs"})
     _options_class = TreeOptions
-    _is_drawn = False  # one of a forest, from rows that were drawn
+    _min_category_samples = 20
+    _is_drawn = False  # True for a tree of a forest that samples rows
     max_features_: int
 
     @classmethod
@@ -94,16 +88,97 @@ class CGTree(ImpurityTreesEstimator):
         return tree.set_params(**parameters)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        data = self._check_training_data(X, y, sample_weight)
-        self.max_features_ = as_feature_count(self.max_features, data.X.shape[1])
+        self._check_reuse_splits(X)
+        checked = self._check_input(X, y, sample_weight)
+        data = self._training_data(checked)
+        self.max_features_ = as_feature_count(self.max_features, data.rows.n_features)
         self.candidates_ = fit_candidates(self, data)
-        self.trees_ = self._grow(data, self.candidates_._dictionary)
-        if self.ccp_alpha > 0:
-            self.trees_ = self._pruned_tree(data)
+        self.trees_ = data.rows.gathered(self._grow, data)
         self._keep_targets(data)
 
-    def _pruned_tree(self, data: TrainingData) -> Trees:  # noqa: ARG002
-        return prune(self.trees_, self.ccp_alpha).trees
+    def _check_reuse_splits(self, X: Any) -> None:
+        """Raise if ``advanced.reuse_splits=False`` excludes another parameter."""
+        if self._options.reuse_splits:
+            return
+        for name in ("monotonic_cst", "max_leaf_nodes", "max_features"):
+            value = getattr(self, name)
+            if value is not None:
+                raise ValueError(f"{name}={value!r} needs advanced.reuse_splits=True.")
+        if is_sparse(X) or isinstance(X, SparseRows):
+            raise ValueError(
+                "X is sparse, but advanced.reuse_splits=False needs a dense X; pass "
+                "X.toarray(), or leave reuse_splits True."
+            )
+
+    def _grow(self, data: TrainingData) -> Trees:
+        """Grow and prune the tree; all rows are in this process."""
+        X, n_features = data.rows.take(), data.rows.n_features
+        self._check_reuse_splits(X)
+        dictionary, criterion = self.candidates_._dictionary, criterion_name(self)
+        n_splits, k = len(dictionary.values), self._options.max_candidates
+        reuse_splits = self._options.reuse_splits
+        is_whole = reuse_splits and (k is None or k >= n_splits)
+        wanted = self._options.renew_thresholds
+        renews = dictionary.renewable if wanted == "auto" else bool(wanted)
+        settings = grow_settings(
+            self,
+            data,
+            limits={"reuse_splits": reuse_splits},
+            max_candidates=0 if is_whole or k is None else min(k, n_splits),
+            min_weight_fraction_leaf=float(self.min_weight_fraction_leaf),
+            # Sampled candidates come from the dictionary only.
+            renew_thresholds=is_whole and renews,
+            renew_rows=fill_rows(n_features, MAX_THRESHOLDS),
+        )
+        if data.values is None and data.monotonic:
+            numeric = as_regression(data, settings, criterion)
+            arrays = self._grow_arrays(numeric, settings)
+            trees = as_classification(arrays, n_features, criterion)
+        else:
+            arrays = self._grow_arrays(data, settings)
+            trees = Trees.from_core(arrays, n_features, criterion)
+        if self.ccp_alpha == 0:
+            return trees
+        trees = prune(trees, self.ccp_alpha).trees
+        if criterion == "absolute_error":  # means of merged leaves are no medians
+            leaf = trees.leaf_value_rows(trees.apply(X, data.n_threads))[:, 0]
+            rows = LeafRows.from_leaves(leaf, len(trees.leaf_values))
+            rows.set_medians(trees, data.values, data.weights)
+        return trees
+
+    def _grow_arrays(
+        self, data: TrainingData, settings: _core.GrowSettings
+    ) -> dict[str, Any]:
+        """Grow the tree in the core, and return its arrays."""
+        dictionary, n_features = self.candidates_._dictionary, data.rows.n_features
+        if self.max_features_ < n_features:
+            # Nodes of forests sample features, so this tree is a forest of one.
+            settings.renew_thresholds = False
+            plan = plan_forest(
+                data, dictionary, settings, max_features=self.max_features_, n_trees=1
+            )
+            return data.rows.grow_forest(plan, dictionary, data)
+        X, n_sampled = data.rows.take(), settings.max_candidates
+        # Histograms of codes rate the whole dictionary. For a few candidates, class
+        # counts come directly from a dense X, which is cheaper than encoding it.
+        is_direct = not self._options.reuse_splits or (
+            0 < n_sampled < CODED_CANDIDATES * n_features
+            and data.values is None
+            and not isinstance(X, SparseRows)
+        )
+        # New thresholds are computed from dense codes.
+        make = encode if settings.renew_thresholds else encode_or_list
+        width = _core.code_width(n_features)
+        codes = None if is_direct else make(X, dictionary, width, data.n_threads)
+        grow = _core.grow_tree if data.values is None else _core.grow_regression_tree
+        arrays: dict[str, Any] = grow(
+            X,
+            codes=codes,
+            code_width=width,
+            **core_rows(data, dictionary),
+            settings=settings,
+        )
+        return arrays
 
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
@@ -136,63 +211,6 @@ class CGTree(ImpurityTreesEstimator):
         alphas, impurities = pruning_path(whole.fit(X, y, sample_weight).trees_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
-    def _renewal(
-        self, dictionary: Dictionary, n_features: int, *, whole: bool
-    ) -> dict[str, Any]:
-        """Return the settings of thresholds made anew; not if candidates are drawn."""
-        wanted = self._options.renew_thresholds
-        renews = dictionary.renewable if wanted == "auto" else bool(wanted)
-        return {
-            "renew_thresholds": whole and renews,
-            "renew_rows": fill_rows(n_features, MAX_THRESHOLDS),
-        }
-
-    def _min_weight_fraction(self) -> float:
-        return float(self.min_weight_fraction_leaf)
-
-    @abstractmethod
-    def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
-        """Grow the tree from a dictionary."""
-
-    def _number_settings(
-        self, data: TrainingData, dictionary: Dictionary
-    ) -> _core.GrowSettings:
-        """Return how a tree of numbers is to be grown."""
-        k = self._options.max_candidates
-        whole = k is None or k >= len(dictionary.values)
-        return self._grow_settings(
-            data,
-            max_candidates=0 if whole else k,
-            monotonic=self._directions(data),
-            **self._renewal(dictionary, data.X.shape[1], whole=whole),
-        )
-
-    def _grow_drawn(
-        self, data: TrainingData, dictionary: Dictionary, settings: _core.GrowSettings
-    ) -> dict[str, Any]:
-        """Grow a tree whose nodes draw features."""
-        settings.renew_thresholds = False
-        return grow_forest(
-            data, dictionary, settings, max_features=self.max_features_, n_trees=1
-        )
-
-    def _grow_numbers(
-        self, data: TrainingData, dictionary: Dictionary, settings: _core.GrowSettings
-    ) -> dict[str, Any]:
-        if self.max_features_ < data.X.shape[1]:
-            return self._grow_drawn(data, dictionary, settings)
-        width = _core.code_width(data.X.shape[1])
-        # Thresholds are made anew from bytes.
-        make = encode if settings.renew_thresholds else encode_or_list
-        arrays: dict[str, Any] = _core.grow_regression_tree(
-            data.X,
-            make(data.X, dictionary, width, data.n_threads),
-            code_width=width,
-            **rows_for_core(data, dictionary),
-            settings=settings,
-        )
-        return arrays
-
     def apply(self, X: Any) -> npt.NDArray[np.int64]:
         """Find the leaf of each row.
 
@@ -203,12 +221,12 @@ class CGTree(ImpurityTreesEstimator):
         Returns
         -------
         leaves : ndarray of shape (n_samples,)
-            Node indices, numbered from the root breadth first.
+            Indices of nodes, counted from the root breadth first.
         """
         return super().apply(X)[:, 0]
 
     def decision_path(self, X: Any) -> scipy.sparse.csr_matrix:
-        """Find the nodes each row passes.
+        """Find the nodes on the path of each row.
 
         Parameters
         ----------
@@ -218,7 +236,7 @@ class CGTree(ImpurityTreesEstimator):
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
         """
-        leaves = self.apply(X)  # refuses if there is no tree yet
+        leaves = self.apply(X)  # raises if there is no tree yet
         return self.trees_.decision_path(leaves)
 
     def get_depth(self) -> int:
@@ -233,12 +251,12 @@ class CGTree(ImpurityTreesEstimator):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Total decrease of impurity by each feature, normalised to sum to one."""
+        """Total decrease of impurity by each feature, normalized to sum to one."""
         check_is_fitted(self, "trees_")
         return self.trees_.feature_importances(self.n_features_in_)
 
 
-class CGTreeClassifier(TreesClassifierMixin, CGTree):
+class CGTreeClassifier(ClassifierMixin, CGTree):
     """Cluster-guided (CG) classification tree.
 
     An alternative to scikit-learn's DecisionTreeClassifier. It considers a few
@@ -385,82 +403,24 @@ class CGTreeClassifier(TreesClassifierMixin, CGTree):
         tags.input_tags.sparse = bool(self._options.reuse_splits)
         return tags
 
-    def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
-        if self._directions(data):
-            settings = self._number_settings(data, dictionary)
-            set_criterion_of_numbers(settings, self._criterion())
-            arrays = self._grow_numbers(as_numbers(data), dictionary, settings)
-            return as_classes(arrays, data.X.shape[1], self._criterion())
-        k, reuse_splits = self._options.max_candidates, self._options.reuse_splits
-        whole = reuse_splits and (k is None or k >= len(dictionary.values))
-        settings = self._grow_settings(
-            data,
-            reuse_splits=reuse_splits,
-            max_candidates=0 if whole or k is None else min(k, len(dictionary.values)),
-            **self._renewal(dictionary, data.X.shape[1], whole=whole),
-        )
-        grow = self._grow_classes
-        if self.max_features_ < data.X.shape[1]:
-            grow = self._grow_drawn
-        arrays = grow(data, dictionary, settings)
-        return Trees.from_core(arrays, data.X.shape[1], self._criterion())
-
-    def _grow_classes(
-        self, data: TrainingData, dictionary: Dictionary, settings: _core.GrowSettings
-    ) -> dict[str, Any]:
-        # The whole dictionary is priced by histograms of codes; a few candidates are
-        # counted straight from a dense X, which costs less than encoding it.
-        reuse_splits = self._options.reuse_splits
-        if not reuse_splits:
-            self._refuse_sparse(data.X)  # of a cluster, whose rows are known by now
-        n_features, k = data.X.shape[1], settings.max_candidates
-        least = 0 if isinstance(data.X, SparseRows) else CODED_SHARE * n_features
-        coded = reuse_splits and (k == 0 or k >= least)
-        width = _core.code_width(n_features)
-        make = encode if settings.renew_thresholds else encode_or_list
-        arrays: dict[str, Any] = _core.grow_tree(
-            data.X,
-            codes=make(data.X, dictionary, width, data.n_threads) if coded else None,
-            code_width=width,
-            **rows_for_core(data, dictionary),
-            settings=settings,
-        )
-        return arrays
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if not self._options.reuse_splits:
-            for name in ("monotonic_cst", "max_leaf_nodes", "max_features"):
-                value = getattr(self, name)
-                if value is not None:
-                    raise ValueError(
-                        f"{name}={value!r} needs advanced.reuse_splits=True."
-                    )
-            self._refuse_sparse(X)
-        super()._fit(X, y, sample_weight)
-
-    def _refuse_sparse(self, X: Any) -> None:
-        if is_sparse(X) or isinstance(X, SparseRows):
-            raise ValueError(
-                "X is sparse, but advanced.reuse_splits=False needs a dense X; pass "
-                "X.toarray(), or leave reuse_splits True."
-            )
-
     def _class_probabilities(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
-        return self.trees_.shares(X, hard=False, n_threads=self._n_threads())
+        n_threads = effective_n_threads(self.n_jobs)
+        return self.trees_.shares(X, hard=False, n_threads=n_threads)
 
     def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
         X = self._check_rows(X)
-        trees = self.trees_  # the same twice, even if another thread fits meanwhile
-        return trees.leaf_classes(trees.apply(X, self._n_threads())[:, 0])
+        trees = self.trees_  # another thread may fit meanwhile
+        leaves = trees.apply(X, effective_n_threads(self.n_jobs))
+        return trees.leaf_classes(leaves[:, 0])
 
 
-class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
+class CGTreeRegressor(RegressorMixin, CGTree):
     r"""Cluster-guided (CG) regression tree.
 
     An alternative to scikit-learn's DecisionTreeRegressor. It considers a few
     thresholds per feature, placed between the centroids of clusters of the rows and
-    between the means of groups of rows with similar targets. Targets are summed in
+    between the means of groups of rows with similar targets. ClassTargets are summed in
     fixed point, so that the tree is the same for any number of threads.
 
     Parameters
@@ -591,16 +551,3 @@ class CGTreeRegressor(ImpurityRegressorMixin, CGTree):
         self.advanced = advanced
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _pruned_tree(self, data: TrainingData) -> Trees:
-        trees = super()._pruned_tree(data)
-        if self.criterion != "absolute_error":
-            return trees
-        leaf = trees.leaf_value_rows(trees.apply(data.X, data.n_threads))[:, 0]
-        rows = LeafRows.from_leaves(leaf, len(trees.leaf_values))
-        return self._with_medians(trees, rows, data, data.weights)
-
-    def _grow(self, data: TrainingData, dictionary: Dictionary) -> Trees:
-        settings = self._number_settings(data, dictionary)
-        arrays = self._grow_numbers(data, dictionary, settings)
-        return Trees.from_core(arrays, data.X.shape[1], self._criterion())

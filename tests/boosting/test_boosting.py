@@ -369,7 +369,7 @@ def test_progress_reports_the_loss(data, monkeypatch):
     X, y = data
     reported = []
     monkeypatch.setattr(
-        "dics._boosting.fit.Progress.update",
+        "dics._estimator.running.Progress.update",
         lambda self, done, text="": reported.append((done, text)),
     )
     model = booster(3, verbose=1).fit(X, y)

@@ -235,7 +235,7 @@ def test_matrices_are_read_in_place(dtype, order, monkeypatch):
         seen.append(X)
         return encode_or_list(X, *args, **options)
 
-    monkeypatch.setattr("dics._boosting.fit.encode_or_list", spy)
+    monkeypatch.setattr("dics._training.encode_or_list", spy)
     candidates = QuantileCandidates()
     model = booster(candidates=candidates).fit(X, y)
     assert [np.shares_memory(a, X) for a in seen] == [True]

@@ -319,7 +319,7 @@ def test_own_loss_stops_early():
     [
         (lambda y, raw: (raw[:5], raw[:5]), "gradients of shape"),
         (lambda y, raw: (raw * np.nan, raw), "not finite"),
-        (lambda y, raw: (raw - y, raw * 0 - 1), "negative hessian"),
+        (lambda y, raw: (raw - y, raw * 0 - 1), "negative second derivative"),
     ],
 )
 def test_bad_gradients_are_refused(gradients, message):
@@ -338,8 +338,8 @@ def test_bad_gradients_are_refused(gradients, message):
 @pytest.mark.parametrize(
     ("parameters", "change", "message"),
     [
-        ({"loss": "poisson"}, lambda y: -y, "loss='poisson' needs y of 0 or more"),
-        ({"loss": "gamma"}, lambda y: y * 0, "loss='gamma' needs y above 0"),
+        ({"loss": "poisson"}, lambda y: -y, "loss='poisson' requires y >= 0"),
+        ({"loss": "gamma"}, lambda y: y * 0, "loss='gamma' requires y > 0"),
         ({}, lambda y: y * np.nan, "y contains NaN"),
         ({}, lambda y: y * np.inf, "y contains infinity"),
         ({}, lambda y: np.array(["a"] * len(y)), "CGBoostingClassifier"),

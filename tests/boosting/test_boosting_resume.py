@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from checks import ARRAYS
 
-from dics import BoostingOptions, CGBoostingClassifier, CGBoostingRegressor
-from dics._boosting.rows import CodedRows
+from dics import BoostingOptions, CGBoostingClassifier, CGBoostingRegressor, _core
+from dics._boosting.rows import LocalCodes
 
 pytestmark = pytest.mark.core
 _links = pytest.importorskip("dics.dask._links")
@@ -52,7 +52,18 @@ def half(arrays, rows):
     return (codes.ravel(), *(a if a is None else a[rows].copy() for a in others))
 
 
-def boost_together(call, arrays):
+def run_job(job, training, after_round, peers=None, n_threads=1):
+    """Run the rounds of a job without validation rows."""
+    return _core.boost(
+        training=training,
+        validation=[],
+        peers=peers,
+        n_threads=n_threads,
+        **job.core_arguments(after_round),
+    )
+
+
+def boost_together(job, arrays):
     """Boost on two ranks; return trees, splits, rounds and the loss of each."""
     n = len(arrays[-1])
     cuts = [0, n // 3, n]
@@ -69,15 +80,14 @@ def boost_together(call, arrays):
         )
         assert links.open()
         rounds = []
-        trees, used, is_lost = call.run(
+        trees, used, is_lost = run_job(
+            job,
             half(arrays, slice(begin, end)),
-            [],
             lambda *losses: bool(rounds.append(losses)),
             links.peers,
-            1,
         )
         links.close()
-        found[rank] = call.as_trees(trees), used, max(0, len(rounds) - 1), is_lost
+        found[rank] = job.as_trees(trees), used, max(0, len(rounds) - 1), is_lost
 
     threads = [threading.Thread(target=run, args=[rank]) for rank in range(2)]
     for thread in threads:
@@ -91,13 +101,13 @@ def bytes_of(trees):
     return [getattr(trees, name).tobytes() for name in ARRAYS]
 
 
-def boost_rest(call, arrays, done, used):
+def boost_rest(job, arrays, done, used):
     """Boost the rounds after those that are done, on all rows; return all trees."""
     own = half(arrays, slice(None))
     for t in range(len(done)):
-        done[t].add_values(X, own[-1][:, : len(call.start)], n_threads=1)
-    later = call.after(done, used)
-    trees, _, is_lost = later.run(own, [], lambda *_: False, None, 1)
+        done[t].add_values(X, own[-1][:, : len(job.start)], n_threads=1)
+    later = job.after(done, used)
+    trees, _, is_lost = run_job(later, own, lambda *_: False)
     assert not is_lost
     return done.concat(later.as_trees(trees))
 
@@ -106,13 +116,13 @@ def boost_rest(call, arrays, done, used):
 def test_loss_at_any_message(name, monkeypatch):
     """Both ranks notice it; the fit goes on from the rounds that one of them has."""
 
-    def boost(rows, call, _, rounds, n_threads):
-        arrays = [a if a is None else np.copy(a) for a in rows.for_core()]
-        trees, used, _ = call.run(rows.for_core(), [], rounds.note, None, n_threads)
-        expected = call.as_trees(trees)
+    def boost(rows, job, _, rounds, n_threads):
+        arrays = [a if a is None else np.copy(a) for a in rows.arrays()]
+        trees, used, _ = run_job(job, rows.arrays(), rounds.note, None, n_threads)
+        expected = job.as_trees(trees)
         with monkeypatch.context() as patch:
             messages = Messages(patch, 10**6)
-            whole = boost_together(call, arrays)
+            whole = boost_together(job, arrays)
             n_sent = 10**6 - messages.n_left
         for trees, _, _, is_lost in whole:
             assert bytes_of(trees) == bytes_of(expected)
@@ -120,14 +130,14 @@ def test_loss_at_any_message(name, monkeypatch):
         for n in {1, n_sent // 3, n_sent // 2, n_sent - 40, n_sent - 9, n_sent - 2}:
             with monkeypatch.context() as patch:
                 Messages(patch, n)
-                found = boost_together(call, arrays)
+                found = boost_together(job, arrays)
             for trees, of_rank, n_rounds, is_lost in found:
                 assert is_lost
                 done = trees.first(n_rounds)
                 assert bytes_of(done) == bytes_of(expected.first(n_rounds))
-                whole = boost_rest(call, arrays, done, of_rank)
+                whole = boost_rest(job, arrays, done, of_rank)
                 assert bytes_of(whole) == bytes_of(expected)
         return expected, used
 
-    monkeypatch.setattr(CodedRows, "boost", boost)
+    monkeypatch.setattr(LocalCodes, "boost", boost)
     MODELS[name].fit(X, Y)

@@ -167,7 +167,7 @@ BAD = {
         "eval_names": ["training"],
     },
     r"eval_set\[0\]: .*2 features": {"eval_set": [([[0.0] * 2], [0])]},
-    r"eval_set\[0\]: there are classes that y has not: \[9\]": {
+    r"eval_set\[0\]: Validation labels contain classes that are not in y: \[9\]": {
         "eval_set": [([[0.0] * 9], [9])]
     },
     r"eval_set\[0\]: .*-1": {

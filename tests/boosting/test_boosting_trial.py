@@ -123,7 +123,7 @@ def test_a_trial_is_written_down(data, capfd):
     assert "(tried for 100 rounds)" in lines[0]
     assert lines[1].startswith("CGBoostingClassifier, trial: ")
     if data is NOISY:
-        assert "the trial was best after" in lines[2]
+        assert "trial: lowest held-out loss after" in lines[2]
     assert lines[-1].startswith(
         f"CGBoostingClassifier: {100 if data is NOISY else 150} "
     )

@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.model_selection import GridSearchCV
 
 from dics import CentroidCandidates, CGTreeClassifier, QuantileCandidates
-from dics.candidates import all_pairs, boundaries, farthest_pairs
+from dics._dictionary import all_pairs, boundaries, most_distant_pairs
 
 pytestmark = pytest.mark.core
 
@@ -214,9 +214,9 @@ def test_pairs_are_the_farthest(scale, n_pairs):
     assert found.pairs_.tolist() == [list(pair) for pair in expected]
 
 
-def test_farthest_pairs_of_given_distances():
+def test_most_distant_pairs_of_given_distances():
     distances = np.array([[0, 3, 5], [3, 0, 4], [5, 4, 0.0]])
-    assert farthest_pairs(distances, 2).tolist() == [[0, 2], [1, 2]]
+    assert most_distant_pairs(distances, 2).tolist() == [[0, 2], [1, 2]]
     assert all_pairs([distances, distances[:2, :2]], 1).tolist() == [[0, 2], [3, 4]]
 
 

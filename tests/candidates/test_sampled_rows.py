@@ -5,28 +5,25 @@ import pytest
 import reference
 
 from dics import CentroidCandidates, QuantileCandidates, _core
-from dics._dictionary import TrainingData
-from dics._input.rows import RemoteRows
+from dics._training import LocalRows, SampledRows, TrainingData
 
 pytestmark = pytest.mark.core
 N_ROWS = 2**30
 
 
-class EndlessRows(RemoteRows):
-    """So many rows that nobody has them: a row is made when it is asked for."""
-
-    shape = (N_ROWS, 3)
-    dtype = np.dtype(np.float64)
+class EndlessRows(LocalRows):
+    """More rows than fit into memory: a row is computed when it is sampled."""
 
     def __init__(self):
+        self.shape = (N_ROWS, 3)
         self.taken = []
 
-    def take(self, rows):
+    def sample(self, indices):
+        rows = np.unique(np.concatenate(indices()))
         self.taken.append(rows)
         share = rows / N_ROWS
-        return np.stack([share, np.sin(20 * share), np.floor(share * 4)], axis=1)
-
-    check = with_categories = encoded = out_of_bag_sums = None
+        values = [share, np.sin(20 * share), np.floor(share * 4)]
+        return SampledRows(np.stack(values, axis=1), rows, N_ROWS)
 
 
 def test_rows_are_drawn_from_all():

@@ -16,9 +16,9 @@ from dics import (
     CGForestClassifier,
     CGTreeClassifier,
 )
-from dics._boosting.rows import part_rows
-from dics._dictionary import TrainingData
+from dics._boosting.rows import split_rows
 from dics._input.checks import check_matrix
+from dics._training import LocalRows, TrainingData
 
 ON_LINUX = sys.platform.startswith("linux")
 
@@ -226,7 +226,7 @@ def test_held_out_rows_of_another_size(data, given, weight):
     weights = np.ones(len(y))
     more = {"early_stopping": True, "scoring": "loss", "n_iter_no_change": 20}
     expected = booster(**more).fit(X, y)
-    held = part_rows(training_data(X, y), 0.1).validation
+    held = split_rows(training_data(X, y), 0.1).validation
     weights[held] = weight
     if given:
         kept = np.setdiff1d(np.arange(len(y)), held)
@@ -241,7 +241,7 @@ def test_held_out_rows_of_another_size(data, given, weight):
 
 
 def training_data(X, y):
-    return TrainingData(X, y.astype(np.uint32), 2, None, 0, 1)
+    return TrainingData(LocalRows(X), y.astype(np.uint32), 2, None, 0, 1)
 
 
 @pytest.mark.parametrize("heavy", range(0, 300, 60))

@@ -463,7 +463,7 @@ def test_progress_of_boosting_that_fails(n_jobs, monkeypatch, capsys):
     X, y = large_set(n=500, p=5)
     model = fit("boosting", X, y, n_jobs=n_jobs)
     before = digest(model)
-    monkeypatch.setattr("dics._boosting.fit.Progress.update", fail_after(1))
+    monkeypatch.setattr("dics._estimator.running.Progress.update", fail_after(1))
     model.set_params(n_estimators=10**5, verbose=1)
     with pytest.raises(RuntimeError, match="no progress"):
         model.fit(X[:, :3], y)

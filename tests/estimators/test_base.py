@@ -8,8 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from dics import CGBoostingClassifier, CGForestClassifier, CGTreeClassifier
-from dics._estimator.base import TreesEstimator
-from dics._estimator.mixins import TreesClassifierMixin
+from dics._estimator.base import ClassifierMixin, TreesEstimator
 
 HOLDERS = (CGTreeClassifier, CGForestClassifier, CGBoostingClassifier)
 
@@ -17,7 +16,7 @@ HOLDERS = (CGTreeClassifier, CGForestClassifier, CGBoostingClassifier)
 def test_all_have_the_same_base():
     for cls in HOLDERS:
         assert issubclass(cls, TreesEstimator)
-        assert issubclass(cls, TreesClassifierMixin)
+        assert issubclass(cls, ClassifierMixin)
 
 
 def test_predictions_are_documented_once():

@@ -181,8 +181,8 @@ def test_quantiles_after_a_warm_start_and_a_pickle():
 @pytest.mark.parametrize(
     ("parameters", "change", "message"),
     [
-        ({"criterion": "poisson"}, lambda y: -y, "criterion='poisson' needs y of 0"),
-        ({"criterion": "poisson"}, lambda y: y * 0, "not of zeros alone"),
+        ({"criterion": "poisson"}, lambda y: -y, "criterion='poisson' requires y >= 0"),
+        ({"criterion": "poisson"}, lambda y: y * 0, "at least one positive value"),
         ({}, lambda y: np.where(y > 10, np.nan, y), "y contains NaN"),
         ({}, lambda y: np.where(y > 10, -np.inf, y), "y contains infinity"),
         ({}, lambda y: np.array(["blue"] * len(y)), "Classifier"),

@@ -161,11 +161,11 @@ def test_names_of_features():
         (CGTreeClassifier(), [1, 0], "monotonic_cst has shape"),
         (CGBoostingClassifier(), [1, 0, 0, 0, 2], "monotonic_cst must be"),
         (CGBoostingRegressor(), {"a": 1}, "not fitted on data with feature names"),
-        (CGForestClassifier(), DIRECTIONS, "needs two classes or one target, y has 3"),
+        (CGForestClassifier(), DIRECTIONS, "supports binary classification only; y has 3"),
         (
             CGBoostingClassifier(),
             DIRECTIONS,
-            "needs two classes or one target, y has 3",
+            "supports binary classification only; y has 3",
         ),
         (
             CGTreeClassifier(advanced=TreeOptions(reuse_splits=False)),
@@ -180,7 +180,7 @@ def test_names_of_features():
         (
             CGBoostingRegressor(loss="quantile", quantile=[0.1, 0.9]),
             DIRECTIONS,
-            "a single prediction for each row, there are 2",
+            "supports a single output only; this model has 2",
         ),
     ],
 )
@@ -251,7 +251,7 @@ def test_interactions_by_name():
         ("all", ValueError, "interaction_cst"),
         ([0, 1], TypeError, r"groups such as \[0, 1\], got 0"),
         ([{0, 5}], ValueError, "has feature 5, X has features 0 to 4"),
-        ([{"a"}], ValueError, "names 'a', X has no such"),
+        ([{"a"}], ValueError, "refers to 'a', but X has no column"),
         ([[0.5]], TypeError, "numbers or names of features, got 0.5"),
         (3, ValueError, "interaction_cst"),
     ],

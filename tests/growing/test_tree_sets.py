@@ -16,7 +16,7 @@ from dics import (
     CGTreeRegressor,
     TreeOptions,
 )
-from dics._estimator.base import SET_CHARGE
+from dics._growing.settings import SET_CHARGE
 
 pytestmark = pytest.mark.core
 

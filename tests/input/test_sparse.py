@@ -27,7 +27,7 @@ from dics import (
     TreeOptions,
 )
 from dics import _dictionary as dictionary
-from dics._boosting.rows import CodedRows
+from dics._boosting.rows import LocalCodes
 
 pytestmark = pytest.mark.core
 
@@ -101,7 +101,7 @@ def make_data(dtype="f4", shape=(300, 200), seed=0, rate=0.1):
 def store(request, monkeypatch):
     """Codes of a sparse X are a matrix of bytes, or lists of those that differ."""
     share = 0.0 if request.param == "bytes" else 2.0
-    monkeypatch.setattr(dictionary, "LISTED_SHARE", share)
+    monkeypatch.setattr(dictionary, "LISTED_FRACTION", share)
     return request.param
 
 
@@ -146,7 +146,7 @@ def test_many_features(store, name, rate):
 @pytest.mark.parametrize("name", ["tree", "boosting"])
 def test_wide_numbers(monkeypatch, name, shape):
     """Rows or features whose numbers need more than two bytes in lists."""
-    monkeypatch.setattr(dictionary, "LISTED_SHARE", 2.0)
+    monkeypatch.setattr(dictionary, "LISTED_FRACTION", 2.0)
     rng = np.random.default_rng(0)
     X = (rng.random(shape, dtype=np.float32) < 0.05).astype(np.uint8)
     y = X[:, -1] + X[:, -2] + 2 * (rng.random(shape[0]) < 0.1)
@@ -329,11 +329,11 @@ def test_trial(store):
 
 def test_rows_taken_twice(monkeypatch):
     """Lists of some rows share their entries with the lists that these are taken of."""
-    monkeypatch.setattr(dictionary, "LISTED_SHARE", 2.0)
+    monkeypatch.setattr(dictionary, "LISTED_FRACTION", 2.0)
     X, y = make_data()
     model = CGBoostingClassifier(n_estimators=5, early_stopping=True, random_state=0)
     once = clone(model).fit(scipy.sparse.csr_array(X), y)
-    take, n_taken = CodedRows.take, []
+    take, n_taken = LocalCodes.take, []
 
     def take_twice(self, rows):
         if rows is None:
@@ -342,7 +342,7 @@ def test_rows_taken_twice(monkeypatch):
         n_taken.append(len(more))
         return take(take(self, more), np.searchsorted(more, rows))
 
-    monkeypatch.setattr(CodedRows, "take", take_twice)
+    monkeypatch.setattr(LocalCodes, "take", take_twice)
     same_bytes(clone(model).fit(scipy.sparse.csr_array(X), y), once)
     assert min(n_taken) < len(y)
 

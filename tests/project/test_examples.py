@@ -18,7 +18,9 @@ def test_categories(capsys):
 
 
 def test_sparse(capsys):
-    assert "Bit-identical to the model of the dense X: yes" in run("sparse_words.py", capsys)
+    assert "Bit-identical to the model of the dense X: yes" in run(
+        "sparse_words.py", capsys
+    )
 
 
 def test_cluster(capsys):

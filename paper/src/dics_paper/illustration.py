@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import KMeans
 
-from dics.candidates import boundaries
+from dics._dictionary import boundaries
 
 FloatArray = npt.NDArray[np.float64]
 

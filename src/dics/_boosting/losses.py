@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,66 +17,91 @@ from dics._model.checks import check_vector, require
 
 if TYPE_CHECKING:
     from dics._boosting.rows import CodedRows
+    from dics._training import TrainingData
 
 
-# Probability that a class without any weight begins with.
+# Start probability of a class without any weight.
 LEAST_PRIOR = 1e-9
-# Scores in single precision that differ by less than 1e-15, which may give equal
-# probabilities, are all smaller than this.
+# Scores of float32 that differ by less than 1e-15 may give equal probabilities. All of
+# them are smaller than this.
 TIED_SCORES = 1e-7
 
 Scores = npt.NDArray[np.float32]
+# Class indices or targets of regression.
+CoreTargets = tuple[npt.NDArray[np.uint32] | None, npt.NDArray[np.float32] | None]
 
-# Losses whose scores are logarithms of what is predicted.
-OF_LOGARITHMS = ("poisson", "gamma")
-LOSSES = ("squared_error", "absolute_error", "huber", "quantile", *OF_LOGARITHMS)
+# Losses whose scores are logarithms of predictions.
+LOG_LINK_LOSSES = ("poisson", "gamma")
+LOSSES = ("squared_error", "absolute_error", "huber", "quantile", *LOG_LINK_LOSSES)
 
 
 def logarithms(values: FloatArray) -> FloatArray:
-    """Return natural logarithms that are the same on every processor.
+    """Return natural logarithms that are bit-identical on every processor.
 
-    NumPy's own are others where there is AVX-512, and the start of a model with them.
+    Those of NumPy depend on AVX-512, and the start of a model would depend on them.
     """
     return np.array([math.log(value) for value in values])
 
 
 class LogLoss:
-    """Log-loss of classes: scores are logarithms of probabilities, up to a constant.
+    """Log-loss of classification: scores are logarithms of probabilities.
 
-    Two classes have a single score, the margin of the second.
+    Two classes have a single score, the margin of the second class.
 
     Parameters
     ----------
     n_classes : int
     """
 
+    name = "log_loss"
+
     @classmethod
-    @functools.cache  # one row is predicted in 20 us
+    @functools.cache  # the prediction of one row takes 20 us
     def of(cls, n_classes: int) -> LogLoss:
-        """Return the objective for so many classes."""
+        """Return the loss for this number of classes."""
         return cls(n_classes)
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
-        self.core = _core.log_loss(n_classes)
-        self.n_outputs: int = self.core.n_outputs
+        self.n_outputs: int = _core.log_loss(n_classes).n_outputs
 
-    def start(
-        self, labels: npt.NDArray[np.uint32], weights: FloatArray | None
-    ) -> Scores:
-        """F_0: the logarithms of the class shares, or their margin for two classes."""
-        shares = np.bincount(labels, weights, minlength=self.n_classes)
-        logs = logarithms(np.maximum(shares / shares.sum(), LEAST_PRIOR))
+    def is_constant(self, data: TrainingData) -> bool:
+        """Return True if there is nothing to learn."""
+        return data.n_classes == 1
+
+    def begin(self, data: TrainingData, weights: FloatArray | None) -> Scores:
+        """Return F_0: the logarithms of the class fractions, or their margin."""
+        assert data.labels is not None
+        sums = np.bincount(data.labels, weights, minlength=self.n_classes)
+        logs = logarithms(np.maximum(sums / sums.sum(), LEAST_PRIOR))
         start = logs if self.n_outputs == self.n_classes else logs[1:] - logs[:1]
         return np.asarray(start, dtype=np.float32)
 
+    def core_targets(self, data: TrainingData) -> CoreTargets:
+        """Return the targets of the core."""
+        return data.labels, None
+
+    def objective(
+        self, sets: list[CodedRows]
+    ) -> tuple[Callable[[], _core.Objective], list[CodedRows]]:
+        """Return a factory of the objective of the core, and the rows for it."""
+        return functools.partial(core_log_loss, self.n_classes), sets
+
+    def score_unit(self) -> FloatArray | None:
+        """Return the unit of the scores of the core: they are those of the model."""
+        return None
+
+    def loss_unit(self) -> float:
+        """Return the unit of the loss of the core."""
+        return 1.0
+
     def decision(self, scores: Scores) -> FloatArray:
-        """Scores as scikit-learn gives them: a single one for each row is a vector."""
+        """Return scores in the shape of scikit-learn: a single one is a vector."""
         wide: FloatArray = scores.astype(np.float64)
         return wide[:, 0] if self.n_outputs == 1 else wide
 
     def probabilities(self, scores: Scores) -> FloatArray:
-        """Turn scores into class probabilities."""
+        """Return the class probabilities of scores."""
         wide: FloatArray = scores.astype(np.float64)
         if self.n_outputs < self.n_classes:
             wide = np.column_stack([-wide[:, 0] / 2, wide[:, 0] / 2])
@@ -85,41 +111,77 @@ class LogLoss:
         return wide
 
     def most_probable(self, scores: Scores) -> npt.NDArray[np.intp]:
-        """Return the number of the most probable class of each row.
+        """Return the index of the most probable class of each row.
 
-        Always the first of the largest probabilities, but mostly without making them.
+        This is the first of the largest probabilities, mostly without computing them.
         """
         if self.n_outputs < self.n_classes:
             top = scores[:, 0]
-            numbers = (top > 0).astype(np.intp)
+            indices = (top > 0).astype(np.intp)
         else:
-            numbers = scores.argmax(axis=1)
-            top = np.take_along_axis(scores, numbers[:, None], axis=1)[:, 0]
+            indices = scores.argmax(axis=1)
+            top = np.take_along_axis(scores, indices[:, None], axis=1)[:, 0]
         tied = np.flatnonzero(np.abs(top) < TIED_SCORES)
         if len(tied):
-            numbers[tied] = self.probabilities(scores[tied]).argmax(axis=1)
-        return numbers
+            indices[tied] = self.probabilities(scores[tied]).argmax(axis=1)
+        return indices
 
 
 def core_log_loss(n_classes: int) -> _core.Objective:
-    """Make the objective of the core; unlike that of the core, this can be pickled."""
+    """Return the objective of the core; a function of Python can be pickled."""
     return _core.log_loss(n_classes)
 
 
-class NumberLoss:
-    """A loss of numbers that comes with the library.
+class RegressionLoss(ABC):
+    """Base class of built-in and custom losses of regression."""
 
-    The core sees targets less `centre`, divided by `unit`, a power of two for each: any
-    scale of y is the same to it, and no digit is lost of a y that is far from 0. Scores
+    name: str
+    n_outputs: int
+    start: Scores
+
+    @abstractmethod
+    def _begin(self, y: FloatArray, weights: FloatArray | None) -> None:
+        """Choose the units and the start scores from the training rows."""
+
+    @abstractmethod
+    def targets(self, y: FloatArray) -> npt.NDArray[np.float32]:
+        """Return y in the units of the core."""
+
+    def is_constant(self, data: TrainingData) -> bool:
+        """Return True if all targets are equal."""
+        assert data.values is not None
+        used = data.values if data.weights is None else data.values[data.weights > 0]
+        return bool((used == used[0]).all())
+
+    def core_targets(self, data: TrainingData) -> CoreTargets:
+        """Return the targets of the core."""
+        assert data.values is not None
+        return None, self.targets(data.values)
+
+    def begin(self, data: TrainingData, weights: FloatArray | None) -> Scores:
+        """Choose the units from the training rows, and return the start scores."""
+        assert data.values is not None
+        y = data.values
+        if weights is not None:
+            y, weights = y[weights > 0], weights[weights > 0]
+        self._begin(y, weights)
+        return self.start
+
+
+class NumberLoss(RegressionLoss):
+    """A built-in loss of regression.
+
+    The core uses ``(y - centre) / unit``, with a power of two for each target. So its
+    results do not depend on the scale of y, and a y far from 0 loses no digit. Scores
     begin at `start`, one for each output, in units of y.
 
     Parameters
     ----------
     name : str
     levels : ndarray or None
-        Of "quantile": the quantiles, an output each.
+        Quantiles of "quantile", one per output.
     alpha : float
-        Of "huber": the share of rows that are no outliers.
+        Fraction of rows that are not outliers, for "huber".
     n_targets : int
     """
 
@@ -135,16 +197,22 @@ class NumberLoss:
         self.alpha = alpha
         self.n_outputs = n_targets if levels is None else len(levels)
 
+    def objective(
+        self, sets: list[CodedRows]
+    ) -> tuple[Callable[[], _core.Objective], list[CodedRows]]:
+        """Return a factory of the objective of the core, and the rows for it."""
+        return self.core, sets
+
     def core(self) -> _core.Objective:
-        """Return the loss of the core."""
+        """Return the objective of the core."""
         if self.levels is not None:
             return _core.quantile_loss(self.levels.tolist())
         kind = getattr(_core.RegressionLoss, self.name)
         return _core.regression_loss(kind, self.n_outputs, self.alpha)
 
-    def begin(self, y: FloatArray, weights: FloatArray | None) -> None:
+    def _begin(self, y: FloatArray, weights: FloatArray | None) -> None:
         """Choose centre, unit and start from y, of shape (n_samples, n_targets)."""
-        if self.name in OF_LOGARITHMS:
+        if self.name in LOG_LINK_LOSSES:
             unit = power_of_two(np.average(y, axis=0, weights=weights))
             mean = np.average(y / unit, axis=0, weights=weights)
             self.centre, self.unit = np.zeros(y.shape[1]), unit
@@ -164,44 +232,44 @@ class NumberLoss:
         self.start = start.astype(np.float32)
 
     def loss_unit(self) -> float:
-        """Return what a loss of the core is worth: a mean over outputs, in units of y.
+        """Return the unit of the loss of the core: a mean over outputs, in units of y.
 
-        Of several targets it stays in the units of each of them.
+        With several targets, the loss stays in the units of each of them.
         """
         unit = float(self.unit[0]) if len(self.unit) == 1 else 1.0
         power = {"squared_error": 2, "huber": 2, "gamma": 0}.get(self.name, 1)
         return unit**power / self.n_outputs
 
     def targets(self, y: FloatArray) -> npt.NDArray[np.float32]:
-        """Return y as the core sees it."""
+        """Return y in the units of the core."""
         scaled = (y - self.centre) / self.unit
         return np.ascontiguousarray(scaled, dtype=np.float32)
 
     def original(self, targets: npt.NDArray[np.float32]) -> FloatArray:
-        """Return y of what `targets` made of it, to single precision."""
+        """Return y from the result of `targets`, to single precision."""
         return targets.astype(np.float64) * self.unit + self.centre
 
     def score_unit(self) -> FloatArray | None:
-        """Return what scores of the core count in, for each output."""
-        if self.name in OF_LOGARITHMS:
+        """Return the unit of the scores of the core, for each output."""
+        if self.name in LOG_LINK_LOSSES:
             return None
         return np.broadcast_to(self.unit, self.n_outputs).astype(np.float64)
 
     def predictions(self, scores: npt.NDArray[np.float32]) -> FloatArray:
-        """Turn scores, [row][output], into predictions."""
+        """Return the predictions of scores, [row][output]."""
         wide = scores.astype(np.float64)
-        if self.name in OF_LOGARITHMS:
+        if self.name in LOG_LINK_LOSSES:
             return np.exp(wide) * self.unit
         if self.levels is not None:
-            # Trees are fitted to each level by itself: what crosses is put in order
-            # (Chernozhukov et al. 2010: never farther from the truth).
+            # Each quantile is fitted separately, so they can cross. Sorting them never
+            # increases the error (Chernozhukov et al. 2010).
             order = np.argsort(np.argsort(self.levels, kind="stable"), kind="stable")
             wide = np.sort(wide, axis=1)[:, order]
         return wide + self.centre
 
     def offset(self) -> FloatArray:
-        """Return what is added to scores: to the prediction, or to its logarithm."""
-        return np.log(self.unit) if self.name in OF_LOGARITHMS else self.centre
+        """Return the offset of scores: of the prediction, or of its logarithm."""
+        return np.log(self.unit) if self.name in LOG_LINK_LOSSES else self.centre
 
     def check_model(self, n_targets: int) -> None:
         """Check the loss of an untrusted model."""
@@ -215,22 +283,20 @@ class NumberLoss:
         require(check_vector("unit", self.unit, n_targets) > 0, "unit is not above 0")
 
     def check(self, y: FloatArray) -> None:
-        """Refuse targets that the loss has no use for."""
+        """Raise if the loss does not support the targets."""
         if self.name == "poisson" and not (
             (y >= 0).all() and (y.sum(axis=0) > 0).all()
         ):
             raise ValueError(
-                "loss='poisson' needs y of 0 or more, and not of zeros alone; the "
-                f"smallest is {y.min()}."
+                "loss='poisson' requires y >= 0 with at least one positive value; "
+                f"min(y) is {y.min()}."
             )
         if self.name == "gamma" and not (y > 0).all():
-            raise ValueError(
-                f"loss='gamma' needs y above 0; the smallest is {y.min()}."
-            )
+            raise ValueError(f"loss='gamma' requires y > 0; min(y) is {y.min()}.")
 
 
-class CustomLoss:
-    """A user's loss.
+class CustomLoss(RegressionLoss):
+    """A custom loss of regression.
 
     Parameters
     ----------
@@ -243,46 +309,54 @@ class CustomLoss:
     centre: FloatArray
     start: npt.NDArray[np.float32]
 
+    name = "loss"
+
     def __init__(self, given: Any, n_targets: int) -> None:
         self.given = given
         self.n_outputs = n_targets
 
-    def begin(self, y: FloatArray, weights: FloatArray | None) -> None:
-        """Let scores begin at what the loss says."""
+    def is_constant(self, data: TrainingData) -> bool:  # noqa: ARG002
+        """Return False: a custom loss may need rounds for equal targets."""
+        return False
+
+    def _begin(self, y: FloatArray, weights: FloatArray | None) -> None:
+        """Let scores begin at the start of the custom loss."""
         start = np.asarray(self.given.start(squeezed(y), weights), dtype=np.float64)
         centre = np.broadcast_to(start, self.n_outputs).astype(np.float64)
         if not np.isfinite(centre).all():
-            raise ValueError(f"start of the loss gives {centre}; it must be finite.")
+            raise ValueError(
+                f"Custom loss: start() returned {centre}; expected finite values."
+            )
         self.centre = centre
         self.start = np.zeros(self.n_outputs, dtype=np.float32)
 
     def loss_unit(self) -> float:
-        """Return one: the loss is the user's."""
+        """Return the unit of the loss of the core."""
         return 1.0
 
     def targets(self, y: FloatArray) -> npt.NDArray[np.float32]:
-        """Return y in two parts, which the core carries along: no digit is lost."""
+        """Return y as two float32 parts, so that no digit is lost."""
         high = y.astype(np.float32)
         low = (y - high).astype(np.float32)
         return np.concatenate([high, low], axis=1)
 
     def original(self, targets: npt.NDArray[np.float32]) -> FloatArray:
-        """Return y of what `targets` made of it."""
+        """Return y from the result of `targets`."""
         wide = targets.astype(np.float64)
         return wide[:, : self.n_outputs] + wide[:, self.n_outputs :]
 
     def score_unit(self) -> FloatArray | None:
-        """Leave scores as they are."""
+        """Return None: scores of the core are those of the model."""
         return None
 
     def predictions(self, scores: npt.NDArray[np.float32]) -> FloatArray:
-        """Turn scores into predictions by the user's link."""
+        """Return the predictions of scores, by the link of the custom loss."""
         raw = squeezed(scores.astype(np.float64) + self.centre)
         linked = np.asarray(self.given.link(raw), dtype=np.float64)
         return linked.reshape(len(scores), self.n_outputs)
 
     def offset(self) -> FloatArray:
-        """Return what is added to scores."""
+        """Return the offset of scores."""
         return self.centre
 
     def check_model(self, n_targets: int) -> None:
@@ -291,11 +365,16 @@ class CustomLoss:
         check_vector("centre", self.centre, n_targets)
 
     def check(self, y: FloatArray) -> None:
-        """Let the loss itself judge y."""
+        """Accept all targets: the custom loss checks them."""
 
-    def for_rows(self, parts: Sequence[CodedRows]) -> _core.Objective:
-        """Return what the core calls in each round for the parts, training first."""
-        known = [self._y_and_weights(rows) for rows in parts]
+    def objective(
+        self, sets: list[CodedRows]
+    ) -> tuple[Callable[[], _core.Objective], list[CodedRows]]:
+        """Return a factory of the objective of the core, and the rows for it.
+
+        The rows have no weights there, because custom gradients are weighted already.
+        """
+        known = [self._y_and_weights(rows) for rows in sets]
 
         def fill(
             part: int, scores: Any, gradients: Any, hessians: Any, norms: Any
@@ -311,7 +390,8 @@ class CustomLoss:
             # The core divides by the number of rows.
             return self._loss(squeezed(y), raw, weights) * len(y)
 
-        return _core.custom_loss(self.n_outputs, fill)
+        make = functools.partial(_core.custom_loss, self.n_outputs, fill)
+        return make, [rows.unweighted() for rows in sets]
 
     def _y_and_weights(self, rows: CodedRows) -> tuple[FloatArray, FloatArray | None]:
         assert rows.targets is not None
@@ -330,16 +410,18 @@ class CustomLoss:
             array = np.asarray(values, dtype=np.float64)
             if array.size != n_rows * self.n_outputs:
                 raise ValueError(
-                    f"the loss gives {name} of shape {array.shape}; expected one for "
-                    f"each of {n_rows} rows and {self.n_outputs} outputs."
+                    f"Custom loss: gradients() returned {name} of shape {array.shape}; "
+                    f"expected {n_rows} rows and {self.n_outputs} outputs."
                 )
             if not np.isfinite(array).all():
-                raise ValueError(f"the loss gives {name} that are not finite.")
+                raise ValueError(
+                    f"Custom loss: gradients() returned {name} that are not finite."
+                )
             found.append(array.reshape(n_rows, self.n_outputs))
         if (found[1] < 0).any():
             raise ValueError(
-                f"the loss gives a negative hessian, {found[1].min()}; use its mean or "
-                "a bound of it."
+                "Custom loss: gradients() returned a negative second derivative "
+                f"({found[1].min()}); return its expectation or an upper bound instead."
             )
         return found[0], found[1]
 
@@ -351,19 +433,19 @@ class CustomLoss:
 
 
 def squeezed(values: FloatArray) -> FloatArray:
-    """Give a single column as a vector."""
+    """Return a single column as a vector."""
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
 def mean_of(y: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Mean of each column, without loss where it is far from 0."""
+    """Return the mean of each column, without loss of digits far from 0."""
     first = y[0]
     mean: FloatArray = first + np.average(y - first, axis=0, weights=weights)
     return mean
 
 
 def spread_of(centred: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Root of the mean square of each column, and of tiny and huge numbers too."""
+    """Return the root mean square of each column, without over- or underflow."""
     largest = np.abs(centred).max(axis=0)
     safe = np.where(largest > 0, largest, 1.0)
     squares = np.square(centred / safe)
@@ -372,14 +454,14 @@ def spread_of(centred: FloatArray, weights: FloatArray | None) -> FloatArray:
 
 
 def power_of_two(sizes: FloatArray) -> FloatArray:
-    """Powers of two just above numbers."""
+    """Return the powers of two just above the sizes."""
     return np.ldexp(1.0, np.frexp(np.where(sizes > 0, sizes, 1.0))[1])
 
 
 def weighted_quantile(
     y: FloatArray, weights: FloatArray | None, level: float
 ) -> FloatArray:
-    """Return the smallest value of each column that has the share `level` up to it."""
+    """Return the smallest value of each column with the fraction `level` up to it."""
     order = np.argsort(y, axis=0, kind="stable")
     given = np.ones(len(y)) if weights is None else weights
     found = np.empty(y.shape[1])

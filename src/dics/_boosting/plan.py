@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dics._estimator.base import as_feature_count
-from dics.candidates import CentroidCandidates, auto_budget
+from dics._dictionary import auto_budget
+from dics._growing.settings import as_feature_count
+from dics.candidates import CentroidCandidates
 from dics.options import GOSS
 
 # Learning rates, and for two classes. Accuracy and log-loss less LightGBM's (defaults):

@@ -3,55 +3,62 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    is_classifier,
+)
 
-from dics._boosting.rows import CodedRows, Parts, Validation
-from dics._dictionary import TrainingData
+from dics._boosting.rows import CodedRows, TrainValidationSplit
 from dics._estimator.running import Progress, warn_user
 from dics._input.checks import Array, FloatArray
-from dics._input.rows import RemoteRows
 
 if TYPE_CHECKING:
     from dics._boosting.losses import LogLoss
+    from dics._training import TrainingRows
 
 
 def scorer_of(model: Any) -> Callable[..., float]:
     """Return the scorer that early stopping of a model asks."""
     from sklearn.metrics import get_scorer
 
-    name = model._default_scoring if model.scoring is None else model.scoring
+    default = "accuracy" if is_classifier(model) else "r2"
+    name = default if model.scoring is None else model.scoring
     scorer: Callable[..., float] = get_scorer(name)
     return scorer
 
 
 def watched_score(
     model: Any,
-    data: TrainingData,
-    parts: Parts,
-    given: Validation | None,
+    rows: TrainingRows,
+    split: TrainValidationSplit,
+    eval_rows: TrainingRows | None,
     training: CodedRows,
     validation: dict[str, CodedRows],
 ) -> Callable[[], float]:
-    """Return what scores the rows that early stopping watches, as they are."""
-    watched, which = training, parts.training
+    """Return the score of the rows that early stopping uses, as a function.
+
+    These are the last validation set, or the training rows if there is none.
+    `eval_rows` are its rows if it is an argument of `fit`.
+    """
+    scored, which = training, split.training
     if validation:
-        watched, which = list(validation.values())[-1], parts.validation
-    X = data.X if given is None else given.X
-    if isinstance(X, RemoteRows):
-        X = np.empty((watched.n_rows, 0))  # the model knows the rows without it
-    elif given is None and which is not None:
-        X = X[which]
-    current, y = model._watched_model(watched)
+        scored, which = list(validation.values())[-1], split.validation
+    if eval_rows is not None:
+        rows, which = eval_rows, None
+    X = rows.for_scorer(which, scored.n_rows)
+    current, y = model._current_model(scored)
     scorer = scorer_of(model)
     weights = {}
     takes_weights = "sample_weight" in inspect.signature(scorer).parameters
-    if takes_weights and watched.weights is not None:
-        weights["sample_weight"] = watched.weights * watched.weight_unit
+    if takes_weights and scored.weights is not None:
+        weights["sample_weight"] = scored.weights * scored.weight_unit
     return lambda: float(scorer(current, X, y, **weights))
 
 
@@ -254,7 +261,7 @@ def check_callbacks(callbacks: Any) -> list[Callback]:
 
 
 def reporter(
-    model: Any, callbacks: list[Callback], first: int, names: tuple[str, ...]
+    model: Any, callbacks: Sequence[Callback], first: int, names: tuple[str, ...]
 ) -> Callable[[int, float, list[float], float], bool] | None:
     """Return what tells all callbacks about a round, and whether one says stop.
 

@@ -1,113 +1,113 @@
-"""Training and validation rows of boosting, and the call of the core."""
+"""Training and validation rows of boosting, and the job of the core."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from dics import _core
-from dics._dictionary import Codes, Dictionary, TrainingData
-from dics._estimator.base import NO_LIMIT
+from dics._dictionary import Codes, Dictionary
 from dics._growing.constraints import interaction_groups
-from dics._growing.settings import make_settings
-from dics._input.checks import Array, FloatArray
-from dics._input.sparse import SparseRows
+from dics._growing.settings import NO_LIMIT, make_settings, ranked_columns, set_limits
+from dics._input.checks import FloatArray
 from dics._model.trees import Trees
 
 if TYPE_CHECKING:
     from dics._boosting.rounds import Rounds
+    from dics._training import TrainingData
 
 
-# Called with the loss of the training rows and of each validation set; true ends it.
-AfterRound = Callable[[float, list[float]], bool]
-
-
-class BoostCall(NamedTuple):
-    """What is the same for all rows.
+class BoostJob(NamedTuple):
+    """The part of a fit that is the same for all rows; it can be pickled.
 
     Attributes
     ----------
-    loss : callable
-        Makes the objective of the core.
     dictionary : Dictionary
-    settings : dict
-        Of `_core.BoostSettings`; "limits", "rows" and "set_limits" are dicts
-        as well.
-    used_splits : ndarray of int64
-        Splits that are gone.
     trees : Trees
-        Rounds that were done before.
+        Trees of earlier rounds.
     start : ndarray of float32
         Scores before the first round.
     score_unit : ndarray or None
-        Scores of the core times this are our own.
+        Factor from scores of the core to scores of the model.
     loss_unit : float
-        What a loss of the core is worth.
+        Factor from losses of the core to losses of the model.
+    loss : callable
+        Makes the objective of the core.
+    settings : dict
+        Fields of `_core.BoostSettings`; nested settings are dicts too.
+    used_splits : ndarray of int64
+        Splits that may not be used again.
     """
 
-    loss: Callable[[], _core.Objective]
     dictionary: Dictionary
-    settings: dict[str, Any]
-    used_splits: npt.NDArray[np.int64]
     trees: Trees
     start: npt.NDArray[np.float32]
     score_unit: FloatArray | None
     loss_unit: float
+    # Only `encode` does without these three.
+    loss: Callable[[], _core.Objective] | None = None
+    settings: dict[str, Any] = {}  # noqa: RUF012 (never changed)
+    used_splits: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
-    def run(
-        self,
-        training: tuple[Codes | Array | None, ...],
-        validation: Sequence[tuple[Codes | Array | None, ...]],
-        after_round: AfterRound,
-        peers: Any,
-        n_threads: int,
-    ) -> tuple[dict[str, Any], npt.NDArray[np.int64], bool]:
-        """Add rounds to the scores of rows; see `_core.boost`."""
-        return _core.boost(
-            self.loss(),
-            values=self.dictionary.values,
-            offsets=self.dictionary.offsets,
-            training=training,
-            validation=list(validation),
-            used_splits=self.used_splits,
-            settings=self._core_settings(),
-            after_round=lambda train, held: after_round(
-                train * self.loss_unit, [loss * self.loss_unit for loss in held]
-            ),
-            peers=peers,
-            n_threads=n_threads,
+    @classmethod
+    def of(cls, model: Any) -> BoostJob:
+        """Return a job with the dictionary and the trees of a model, for `encode`."""
+        return cls(
+            model.candidates_._dictionary,
+            model.trees_,
+            model._start,
+            model._fitted_loss.score_unit(),
+            model._fitted_loss.loss_unit(),
         )
 
-    def _core_settings(self) -> _core.BoostSettings:
+    def core_arguments(
+        self, after_round: Callable[[float, list[float]], bool]
+    ) -> dict[str, Any]:
+        """Return the arguments of `_core.boost` that do not depend on the rows.
+
+        `after_round` gets the loss of the training rows and of each validation set; it
+        returns True to stop.
+        """
+        assert self.loss is not None
         fields = dict(self.settings)
-        rows = dict(fields["rows"])
-        rows["sampling"] = getattr(_core.RowSampling, rows["sampling"])
-        fields["rows"] = make_settings(_core.RowDraw, **rows)
-        fields["limits"] = make_settings(_core.NodeLimits, **fields["limits"])
-        fields["set_limits"] = make_settings(_core.SetLimits, **fields["set_limits"])
-        return make_settings(_core.BoostSettings, **fields)
+        sampling = getattr(_core.RowSampling, fields["rows"]["sampling"])
+        fields["rows"] = {**fields["rows"], "sampling": sampling}
+        return {
+            "objective": self.loss(),
+            "values": self.dictionary.values,
+            "offsets": self.dictionary.offsets,
+            "used_splits": self.used_splits,
+            "settings": make_settings(_core.BoostSettings, **fields),
+            "after_round": lambda train, held: after_round(
+                train * self.loss_unit, [loss * self.loss_unit for loss in held]
+            ),
+        }
 
     def as_trees(self, arrays: dict[str, Any]) -> Trees:
-        """Return new trees in our own units."""
+        """Return new trees in the units of the model."""
         arrays["gain"] *= self.loss_unit / self.settings["weight_unit"]
         if self.score_unit is not None:
             arrays["leaf_values"] *= self.score_unit.astype(np.float32)
         return Trees.from_core(arrays, len(self.dictionary.offsets) - 1)
 
-    def after(self, new: Trees, used: npt.NDArray[np.int64]) -> BoostCall:
-        """Return the call that goes on from new trees; `used` are splits of `run`."""
+    def after(self, new: Trees, used: npt.NDArray[np.int64]) -> BoostJob:
+        """Return the job that continues after new trees."""
         if len(new) == 0:
             return self
-        settings = dict(self.settings)
-        settings["first_round"] += len(new)
-        settings["n_rounds"] -= len(new)
+        settings = {
+            **self.settings,
+            "first_round": self.settings["first_round"] + len(new),
+            "n_rounds": self.settings["n_rounds"] - len(new),
+        }
         return self._replace(
             settings=settings,
-            # Not those of a tree that is grown again.
+            # Without those of a tree that is grown again.
             used_splits=kept_splits(self.used_splits, used, new),
             trees=self.trees.concat(new),
         )
@@ -115,9 +115,9 @@ class BoostCall(NamedTuple):
     def first_scores(
         self, n_rows: int, add: Callable[[Trees, npt.NDArray[np.float32]], None]
     ) -> npt.NDArray[np.float32]:
-        """Return the scores of rows as the core wants them.
+        """Return the scores of rows after the earlier rounds, in units of the core.
 
-        `add(trees, scores)` adds what the trees say of the rows.
+        `add(trees, scores)` adds the values of trees to the scores of the rows.
         """
         n_outputs = len(self.start)
         scores = np.tile(self.start, (n_rows, 1))
@@ -136,63 +136,211 @@ class BoostCall(NamedTuple):
 def kept_splits(
     before: npt.NDArray[np.int64], used: npt.NDArray[np.int64], new: Trees
 ) -> npt.NDArray[np.int64]:
-    """Return the splits that are gone, up to the first ones of new trees."""
+    """Return the used splits up to the first ones of new trees."""
     roots = new.node_starts[:-1]
     cuts = (new.feature[roots] >= 0) & np.isfinite(new.threshold[roots])
     return used[: len(before) + int(np.count_nonzero(cuts))]
 
 
-def core_fields(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
-    """Return the settings of a call for the next rounds of a model.
+def boost_settings(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
+    """Return the settings of the next rounds of a model.
 
-    What is compared with weights has their unit too.
+    Settings that are compared with sums of weights are in their unit.
     """
-    n_done, options, categorical = len(model.trees_), model._options, model._categorical
-    limits = {
-        "max_depth": min(model.max_depth or NO_LIMIT, NO_LIMIT),
-        "min_samples_leaf": min(model.plan_.min_samples_leaf, len(data.X) + 1),
-        "max_leaf_nodes": min(model.plan_.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
-        "reuse_splits": options.reuse_splits,
-    }
-    rows = {
-        "sampling": model.plan_.sampling or "none",
-        "top_rate": model.plan_.top_rate,
-        "other_rate": model.plan_.other_rate,
-    }
+    plan, options, categorical = model.plan_, model._options, model._categorical
+    n_done = len(model.trees_)
     return {
-        "learning_rate": model.plan_.learning_rate,
-        "limits": limits,
-        "max_features": model.plan_.max_features,
+        "learning_rate": plan.learning_rate,
+        "limits": {
+            "max_depth": min(model.max_depth or NO_LIMIT, NO_LIMIT),
+            "min_samples_leaf": min(plan.min_samples_leaf, len(data.rows) + 1),
+            "max_leaf_nodes": min(plan.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
+            "reuse_splits": options.reuse_splits,
+        },
+        "max_features": plan.max_features,
         "max_candidates": min(options.max_candidates or 0, NO_LIMIT),
-        "sketch_outputs": model.plan_.sketch_outputs or 0,
-        "rows": rows,
+        "sketch_outputs": plan.sketch_outputs or 0,
+        "rows": {
+            "sampling": plan.sampling or "none",
+            "top_rate": plan.top_rate,
+            "other_rate": plan.other_rate,
+        },
         "leaves_of_sample": options.leaf_values == "sample",
-        "l2": model.plan_.l2_regularization * unit,
-        "noise_shrinkage": model.plan_.noise_shrinkage,
+        "l2": plan.l2_regularization * unit,
+        "noise_shrinkage": plan.noise_shrinkage,
         "weight_unit": unit,
         "min_gain": model.min_split_gain * unit,
         "min_sum_hessian": model.min_child_weight * unit,
-        "monotonic": model._directions(data),
-        "categorical": model._ranked_features(),
+        "monotonic": data.monotonic,
+        "categorical": ranked_columns(model),
         "cat_smooth": categorical.smooth * unit,
         "cat_l2": categorical.l2 * unit,
-        "set_limits": model._set_limits(),
-        "interactions": (
-            [] if model.interaction_cst is None else interaction_groups(model)
-        ),
+        "set_limits": set_limits(model),
+        "interactions": interaction_groups(model),
         "seed": data.seed,
         "first_round": n_done,
-        "n_rounds": model.plan_.n_estimators - n_done,
+        "n_rounds": plan.n_estimators - n_done,
     }
 
 
-class Validation(NamedTuple):
-    """Validation rows that were given: numbers of their classes, or their targets."""
+def boost_job(
+    model: Any, data: TrainingData, sets: list[CodedRows]
+) -> tuple[BoostJob, list[CodedRows]]:
+    """Return the job of the next rounds, and its sets of rows, training first."""
+    objective, sets = model._fitted_loss.objective(sets)
+    job = BoostJob.of(model)._replace(
+        loss=objective,
+        settings=boost_settings(model, data, sets[0].weight_unit),
+        used_splits=model._used_splits,
+    )
+    return job, sets
 
-    X: Array | SparseRows
+
+class CodedRows(ABC):
+    """Rows of one set in boosting: codes, targets, weights and scores.
+
+    Attributes
+    ----------
+    labels : ndarray of uint32 or None
+    targets : ndarray of float32 or None
+        ClassTargets of regression, [row][target].
+    weights : ndarray of float64 or None
+    scores : ndarray of float32
+        The core adds the values of leaves to them in place.
+    """
+
     labels: npt.NDArray[np.uint32] | None
-    weights: FloatArray | None  # their own times those of their classes
-    values: FloatArray | None = None
+    targets: npt.NDArray[np.float32] | None
+    weights: FloatArray | None
+    scores: npt.NDArray[np.float32]
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def weight_unit(self) -> float:
+        """Power of two that brings the weights near one: they are float32 in the core.
+
+        Each set has its own unit. The weights of one set may be so much larger than
+        those of another that these would become zero.
+        """
+        if self.weights is None:
+            return 1.0
+        exponent = int(np.frexp(self.weights.max())[1])
+        # The limit keeps the unit finite for the smallest weights.
+        return float(np.ldexp(1.0, min(-exponent, 1000)))
+
+    def core_weights(self) -> npt.NDArray[np.float32] | None:
+        """Return the weights in that unit."""
+        if self.weights is None:
+            return None
+        return (self.weights * self.weight_unit).astype(np.float32)
+
+    def total_weight(self) -> float:
+        """Return the sum of the weights."""
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    def unweighted(self) -> Self:
+        """Return the same rows without weights."""
+        copied = copy.copy(self)
+        copied.weights = None
+        return copied
+
+    @abstractmethod
+    def take(self, rows: npt.NDArray[np.intp] | None) -> Self:
+        """Return some of the rows, or (None) all."""
+
+    @abstractmethod
+    def put(self, rows: npt.NDArray[np.intp], taken: Self) -> None:
+        """Write back the scores of rows that `take` has returned."""
+
+    @abstractmethod
+    def boost(
+        self, job: BoostJob, validation: list[Any], rounds: Rounds, n_threads: int
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        """Run the rounds of a job; return the new trees and all used splits."""
+
+
+class LocalCodes(CodedRows):
+    """Codes of rows in this process."""
+
+    def __init__(
+        self,
+        codes: Codes,
+        labels: npt.NDArray[np.uint32] | None,
+        targets: npt.NDArray[np.float32] | None,
+        weights: FloatArray | None,
+        scores: npt.NDArray[np.float32],
+    ) -> None:
+        self.codes = codes
+        self.labels = labels
+        self.targets = targets
+        self.weights = weights
+        self.scores = scores
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.scores)
+
+    def take(self, rows: npt.NDArray[np.intp] | None) -> LocalCodes:
+        if rows is None:
+            return self
+        codes: Codes
+        if isinstance(self.codes, np.ndarray):
+            columns = self.codes.reshape(-1, self.n_rows)
+            codes = np.ascontiguousarray(columns[:, rows]).ravel()
+        else:
+            codes = self.codes.take(rows.astype(np.int64, copy=False))
+        return LocalCodes(
+            codes,
+            None if self.labels is None else self.labels[rows],
+            None if self.targets is None else self.targets[rows],
+            None if self.weights is None else self.weights[rows],
+            self.scores[rows],
+        )
+
+    def arrays(self) -> tuple[Any, ...]:
+        """Return the arrays in the order of `_core.boost`."""
+        return self.codes, self.labels, self.targets, self.core_weights(), self.scores
+
+    def put(self, rows: npt.NDArray[np.intp], taken: LocalCodes) -> None:
+        self.scores[rows] = taken.scores
+
+    def boost(
+        self,
+        job: BoostJob,
+        validation: list[LocalCodes],
+        rounds: Rounds,
+        n_threads: int,
+    ) -> tuple[Trees, npt.NDArray[np.int64]]:
+        arrays, used, _ = _core.boost(
+            training=self.arrays(),
+            validation=[rows.arrays() for rows in validation],
+            peers=None,
+            n_threads=n_threads,
+            **job.core_arguments(rounds.note),
+        )
+        return job.as_trees(arrays), used.view(np.int64)
+
+
+class EvalSet(NamedTuple):
+    """A validation set as `fit` got it."""
+
+    name: str  # in `evals_result_`
+    X: Any
+    y: Any
+    weights: Any
+    where: str  # in errors
+
+
+class CheckedEvalSet(NamedTuple):
+    """The checked targets of a validation set: class indices, or numbers."""
+
+    labels: npt.NDArray[np.uint32] | None
+    values: FloatArray | None
+    weights: FloatArray | None  # times those of the classes
 
     @property
     def n_rows(self) -> int:
@@ -202,16 +350,6 @@ class Validation(NamedTuple):
         return len(targets)
 
 
-class GivenRows(NamedTuple):
-    """A validation set as it was given to `fit`, and what errors call it."""
-
-    name: str
-    X: Any
-    y: Any
-    weights: Any
-    where: str
-
-
 def check_eval_sets(
     X_val: Any,
     y_val: Any,
@@ -219,7 +357,7 @@ def check_eval_sets(
     eval_set: Any,
     eval_names: Any,
     eval_sample_weight: Any,
-) -> list[GivenRows]:
+) -> list[EvalSet]:
     """Check the validation sets of `fit` as a whole; their rows are checked later."""
     if eval_set is None:
         for name, value in (
@@ -237,9 +375,7 @@ def check_eval_sets(
             raise ValueError("sample_weight_val needs X_val and y_val.")
         if X_val is None:
             return []
-        return [
-            GivenRows("validation", X_val, y_val, sample_weight_val, "X_val, y_val")
-        ]
+        return [EvalSet("validation", X_val, y_val, sample_weight_val, "X_val, y_val")]
     if not (X_val is None and y_val is None and sample_weight_val is None):
         raise ValueError(
             "Give validation rows either as X_val, y_val and sample_weight_val or as "
@@ -270,111 +406,35 @@ def check_eval_sets(
             f"eval_names must differ from each other and from 'training', got {names}."
         )
     return [
-        GivenRows(name, X, y, weight, f"eval_set[{i}]")
+        EvalSet(name, X, y, weight, f"eval_set[{i}]")
         for i, (name, (X, y), weight) in enumerate(
             zip(names, sets, weights, strict=True)
         )
     ]
 
 
-class Parts(NamedTuple):
-    """Which rows are for training and which for validation; None: all, or none."""
+class TrainValidationSplit(NamedTuple):
+    """Rows for training and for validation; None for all and for none."""
 
     training: npt.NDArray[np.intp] | None
     validation: npt.NDArray[np.intp] | None
-    weights: FloatArray | None  # zero for rows that aren't for training
+    weights: FloatArray | None  # zero for rows that are not for training
 
 
-class CodedRows(NamedTuple):
-    """Rows as the core wants them, but for the unit of their weights."""
-
-    codes: Codes
-    labels: npt.NDArray[np.uint32] | None
-    targets: npt.NDArray[np.float32] | None  # [row][target]
-    weights: FloatArray | None
-    scores: npt.NDArray[np.float32]
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.scores)
-
-    @property
-    def weight_unit(self) -> float:
-        """What a weight of one is in the core: each part of the rows has its own.
-
-        A row may outweigh all others so much that beside it they would be zero, and be
-        held out.
-        """
-        return weight_unit(self.weights)
-
-    def core_weights(self) -> npt.NDArray[np.float32] | None:
-        """Return the weights in that unit."""
-        if self.weights is None:
-            return None
-        return (self.weights * self.weight_unit).astype(np.float32)
-
-    def for_core(self) -> tuple[Codes | Array | None, ...]:
-        """Return the arrays in the order that the core knows."""
-        return self.codes, self.labels, self.targets, self.core_weights(), self.scores
-
-    def total_weight(self) -> float:
-        """Return what all rows weigh."""
-        return total_weight(self.weights, self.n_rows)
-
-    def boost(
-        self,
-        call: BoostCall,
-        validation: list[CodedRows],
-        rounds: Rounds,
-        n_threads: int,
-    ) -> tuple[Trees, npt.NDArray[np.int64]]:
-        """Add rounds; return their trees and the splits that are gone."""
-        arrays, used, _ = call.run(
-            self.for_core(),
-            [rows.for_core() for rows in validation],
-            rounds.note,
-            None,
-            n_threads,
-        )
-        return call.as_trees(arrays), used.view(np.int64)
-
-    def put(self, rows: npt.NDArray[np.intp], taken: CodedRows) -> None:
-        """Write the scores of some rows back, which were taken before."""
-        self.scores[rows] = taken.scores
-
-    def take(self, rows: npt.NDArray[np.intp] | None) -> CodedRows:
-        """Return some of the rows, or (None) all."""
-        if rows is None:
-            return self
-        return CodedRows(
-            self._take_codes(rows),
-            None if self.labels is None else self.labels[rows],
-            None if self.targets is None else self.targets[rows],
-            None if self.weights is None else self.weights[rows],
-            self.scores[rows],
-        )
-
-    def _take_codes(self, rows: npt.NDArray[np.intp]) -> Codes:
-        if not isinstance(self.codes, np.ndarray):
-            return self.codes.take(rows.astype(np.int64, copy=False))
-        columns = self.codes.reshape(-1, self.n_rows)
-        return np.ascontiguousarray(columns[:, rows]).ravel()
-
-
-def part_rows(data: TrainingData, validation_fraction: Any) -> Parts:
-    """Choose training and validation rows; rows of weight zero are neither."""
+def split_rows(data: TrainingData, validation_fraction: Any) -> TrainValidationSplit:
+    """Choose training and validation rows, without rows of weight zero."""
     rows = None
     if data.weights is not None and not data.weights.all():
         rows = np.flatnonzero(data.weights)
     if validation_fraction is None:
-        return Parts(rows, None, data.weights)
+        return TrainValidationSplit(rows, None, data.weights)
+    n_rows = len(data.rows)
     if rows is None:
-        rows = np.arange(len(data.X))
+        rows = np.arange(n_rows)
     training, validation = hold_out(rows, data.labels, validation_fraction, data.seed)
-    weights = np.ones(len(data.X)) if data.weights is None else data.weights.copy()
+    weights = np.ones(n_rows) if data.weights is None else data.weights.copy()
     weights[validation] = 0
-    return Parts(training, validation, weights)
+    return TrainValidationSplit(training, validation, weights)
 
 
 def hold_out(
@@ -383,8 +443,8 @@ def hold_out(
     size: Any,
     seed: int,
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Part rows into those kept and those held out, each class alike if it can be."""
-    # Not at the top: slow to import, and few need it.
+    """Split rows into training and validation rows, stratified by class if possible."""
+    # Not at the top: the import is slow, and few fits need it.
     from sklearn.model_selection import train_test_split
 
     assert labels is not None
@@ -395,24 +455,11 @@ def hold_out(
             "training."
         )
     counts = np.unique(labels[rows], return_counts=True)[1]
-    alike = counts.min() > 1 and min(n_held, len(rows) - n_held) >= len(counts)
+    can_stratify = counts.min() > 1 and min(n_held, len(rows) - n_held) >= len(counts)
     kept, held = train_test_split(
         rows,
         test_size=n_held,
         random_state=seed % 2**32,
-        stratify=labels[rows] if alike else None,
+        stratify=labels[rows] if can_stratify else None,
     )
     return np.sort(kept), np.sort(held)
-
-
-def total_weight(weights: FloatArray | None, n_rows: int) -> float:
-    """Return what rows weigh."""
-    return float(n_rows if weights is None else weights.sum())
-
-
-def weight_unit(weights: FloatArray | None) -> float:
-    """Power of two that brings the weights near one: they are float32 in the core."""
-    if weights is None:
-        return 1.0
-    exponent = int(np.frexp(weights.max())[1])
-    return float(np.ldexp(1.0, min(-exponent, 1000)))  # finite for the smallest too

@@ -2,84 +2,83 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.base import ClassifierMixin as SklearnClassifierMixin
+from sklearn.base import RegressorMixin as SklearnRegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
     check_is_fitted,
 )
 
-from dics import _core
-from dics._dictionary import BaseCandidates, Dictionary, TrainingData
 from dics._estimator.arguments import (
     check_parameters,
     checks_parameters,
     explain_unknown_arguments,
 )
 from dics._estimator.running import effective_n_threads
-from dics._growing.constraints import MONOTONIC, check_monotonic, monotonic_directions
-from dics._growing.settings import make_settings
-from dics._input.categories import MAX_RANKS, Categories
+from dics._growing.constraints import (
+    MONOTONIC,
+    check_constraints,
+    monotonic_directions,
+)
+from dics._input.categories import Categories
 from dics._input.category_encoder import TargetEncoder
 from dics._input.checks import (
     Array,
+    ClassTargets,
     FloatArray,
+    RegressionTargets,
+    check_class_labels,
     check_matrix,
+    check_regression_target,
     check_rows,
+    check_weights,
+    combine_weights,
     draw_seed,
     fit_on_copy,
-    split_counts,
 )
 from dics._input.frames import CategoricalInput, as_table
 from dics._input.sparse import SparseRows
 from dics._model.checks import require
 from dics._model.trees import Trees
+from dics._training import LocalRows, TrainingData, TrainingRows
 from dics._version import VERSION
-from dics.candidates import CentroidCandidates
+from dics.candidates import BaseCandidates, CentroidCandidates
 from dics.options import GOSS, CategoricalOptions, Options
 
-NO_LIMIT = np.iinfo(np.int64).max
-# The charge of a node for a set of k categories that it has sorted itself. The unit is
-# the mean gain of k categories of noise (core/search/category_order.hpp);
-# the best of their sets has about two thirds of that. Without sets, and with a charge
-# of 0, 0.3 and 1, for 100 categories of 120 rows (three seeds):
-#   a tree of depth 8, AUC, categories are noise            0.818, 0.782, 0.788, 0.818
-#   the same, another feature changes their order           0.806, 0.824, 0.825, 0.825
-#   a regression forest, R2, categories are noise           0.561, 0.542, 0.551, 0.561
-#   the same, another feature changes their order           0.551, 0.629, 0.628, 0.616
-# R2 of mercedes, a tree of depth 8: 0.525, 0.389, -, 0.525; AUC of adult, a forest:
-# 0.9061, 0.9069, -, 0.9059 (2026-11).
-SET_CHARGE = 1.0
-# Other names of criteria, as scikit-learn has them.
-SAME_CRITERION = {"log_loss": "entropy"}
-# What `set_params` puts in place before it sets a parameter of it.
+# Objects that `set_params` creates before it sets one of their parameters.
 DEFAULT_OBJECTS: dict[str, Callable[[], Any]] = {
     "candidates": CentroidCandidates,
     "categorical": CategoricalOptions,
     "sampling": GOSS,
 }
-
-
-# Address of the page of an estimator; scikit-learn fills in the names.
+# Address of the page of an estimator; scikit-learn fills in the name.
 DOC_LINK = "https://dics.readthedocs.io/en/stable/api/dics.{estimator_name}.html"
 
 
-class TreesEstimator(BaseEstimator, ABC):
-    """Base of all estimators that hold trees.
+class CheckedInput(NamedTuple):
+    """The checked arguments of `fit`; categories are not yet numbers."""
 
-    What is predicted is the business of a mixin that comes before this class, such as
-    `TreesClassifierMixin`. It checks y (`_check_targets`), may change the weights
-    (`_check_weights`), keeps what it learned of y (`_keep_targets`) and has `predict`.
+    rows: TrainingRows
+    targets: Any  # ClassTargets or RegressionTargets
+    weights: FloatArray | None
+
+
+class TreesEstimator(BaseEstimator, ABC):
+    """Base class of all estimators that hold trees.
+
+    A mixin that comes before this class checks and stores the targets:
+    `ClassifierMixin` or `RegressorMixin`.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -101,7 +100,7 @@ class TreesEstimator(BaseEstimator, ABC):
     # Class of `advanced`, and options that the estimator does not support.
     _options_class: ClassVar[type[Options]]
     _unsupported: ClassVar[frozenset[str]] = frozenset()
-    # What `min_samples` of categories is by default.
+    # Default of `min_samples` of categories.
     _min_category_samples: ClassVar[int]
 
     trees_: Trees
@@ -151,7 +150,57 @@ class TreesEstimator(BaseEstimator, ABC):
         given: CategoricalOptions | None = self.categorical
         return CategoricalOptions() if given is None else given
 
-    # --- hooks for the mixin ------------------------------------------------
+    # --- fit --------------------------------------------------------------------
+
+    @explain_unknown_arguments
+    @checks_parameters()
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree, or the trees of the forest.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows. float32, float64 and uint8 arrays in any memory order are
+            read without a copy; other types are converted. Missing values (NaN) are
+            supported: every split learns which side they go to. Infinities are ordinary
+            values. A sparse X is not converted to a dense one, and may not store NaN.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels of any type, or targets of regression. With several targets,
+            each leaf predicts all of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Rows of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        with fit_on_copy(self) as model:
+            model._fit(X, y, sample_weight)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit after the parameters were checked."""
+        raise NotImplementedError
+
+    def _check_input(
+        self, X: Any, y: Any, sample_weight: Any, *, is_warm_start: bool = False
+    ) -> CheckedInput:
+        """Check the arguments of `fit`; a warm start adds to an earlier fit."""
+        rows = self._read_rows(X, is_warm_start=is_warm_start)
+        check_constraints(self)
+        targets = self._check_targets(y, len(rows), is_warm_start=is_warm_start)
+        weights = self._check_weights(sample_weight, targets)
+        return CheckedInput(rows, targets, weights)
+
+    def _read_rows(self, X: Any, *, is_warm_start: bool) -> TrainingRows:
+        """Read the categorical features of X, and check the numeric ones."""
+        if is_warm_start:
+            read = read_known_categories(self, X)
+        else:
+            self.__dict__.pop("_categories", None)  # of an earlier fit
+            read = CategoricalInput.for_fit(X, self.categorical_features)
+        return LocalRows(check_rows(self, read.X, reset=not is_warm_start), read)
 
     @abstractmethod
     def _check_targets(self, y: Any, n_rows: int, *, is_warm_start: bool) -> Any:
@@ -159,105 +208,64 @@ class TreesEstimator(BaseEstimator, ABC):
 
     @abstractmethod
     def _check_weights(self, sample_weight: Any, targets: Any) -> FloatArray | None:
-        """Check the weights of the rows; classes may have weights too."""
+        """Check the weights of the rows, and multiply them by those of the classes."""
 
-    def _keep_targets(self, data: TrainingData) -> None:
-        """Set the attributes that describe y."""
-
-    # --- checked input ------------------------------------------------------
-
-    def _check_training_data(
+    def _training_data(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        checked: CheckedInput,
         *,
         is_warm_start: bool = False,
-        check_more: Callable[[Any], None] | None = None,
+        takes_pairs: bool = False,
+        n_outputs: int | None = None,
     ) -> TrainingData:
-        """Check what `fit` was given; a warm start adds to an earlier fit.
+        """Replace categories by numbers, and return the data of all stages.
 
-        `check_more` is called with the targets, before any number of X is looked at.
+        Parameters
+        ----------
+        checked : CheckedInput
+        is_warm_start : bool, default=False
+        takes_pairs : bool, default=False
+            Whether pairs of categories may become columns.
+        n_outputs : int, default=None
+            Number of scores of each row, if it is not the number of targets.
         """
-        read = self._read_categories(X, is_warm_start=is_warm_start)
-        X = check_rows(self, read.X, reset=not is_warm_start)
-        self._check_constraints()
-        targets = self._check_targets(y, len(X), is_warm_start=is_warm_start)
-        weights = self._check_weights(sample_weight, targets)
-        if check_more is not None:
-            check_more(targets)
+        rows, targets, weights = checked
         seed = self._seed if is_warm_start else draw_seed(self.random_state)
-        if read.columns:
-            outcomes = TargetEncoder.of(
-                targets, weights, self._categorical.smooth, seed
-            )
-            known = self._categories
+        if rows.columns:
+            encoder = TargetEncoder.of(targets, weights, self._categorical.smooth, seed)
             if not is_warm_start:
-                known = outcomes.fit(read, pairs=self._takes_pairs())
-            assert known is not None
-            X = known.encode_training_rows(read, X, outcomes)
-            self._categories = known
-        data = TrainingData.of(X, targets, weights, seed, self._n_threads())
-        self._directions(data)
-        return data
+                self._categories = encoder.fit(
+                    rows.columns, pairs=takes_pairs, keeps_means=rows.keeps_means
+                )
+            assert self._categories is not None
+            rows = rows.with_categories(self._categories, encoder)
+        n_threads = effective_n_threads(self.n_jobs)
+        data = TrainingData.of(rows, targets, weights, seed, n_threads)
+        if n_outputs is None:
+            n_outputs = 1 if data.values is None else data.values.shape[1]
+        return data._replace(monotonic=monotonic_directions(self, data, n_outputs))
 
-    def _takes_pairs(self) -> bool:
-        """Return True if pairs of categories may be columns of their own."""
-        return False
+    # --- input of predictions -------------------------------------------------
+
+    def _check_matrix(self, X: Any) -> Array | SparseRows:
+        """Check X by the columns of the fit, and replace categories by numbers."""
+        if self._categories is None:
+            return check_rows(self, X, reset=False)
+        read = read_known_categories(self, X)
+        checked = check_matrix(self, read.X, reset=False)
+        return self._categories.encode(read, checked)
+
+    def _check_rows(self, X: Any) -> Array | SparseRows:
+        """Check X for predictions of the fitted model."""
+        check_is_fitted(self, "trees_")
+        return self._check_matrix(X)
+
+    # --- attributes and predictions that need no target -------------------------
 
     @property
     def _n_pairs(self) -> int:
-        """Number of columns of pairs, which trees know behind the features."""
+        """Number of columns of category pairs, appended after the features."""
         return 0 if self._categories is None else len(self._categories.pairs)
-
-    def _ranked_features(self) -> list[int]:
-        """Return the features that are split by sets of categories."""
-        ranked = {} if self._categories is None else self._categories.rank_counts()
-        n_columns = self.n_features_in_ + self._n_pairs
-        return [int(f in ranked) for f in range(n_columns)] if ranked else []
-
-    def _set_limits(self) -> dict[str, int]:
-        """Return the limits of the sets of categories in splits."""
-        min_samples: Any = self._categorical.min_samples
-        if min_samples == "auto":
-            min_samples = self._min_category_samples
-        return {
-            "min_rows": min(min_samples, NO_LIMIT),
-            "max_codes": min(self._categorical.max_categories or MAX_RANKS, MAX_RANKS),
-        }
-
-    def _by_feature(self, by_column: FloatArray, axis: int = 0) -> FloatArray:
-        """Return what columns of the trees have for the features of X."""
-        if self._n_pairs == 0:
-            return by_column
-        assert self._categories is not None
-        return self._categories.fold_back_pairs(by_column, axis)
-
-    def _read_categories(self, X: Any, *, is_warm_start: bool) -> CategoricalInput:
-        """Read the categorical features of the X of a fit."""
-        if is_warm_start:
-            return self._read_known_categories(X)
-        self.__dict__.pop("_categories", None)  # of an earlier fit
-        return CategoricalInput.for_fit(X, self.categorical_features)
-
-    def _read_known_categories(self, X: Any) -> CategoricalInput:
-        """Read those columns of X that held categories in the first fit."""
-        X = as_table(X)
-        if self._categories is None or np.ndim(X) != 2:
-            return CategoricalInput(X, [])
-        if isinstance(X, list | tuple):
-            X = np.asarray(X)
-        _check_feature_names(self, X, reset=False)
-        _check_n_features(self, X, reset=False)
-        return CategoricalInput(X, self._categories.features)
-
-    def _check_matrix(self, X: Any) -> Array | SparseRows:
-        """Check X for a fitted model, and replace categories by numbers."""
-        if self._categories is None:
-            return check_rows(self, X, reset=False)
-        read = self._read_known_categories(X)
-        checked = check_matrix(self, read.X, reset=False)
-        return self._categories.encode(read, checked)
 
     @property
     def is_categorical_(self) -> npt.NDArray[np.bool_] | None:
@@ -278,25 +286,20 @@ class TreesEstimator(BaseEstimator, ABC):
         known = [self._categories.find(f) for f in range(self.n_features_in_)]
         return [None if column is None else column.categories for column in known]
 
-    def _check_constraints(self) -> None:
-        """Check parameters that name columns, once these are known."""
-        if self.monotonic_cst is not None:
-            check_monotonic(self)
+    def apply(self, X: Any) -> npt.NDArray[np.int64]:
+        """Find the leaf of each row in each tree.
 
-    def _directions(self, data: TrainingData) -> list[int]:
-        """Check the monotonic constraints; empty if there are none."""
-        if self.monotonic_cst is None:
-            return []
-        n_outputs = 1 if data.values is None else data.values.shape[1]
-        return monotonic_directions(self, data, n_outputs)
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
-    def _check_rows(self, X: Any) -> Array | SparseRows:
-        """Check that the model is fitted and X is of its kind."""
-        check_is_fitted(self, "trees_")
-        return self._check_matrix(X)
-
-    def _n_threads(self) -> int:
-        return effective_n_threads(self.n_jobs)
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_trees)
+            Indices of nodes, counted from each root breadth first.
+        """
+        X = self._check_rows(X)
+        return self.trees_.apply(X, effective_n_threads(self.n_jobs))
 
     def predict_contributions(self, X: Any) -> FloatArray:
         """Compute what each feature adds to the prediction of each row (TreeSHAP).
@@ -334,18 +337,17 @@ class TreesEstimator(BaseEstimator, ABC):
         """
         X = self._check_rows(X)
         added = self._contributions(X)
-        if self._n_pairs > 0:
-            whole = added[:, -1:]
-            added = self._by_feature(added[:, :-1], axis=1)
-            added = np.concatenate([added, whole], axis=1)
+        if self._categories is not None and self._categories.pairs:
+            by_feature = self._categories.fold_back_pairs(added[:, :-1], axis=1)
+            added = np.concatenate([by_feature, added[:, -1:]], axis=1)
         return added[:, :, 0] if added.shape[2] == 1 else added
 
     def _contributions(self, X: Array | SparseRows) -> FloatArray:
-        """Return them for a checked X, [row][feature and none][output]."""
-        added = self.trees_.contributions(X, n_threads=self._n_threads())
-        return added / len(self.trees_)
+        """Return the contributions for a checked X, [row][feature or none][output]."""
+        n_threads = effective_n_threads(self.n_jobs)
+        return self.trees_.contributions(X, n_threads=n_threads) / len(self.trees_)
 
-    # --- models that travel -------------------------------------------------
+    # --- model files and pickles ----------------------------------------------
 
     def save(self, path: Any) -> None:
         """Write the model to a file that `dics.load` reads.
@@ -384,21 +386,25 @@ class TreesEstimator(BaseEstimator, ABC):
         if version != VERSION:
             warnings.warn(
                 f"This {type(self).__name__} was pickled by dics "
-                f"{version or '(unknown)'} and is read by {VERSION}. Files of `save` "
-                "are made to last; pickles may not be.",
+                f"{version or '(unknown)'} and is read by {VERSION}. Pickles are not "
+                "guaranteed to work across versions; use model.save() for long-term "
+                "storage.",
                 stacklevel=2,
             )
         super().__setstate__(state)
         self._check_model()
 
     def _check_model(self) -> None:
-        """Raise if an untrusted model contradicts itself."""
+        """Raise if a model from an untrusted file or pickle contradicts itself."""
         if "trees_" not in vars(self):
             return
         n_features: Any = vars(self).get("n_features_in_")
-        require(isinstance(self.trees_, Trees), "trees_ are no trees")
+        require(isinstance(self.trees_, Trees), "trees_ must be a Trees object")
         if self._categories is not None:
-            require(isinstance(self._categories, Categories), "categories are odd")
+            require(
+                isinstance(self._categories, Categories),
+                "_categories must be a Categories object",
+            )
         require(
             isinstance(n_features, int | np.integer)
             and n_features + self._n_pairs == self.trees_.n_features,
@@ -408,40 +414,26 @@ class TreesEstimator(BaseEstimator, ABC):
         require(
             names is None
             or (isinstance(names, np.ndarray) and len(names) == n_features),
-            "feature_names_in_ has another length",
+            "feature_names_in_ has the wrong length",
         )
         if self._categories is not None:
             self._categories.check(int(n_features))
         require(
             isinstance(self._options, self._options_class)
             and isinstance(self._categorical, CategoricalOptions),
-            "options are of another class",
+            "options have the wrong class",
         )
         source: Any = vars(self).get("candidates_")
-        require(isinstance(source, BaseCandidates), "candidates_ are no candidates")
+        require(
+            isinstance(source, BaseCandidates),
+            "candidates_ must be a BaseCandidates object",
+        )
         source._check_dictionary(self.trees_.n_features)
         self._check_outputs()
 
     @abstractmethod
     def _check_outputs(self) -> None:
         """Check the targets of an untrusted model."""
-
-    # --- what needs no target -----------------------------------------------
-
-    def apply(self, X: Any) -> npt.NDArray[np.int64]:
-        """Find the leaf of each row in each tree.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples, n_trees)
-            Node indices, numbered from each root breadth first.
-        """
-        X = self._check_rows(X)
-        return self.trees_.apply(X, self._n_threads())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -451,147 +443,208 @@ class TreesEstimator(BaseEstimator, ABC):
         return tags
 
 
-class ImpurityTreesEstimator(TreesEstimator):
-    """Base of trees and forests, whose splits reduce an impurity."""
+def read_known_categories(model: TreesEstimator, X: Any) -> CategoricalInput:
+    """Read the columns of X that held categories in the first fit."""
+    X = as_table(X)
+    if model._categories is None or np.ndim(X) != 2:
+        return CategoricalInput(X, [])
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
+    _check_feature_names(model, X, reset=False)
+    _check_n_features(model, X, reset=False)
+    return CategoricalInput(X, model._categories.features)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TreesEstimator._parameter_constraints,
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        ],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-        ],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-    }
-    _unsupported = frozenset({"categorical.l2", "categorical.pairs"})
-    _min_category_samples = 20
 
-    @explain_unknown_arguments
-    @checks_parameters()
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree, or the trees of the forest.
+class ClassifierMixin(SklearnClassifierMixin, ABC):
+    """Class labels as targets; a classifier has `_class_probabilities`."""
+
+    classes_: Array
+    n_classes_: int
+
+    @abstractmethod
+    def _class_probabilities(self, X: Any) -> FloatArray:
+        """Return the probability of each class, [row][class]."""
+
+    def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
+        """Return the index of the most probable class of each row."""
+        indices: npt.NDArray[np.intp] = self._class_probabilities(X).argmax(axis=1)
+        return indices
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of each row, the most probable one.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows. float32, float64 and uint8 arrays in any memory order are
-            read in place; other numbers are converted. NaN is a value of its own:
-            each split learns the side it takes. Infinities are ordinary values. What a
-            sparse X doesn't store is zero; it gets no dense copy and may hold no NaN.
-        y : array-like of shape (n_samples,)
-            Class labels, of any type. Of a regressor: numbers; several for each row, of
-            shape (n_samples, n_outputs), make a tree whose leaves predict them all.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; rows of weight zero are left out.
 
         Returns
         -------
-        self : object
+        y : ndarray of shape (n_samples,)
         """
-        with fit_on_copy(self) as model:
-            model._fit(X, y, sample_weight)
-        return self
+        indices = self._most_probable(X)  # raises if the model is not fitted
+        predicted: Array = self.classes_[indices]
+        return predicted
 
-    @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Fit after the parameters were checked."""
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the probability of each class.
 
-    @abstractmethod
-    def _min_weight_fraction(self) -> float:
-        """Return the fraction of the weight that each side of a split must have."""
+        A tree returns the class fractions in the leaf of a row, a forest the mean vote
+        of its trees, and boosting the softmax of its scores.
 
-    def _criterion(self) -> str:
-        """Return the criterion by the name that it has in a model."""
-        return SAME_CRITERION.get(self.criterion) or str(self.criterion)
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
-    def _core_criterion(self) -> _core.Criterion:
-        criterion: _core.Criterion = getattr(_core.Criterion, self._criterion())
-        return criterion
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        return self._class_probabilities(X)
 
-    def _category_settings(self) -> _core.CategorySettings:
-        """Return how nodes are split by sets of categories."""
-        return make_settings(
-            _core.CategorySettings,
-            categorical=self._ranked_features(),
-            smooth=self._categorical.smooth,
-            charge=SET_CHARGE,
-            set_limits=self._set_limits(),
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Predict the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(self.predict_proba(X))
+            return logs
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of targets: one."""
+        if not hasattr(self, "classes_"):
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'n_outputs_' before "
+                "it is fitted"
+            )
+        return 1
+
+    def _check_targets(
+        self, y: Any, n_rows: int, *, is_warm_start: bool
+    ) -> ClassTargets:
+        targets = check_class_labels(y, n_rows)
+        if is_warm_start and not np.array_equal(targets.classes, self.classes_):
+            raise ValueError(
+                f"warm_start needs the classes of the first fit, {self.classes_}; "
+                f"y has {targets.classes}."
+            )
+        return targets
+
+    def _check_weights(
+        self, sample_weight: Any, targets: ClassTargets
+    ) -> FloatArray | None:
+        weights = check_weights(sample_weight, len(targets.labels))
+        return combine_weights(weights, self.class_weight, targets)
+
+    def _keep_targets(self, data: TrainingData) -> None:
+        """Set the attributes that describe y."""
+        assert data.classes is not None
+        self.classes_ = data.classes
+        self.n_classes_ = len(data.classes)
+
+    def _check_outputs(self) -> None:
+        classes, n_classes = vars(self).get("classes_"), vars(self).get("n_classes_")
+        require(
+            isinstance(classes, np.ndarray)
+            and classes.ndim == 1
+            and 0 < len(classes) == n_classes,
+            "n_classes_ must be the length of classes_",
         )
+        check_leaf_width(self, self.n_classes_)
 
-    def _grow_settings(
-        self, data: TrainingData, *, reuse_splits: bool = True, **fields: Any
-    ) -> _core.GrowSettings:
-        """Return how the core is to grow a tree; `fields` are set in addition."""
-        n_rows = len(data.X)
-        # Candidates that are drawn are thresholds of the dictionary, no sets.
-        if reuse_splits and not fields.get("max_candidates"):
-            fields["categories"] = self._category_settings()
-        limits = make_settings(
-            _core.NodeLimits,
-            max_depth=min(self.max_depth or NO_LIMIT, NO_LIMIT),
-            min_samples_split=max(2, as_row_count(self.min_samples_split, n_rows)),
-            min_samples_leaf=as_row_count(self.min_samples_leaf, n_rows),
-            max_leaf_nodes=as_leaf_limit(self.max_leaf_nodes, n_rows),
-            reuse_splits=reuse_splits,
+
+class RegressorMixin(SklearnRegressorMixin):
+    """Continuous targets."""
+
+    n_outputs_: int
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict the targets of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        X = self._check_rows(X)
+        n_threads = effective_n_threads(self.n_jobs)
+        return self._shaped(self.trees_.means(X, n_threads=n_threads))
+
+    def _shaped(self, predicted: FloatArray) -> FloatArray:
+        """Return the predictions of one target as a vector."""
+        return predicted[:, 0] if self.n_outputs_ == 1 else predicted
+
+    def _check_targets(
+        self, y: Any, n_rows: int, *, is_warm_start: bool
+    ) -> RegressionTargets:
+        values = check_regression_target(y, n_rows, type(self).__name__)
+        if is_warm_start and values.shape[1] != self.n_outputs_:
+            raise ValueError(
+                f"warm_start needs as many targets as the first fit, "
+                f"{self.n_outputs_}; y has {values.shape[1]}."
+            )
+        self._check_target_values(values)
+        return RegressionTargets(values)
+
+    def _check_target_values(self, values: FloatArray) -> None:
+        """Raise if the criterion does not support the targets."""
+        if self.monotonic_cst is not None and self.criterion == "absolute_error":
+            raise ValueError(
+                "monotonic_cst is not supported with criterion='absolute_error'; use "
+                "'squared_error' or 'poisson'."
+            )
+        if self.criterion == "poisson" and not (
+            (values >= 0).all() and (values.sum(axis=0) > 0).all()
+        ):
+            raise ValueError(
+                "criterion='poisson' requires y >= 0 with at least one positive value; "
+                f"min(y) is {values.min()}."
+            )
+
+    def _check_weights(
+        self, sample_weight: Any, targets: RegressionTargets
+    ) -> FloatArray | None:
+        return check_weights(sample_weight, len(targets.values))
+
+    def _keep_targets(self, data: TrainingData) -> None:
+        """Set the attributes that describe y."""
+        assert data.values is not None
+        self.n_outputs_ = data.values.shape[1]
+
+    def _check_outputs(self) -> None:
+        n_outputs = vars(self).get("n_outputs_")
+        require(
+            isinstance(n_outputs, int) and n_outputs > 0,
+            "n_outputs_ must be a positive integer",
         )
-        return make_settings(
-            _core.GrowSettings,
-            criterion=self._core_criterion(),
-            n_classes=data.n_classes,
-            limits=limits,
-            min_weight_fraction_leaf=self._min_weight_fraction(),
-            min_impurity_decrease=self.min_impurity_decrease,
-            seed=data.seed,
-            **fields,
-        )
+        check_leaf_width(self, self.n_outputs_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.positive_only = getattr(self, "criterion", "") == "poisson"
+        return tags
 
 
-def rows_for_core(
-    data: TrainingData, dictionary: Dictionary, *, are_drawn: bool = False
-) -> dict[str, Any]:
-    """Return what the core needs of the rows to grow trees, besides their codes.
-
-    Where rows are drawn for each tree, weights are chances and not counts.
-    """
-    counts = split_counts(None if are_drawn else data.weights)
-    target = {"labels": data.labels} if data.values is None else {"y": data.values}
-    return {
-        "values": dictionary.values,
-        "offsets": dictionary.offsets,
-        **target,
-        "counts": counts.narrow,
-        "wide_counts": counts.wide,
-        "weights": data.weights,
-        "n_threads": data.n_threads,
-    }
-
-
-def as_feature_count(max_features: Any, n_features: int) -> int:
-    """Resolve a number of features: a count, a share, a rule by name or None (all)."""
-    if max_features is None:
-        return n_features
-    if max_features == "sqrt":
-        return max(1, math.isqrt(n_features))
-    if max_features == "log2":
-        return max(1, int(math.log2(n_features)))
-    if isinstance(max_features, Integral):
-        return min(n_features, int(max_features))
-    return max(1, int(max_features * n_features))
-
-
-def as_leaf_limit(max_leaf_nodes: int | None, n_rows: int) -> int:
-    """Resolve a number of leaves; no tree has more than rows."""
-    if max_leaf_nodes is None or max_leaf_nodes >= n_rows:
-        return NO_LIMIT
-    return int(max_leaf_nodes)
-
-
-def as_row_count(limit: Any, n_rows: int) -> int:
-    """Resolve a number of rows that may be given as a share."""
-    rows = int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)
-    return min(rows, n_rows + 1)
+def check_leaf_width(model: Any, n_outputs: int) -> None:
+    """Check the number of values in each leaf of an untrusted model."""
+    loss = getattr(
+        model, "_fitted_loss", None
+    )  # boosting has one score for two classes
+    if loss is not None:
+        n_outputs = loss.n_outputs
+    n_values = model.trees_.leaf_values.shape[1]
+    require(
+        n_values == n_outputs,
+        f"leaves have {n_values} values, but the model has {n_outputs} outputs",
+    )

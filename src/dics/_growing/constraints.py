@@ -4,92 +4,97 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import _check_monotonic_cst
 
 from dics import _core
-from dics._dictionary import TrainingData
-from dics._input.checks import Array
 from dics._model.trees import Trees
 
-MONOTONIC = ["array-like", dict, None]  # what `monotonic_cst` may be
-# Trees of two classes with monotonic constraints are grown as trees of the number 0 or
-# 1: the share of class 1 is its mean. Gini's impurity is twice the variance.
-CRITERION_OF_NUMBERS = {"gini": "squared_error", "entropy": "binomial"}
-VARIANCE_OF = {"gini": 0.5, "entropy": 1.0}
+if TYPE_CHECKING:
+    from dics._training import TrainingData
+
+MONOTONIC = ["array-like", dict, None]  # types of `monotonic_cst`
+# Binary classification trees with monotonic constraints are grown as regression trees
+# of the targets 0 and 1, because only these have bounds. The mean of the targets is the
+# fraction of class 1. The Gini impurity is twice the variance.
+REGRESSION_CRITERION = {"gini": "squared_error", "entropy": "binomial"}
+VARIANCE_FACTOR = {"gini": 0.5, "entropy": 1.0}
 
 
-def check_monotonic(estimator: Any) -> Array | None:
-    """Check `monotonic_cst` by the columns of X; None if nothing is constrained."""
-    if estimator.monotonic_cst is None:
-        return None
-    directions: Array = _check_monotonic_cst(estimator, estimator.monotonic_cst)
-    return directions
+def check_constraints(estimator: Any) -> None:
+    """Check the constraints that name columns of X."""
+    if estimator.monotonic_cst is not None:
+        _check_monotonic_cst(estimator, estimator.monotonic_cst)
+    if getattr(estimator, "interaction_cst", None) is not None:
+        interaction_groups(estimator)
 
 
 def monotonic_directions(
-    estimator: Any, data: TrainingData, n_outputs: int = 1
+    estimator: Any, data: TrainingData, n_outputs: int
 ) -> list[int]:
-    """Check `monotonic_cst`; empty if nothing is constrained.
+    """Return the direction of each column; empty if no column is constrained.
 
-    `n_outputs` is the number of scores of each row, if they aren't those of classes.
+    `n_outputs` is the number of scores of each row in regression.
     """
-    directions = check_monotonic(estimator)
-    if directions is None or (data.values is None and data.n_classes == 1):
+    if estimator.monotonic_cst is None:
+        return []
+    directions = _check_monotonic_cst(estimator, estimator.monotonic_cst)
+    if data.values is None and data.n_classes == 1:
         return []  # a constant prediction meets every constraint
     if data.values is None and data.n_classes > 2:
         raise ValueError(
-            f"monotonic_cst needs two classes or one target, y has {data.n_classes} "
-            "classes."
+            "monotonic_cst supports binary classification only; y has "
+            f"{data.n_classes} classes."
         )
     if data.values is not None and n_outputs > 1:
         raise ValueError(
-            f"monotonic_cst needs a single prediction for each row, there are "
-            f"{n_outputs}: of targets or quantiles."
+            "monotonic_cst supports a single output only; this model has "
+            f"{n_outputs} (targets or quantiles)."
         )
     for f in [] if estimator._categories is None else estimator._categories.features:
         if directions[f] != 0:
             names = getattr(estimator, "feature_names_in_", range(len(directions)))
             raise ValueError(
-                f"monotonic_cst: column {names[f]!r} holds categories, which have no "
-                "order; constrain columns of numbers only, or leave it out of "
-                "categorical_features."
+                f"monotonic_cst constrains the categorical feature {names[f]!r}, "
+                "whose categories have no order. Constrain numeric features only, or "
+                "leave the feature out of categorical_features."
             )
     if not any(directions):
         return []
     return [int(direction) for direction in directions] + [0] * estimator._n_pairs
 
 
-def as_numbers(data: TrainingData) -> TrainingData:
-    """Take two classes for the numbers 0 and 1."""
+def as_regression(
+    data: TrainingData, settings: _core.GrowSettings, criterion: str
+) -> TrainingData:
+    """Let a binary classification tree be grown as a regression tree.
+
+    Changes the criterion of the settings, and returns the data with targets 0 and 1.
+    """
+    settings.criterion = getattr(_core.Criterion, REGRESSION_CRITERION[criterion])
+    settings.min_impurity_decrease *= VARIANCE_FACTOR[criterion]
     assert data.labels is not None
     return data._replace(values=data.labels.astype(np.float64)[:, None])
 
 
-def set_criterion_of_numbers(settings: _core.GrowSettings, criterion: str) -> None:
-    """Let the core grow trees of numbers that are those of a criterion of classes."""
-    settings.criterion = getattr(_core.Criterion, CRITERION_OF_NUMBERS[criterion])
-    settings.min_impurity_decrease *= VARIANCE_OF[criterion]
-
-
-def as_classes(arrays: dict[str, Any], n_features: int, criterion: str) -> Trees:
-    """Take trees of the numbers 0 and 1 for trees of two classes."""
+def as_classification(arrays: dict[str, Any], n_features: int, criterion: str) -> Trees:
+    """Return the trees of `as_regression` as trees of two classes."""
     # Means of weighted rows can miss 0 and 1 by a rounding error.
-    share = np.clip(arrays["leaf_values"], 0, 1)
+    fraction = np.clip(arrays["leaf_values"], 0, 1)
     arrays = {
         **arrays,
-        "leaf_values": np.hstack([1 - share, share]).astype(np.float32),
-        "impurity": arrays["impurity"] / VARIANCE_OF[criterion],
+        "leaf_values": np.hstack([1 - fraction, fraction]).astype(np.float32),
+        "impurity": arrays["impurity"] / VARIANCE_FACTOR[criterion],
     }
     return Trees.from_core(arrays, n_features, criterion)
 
 
 def interaction_groups(estimator: Any) -> list[list[int]]:
-    """Check `interaction_cst`; empty if all features may meet.
+    """Return the groups of `interaction_cst`; empty if all features may interact.
 
-    Features that are in no group form one of their own, as in scikit-learn.
+    Features that are in no group form another group, as in scikit-learn.
     """
     wanted, n_features = estimator.interaction_cst, estimator.n_features_in_
     if wanted is None:
@@ -103,34 +108,37 @@ def interaction_groups(estimator: Any) -> list[list[int]]:
             "interaction_cst must be 'pairwise', 'no_interactions' or a sequence of "
             f"groups of features, got {wanted!r}."
         )
-    groups = [sorted(feature_numbers(estimator, group)) for group in wanted]
+    groups = [sorted(feature_indices(estimator, group)) for group in wanted]
     rest = set(range(n_features)).difference(*groups)
     return groups + ([sorted(rest)] if rest else [])
 
 
-def feature_numbers(estimator: Any, group: Any) -> set[int]:
-    """Check a group of features, given by number or by name."""
+def feature_indices(estimator: Any, group: Any) -> set[int]:
+    """Return the indices of a group of features, given by index or by name."""
     if isinstance(group, str) or not isinstance(group, Collection):
         raise TypeError(
             f"interaction_cst must contain groups such as [0, 1], got {group!r}."
         )
     names = list(getattr(estimator, "feature_names_in_", []))
-    numbers = set()
+    indices = set()
     for feature in group:
         if isinstance(feature, str):
             if feature not in names:
-                raise ValueError(f"interaction_cst names {feature!r}, X has no such.")
-            numbers.add(names.index(feature))
+                raise ValueError(
+                    f"interaction_cst refers to {feature!r}, but X has no column of "
+                    f"that name; its columns are {names}."
+                )
+            indices.add(names.index(feature))
             continue
         if isinstance(feature, bool) or not isinstance(feature, int | np.integer):
             raise TypeError(
-                f"interaction_cst must contain numbers or names of features, got "
+                f"interaction_cst must contain indices or names of features, got "
                 f"{feature!r}."
             )
         if not 0 <= feature < estimator.n_features_in_:
             raise ValueError(
-                f"interaction_cst has feature {feature}, X has features 0 to "
+                f"interaction_cst refers to feature {feature}, but X has features 0 to "
                 f"{estimator.n_features_in_ - 1}."
             )
-        numbers.add(int(feature))
-    return numbers
+        indices.add(int(feature))
+    return indices

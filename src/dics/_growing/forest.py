@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from dics import _core
-from dics._dictionary import (
-    Codes,
-    Dictionary,
-    TrainingData,
-    encode,
-    encode_or_list,
-    select,
-)
-from dics._estimator.base import rows_for_core
+from dics._dictionary import Codes, Dictionary, encode, select
 from dics._growing.settings import make_settings
-from dics._input.checks import Array
-from dics._input.rows import RemoteRows
-from dics._input.sparse import SparseRows
+from dics._input.checks import split_counts
 from dics._model.trees import NODE
 
-# What `max_features` may be, as in scikit-learn.
-MAX_FEATURES = [
-    Interval(Integral, 1, None, closed="left"),
-    Interval(RealNotInt, 0.0, 1.0, closed="right"),
-    StrOptions({"sqrt", "log2"}),
-    None,
-]
-
+if TYPE_CHECKING:
+    from dics._training import TrainingData
 
 # Of more features than this, most of whose rows have one code, nodes of class forests
 # draw one cut of each feature that they look at, as ExtraTrees does. Share of the test
@@ -47,14 +29,14 @@ RARE_ROWS = 256
 
 
 class ForestPlan(NamedTuple):
-    """How trees are grown side by side, whoever grows them.
+    """The trees of a forest, before they are grown.
 
     Attributes
     ----------
     dictionary : Dictionary
-        Of the features, in the order that nodes draw them from.
+        Thresholds of the features in the order from which nodes sample them.
     order : ndarray or None
-        Their columns in X; None if they are the columns.
+        Columns of these features in X; None if both orders are the same.
     settings : ForestSettings
     """
 
@@ -64,7 +46,7 @@ class ForestPlan(NamedTuple):
 
     @property
     def code_width(self) -> int:
-        """Number of features whose codes stand side by side."""
+        """Number of features whose codes are stored side by side."""
         n_features = len(self.dictionary.offsets) - 1
         return _core.forest_code_width(self.settings.sampling, n_features)
 
@@ -86,27 +68,28 @@ def plan_forest(
     data : TrainingData
     dictionary : Dictionary
     tree : GrowSettings
-        How each of the trees is grown.
+        Settings of each tree.
     max_features : int
-        Number of features drawn for each node or tree.
+        Number of features sampled for each node or tree.
     feature_sampling : {"node", "tree"}
     draws_cuts : bool, default=False
-        Whether nodes draw one cut of each feature, if these are many and rare.
+        Whether nodes sample one cut of each feature, if these are many and rare.
     **fields : dict
         More fields of `ForestSettings`.
     """
     kinds = _core.FeatureSampling
     sampling = kinds.none
-    if max_features < data.X.shape[1]:
+    if max_features < data.rows.n_features:
         sampling = getattr(kinds, feature_sampling)
     order: npt.NDArray[np.int32] | None = None
     draws_cuts = draws_cuts and sampling == kinds.node and tree.max_candidates == 0
     if sampling == kinds.node:
+        # A shuffled order, so that a node samples features from few cache lines.
         order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
         draws_cuts = (
             draws_cuts
             and len(order) > MANY_FEATURES
-            and has_rare_codes(data.X, dictionary, data.n_threads)
+            and has_rare_codes(data, dictionary)
         )
         dictionary = select(dictionary, order)
         if tree.monotonic:
@@ -125,41 +108,20 @@ def plan_forest(
     return ForestPlan(dictionary, order, settings)
 
 
-def has_rare_codes(
-    X: Array | SparseRows | RemoteRows,
-    dictionary: Dictionary,
-    n_threads: int,
-) -> bool:
-    """Tell whether few codes differ from the commonest of their features.
+def has_rare_codes(data: TrainingData, dictionary: Dictionary) -> bool:
+    """Return True if few codes differ from the most frequent one of their feature.
 
-    By some of the rows. A code that more than half of them have is the middle one.
+    A sample of the rows decides. The median of the codes is the most frequent one if
+    more than half of the rows have it.
     """
-    rows = np.arange(0, len(X), max(1, -(-len(X) // RARE_ROWS)))
-    some = X.take(rows) if isinstance(X, RemoteRows) else X[rows]
-    codes = encode(some, dictionary, 1, n_threads).reshape(-1, len(rows))
+    n_rows = len(data.rows)
+    rows = np.arange(0, n_rows, max(1, -(-n_rows // RARE_ROWS)))
+    some = data.rows.take(rows)
+    codes = encode(some, dictionary, 1, data.n_threads).reshape(-1, len(rows))
     middle = np.partition(codes, len(rows) // 2, axis=1)[:, [len(rows) // 2]]
     n_searched = np.count_nonzero(np.diff(dictionary.offsets))
     n_others = np.count_nonzero(codes != middle)
     return bool(n_others < RARE_SHARE * len(rows) * n_searched)
-
-
-def grow_forest(
-    data: TrainingData,
-    dictionary: Dictionary,
-    tree: _core.GrowSettings,
-    *,
-    progress: Callable[[int], None] | None = None,
-    **fields: Any,
-) -> dict[str, Any]:
-    """Grow trees and return their arrays; see `plan_forest`.
-
-    `progress` is called with the number of trees that are done, a few times a second.
-    """
-    plan = plan_forest(data, dictionary, tree, **fields)
-    codes = encode_or_list(
-        data.X, dictionary, plan.code_width, data.n_threads, plan.order
-    )
-    return grow_planned(plan, data, codes, progress=progress)
 
 
 def grow_planned(
@@ -176,25 +138,46 @@ def grow_planned(
     ----------
     plan : ForestPlan
     data : TrainingData
-        Its X is not used.
+        Its rows are not used.
     codes : ndarray or CodeLists
-        Of the features of the plan, as `encode` lays them out.
+        Codes of the features of the plan, in the layout of `encode`.
     drawn : ndarray of shape (n_trees, n_rows), default=None
-        How often each tree has drawn the rows, if they are some of the training rows.
+        How often each tree has sampled each row, if the codes are those of some of
+        the training rows.
     progress : callable, default=None
-        See `grow_forest`.
+        Called with the number of finished trees, a few times per second.
     """
     grow = _core.grow_forest if data.values is None else _core.grow_regression_forest
     arrays: dict[str, Any] = grow(
         codes,
         code_width=plan.code_width,
-        **rows_for_core(data, plan.dictionary, are_drawn=plan.settings.n_draws > 0),
+        **core_rows(data, plan.dictionary, is_sampled=plan.settings.n_draws > 0),
         settings=plan.settings,
         progress=progress,
         drawn=drawn,
     )
-    if plan.order is not None:  # name the features by their columns in X
+    if plan.order is not None:  # back to the columns of X
         feature = arrays["nodes"].view(NODE)["feature"]
         inner = feature >= 0
         feature[inner] = plan.order[feature[inner]]
     return arrays
+
+
+def core_rows(
+    data: TrainingData, dictionary: Dictionary, *, is_sampled: bool = False
+) -> dict[str, Any]:
+    """Return the arguments of the core that describe the rows, without their codes.
+
+    If each tree samples rows, weights are probabilities and not counts.
+    """
+    counts = split_counts(None if is_sampled else data.weights)
+    target = {"labels": data.labels} if data.values is None else {"y": data.values}
+    return {
+        "values": dictionary.values,
+        "offsets": dictionary.offsets,
+        **target,
+        "counts": counts.narrow,
+        "wide_counts": counts.wide,
+        "weights": data.weights,
+        "n_threads": data.n_threads,
+    }

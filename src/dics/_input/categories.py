@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,6 @@ from dics._input.frames import (
     category_indices,
     kind_of_categories,
 )
-from dics._input.rows import RemoteRows
 from dics._model.checks import check_array, require
 
 if TYPE_CHECKING:
@@ -150,9 +149,6 @@ class Categories:
 
     def encode(self, read: CategoricalInput, checked: Array) -> Array:
         """Return a checked X with numbers in place of the categories."""
-        if isinstance(checked, RemoteRows):
-            remote: Any = checked.with_categories(self)
-            return remote
         if not read.columns:
             return checked
         numbers = {
@@ -183,11 +179,6 @@ class Categories:
         outcomes: TargetEncoder | CategoryMeans,
     ) -> Array:
         """Return the same of the rows of a fit, which don't know their own target."""
-        if isinstance(checked, RemoteRows):
-            encoder = cast("TargetEncoder", outcomes)  # made where y is
-            means = encoder.remote_means(self, read)
-            remote: Any = checked.with_categories(self, means)
-            return remote
         numbers = {
             column.feature: outcomes.numbers(column, read.columns[column.feature])
             for column in self.columns

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from dics._input.categories import MAX_RANKS, CategoricalFeature, Categories
 from dics._input.category_pairs import chosen_pairs, joined_column
 from dics._input.checks import Array, ClassTargets, FloatArray, RegressionTargets
-from dics._input.frames import CategoricalColumn, CategoricalInput, category_indices
-from dics._input.rows import RemoteRows
+from dics._input.frames import CategoricalColumn, category_indices
 
 Key = tuple[int, ...]  # the feature of a column, or the two of a pair
 Folds = npt.NDArray[np.uint8]
@@ -184,14 +183,20 @@ class TargetEncoder:
         kept = self._kept.pop(key, None)
         return self.cross_fitted(column(), key) if kept is None else kept
 
-    def fit(self, read: CategoricalInput, *, pairs: bool) -> Categories:
-        """Choose the numbers for the categories of all features, and for pairs."""
-        # Remote rows do not use the mean of each row.
-        self._keeps = not isinstance(read.X, RemoteRows)
-        known = [self.learn(f, column) for f, column in read.columns.items()]
-        return Categories(
-            known, chosen_pairs(self, read.columns, known) if pairs else []
-        )
+    def fit(
+        self,
+        columns: Mapping[int, CategoricalColumn],
+        *,
+        pairs: bool,
+        keeps_means: bool,
+    ) -> Categories:
+        """Choose the numbers for the categories of all features, and for pairs.
+
+        With `keeps_means`, the mean of each training row is kept until it is taken.
+        """
+        self._keeps = keeps_means
+        known = [self.learn(f, column) for f, column in columns.items()]
+        return Categories(known, chosen_pairs(self, columns, known) if pairs else [])
 
     def learn(self, feature: int, column: CategoricalColumn) -> CategoricalFeature:
         """Choose the numbers for the categories of a feature."""
@@ -264,9 +269,10 @@ class TargetEncoder:
             )
         return FoldTable(column.categories, means.T)
 
-    def remote_means(self, known: Categories, read: CategoricalInput) -> CategoryMeans:
+    def remote_means(
+        self, known: Categories, columns: Mapping[int, CategoricalColumn]
+    ) -> CategoryMeans:
         """Return the tables that remote rows need for their numbers."""
-        columns = read.columns
         keys: list[Key] = [(c.feature,) for c in known.columns if not c.is_ranked]
         keys += [(pair.first, pair.second) for pair in known.pairs]
         folds = np.empty((len(keys), self.n_rows), dtype=np.uint8)

@@ -6,7 +6,7 @@ import re
 import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from sklearn.utils.validation import validate_data
 
 from dics._estimator.running import warn_user
 from dics._input.frames import check_kind, explaining_text
-from dics._input.rows import RemoteRows
 from dics._input.sparse import SparseRows, check_entries, matrix_of_frame
 
 Array = npt.NDArray[Any]
@@ -132,10 +131,6 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
 
     NaN and infinities are allowed, so X isn't read here.
     """
-    if isinstance(X, RemoteRows):
-        X.check(estimator, reset=reset)
-        # Callers that need values know this kind of X; to all others it is an array.
-        return cast(Array, X)
     if not reset and _is_plain(estimator, X):
         checked = X
     else:

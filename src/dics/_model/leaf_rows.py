@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from dics._input.checks import FloatArray
 from dics._model.checks import check_array, check_starts, require
+from dics._model.trees import Trees
 
 BLOCK_ENTRIES = 1 << 22  # sorted at a time
 
@@ -80,6 +81,14 @@ class LeafRows:
         )
         entries: npt.NDArray[np.int64] = first + np.arange(len(first))
         return entries
+
+    def set_medians(
+        self, trees: Trees, values: FloatArray | None, weights: FloatArray | None
+    ) -> None:
+        """Let the leaves of pruned trees predict the medians of their rows."""
+        assert values is not None
+        for output, y in enumerate(values.T):
+            trees.leaf_values[:, output] = self.medians(y, weights)
 
     def medians(self, y: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Median of y in each leaf; the middle of two with half the weight each."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from distributed import Future, Queue
 
 from dics._boosting.rounds import Rounds
-from dics._boosting.rows import BoostCall
+from dics._boosting.rows import BoostJob
 from dics._model.trees import Trees
 from dics.dask._links import TOKEN_BYTES
 from dics.dask._watch import (
@@ -210,7 +210,7 @@ class Ranks:
 
 
 class BoostSession(Ranks):
-    """Runs the rounds of one call of boosting.
+    """Runs the rounds of one job of boosting.
 
     Parameters
     ----------
@@ -242,17 +242,17 @@ class BoostSession(Ranks):
         progress = self.rounds.progress
         return progress is not None and progress.enabled and not self._client_decides
 
-    def run(self, call: BoostCall) -> tuple[Trees, npt.NDArray[np.int64]]:
+    def run(self, job: BoostJob) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
-        found = Trees.empty(len(call.start), len(call.dictionary.offsets) - 1)
-        self._first_round = int(call.settings["first_round"])
+        found = Trees.empty(len(job.start), len(job.dictionary.offsets) - 1)
+        self._first_round = int(job.settings["first_round"])
         n_failed = 0
         for _ in range(MAX_RESTARTS):
-            result = self._attempt(call)
+            result = self._attempt(job)
             self.history = result.history
             if self._client_decides:  # other rounds have to be done again
                 self.history = self.history[: self._n_noted]
-            new = self._new_trees(call, result)
+            new = self._new_trees(job, result)
             found = found.concat(new)
             if not result.is_lost or self._must_end:
                 self._note_rest()
@@ -266,9 +266,9 @@ class BoostSession(Ranks):
             n_failed = 0 if len(new) else n_failed + 1
             if n_failed == MAX_FAILED_RESTARTS:
                 raise WorkersLost(self._failure_message())
-            call = call.after(new, result.used)
+            job = job.after(new, result.used)
             self.fit = new_topic()
-            n_done = self._n_before(call)
+            n_done = self._n_before(job)
             LOG.info("workers were lost; going on after %d rounds", n_done)
         raise WorkersLost(f"workers were lost {MAX_RESTARTS} times in one fit.")
 
@@ -280,27 +280,27 @@ class BoostSession(Ranks):
             f"was done; see their logs, and whether their memory{memory} is too small."
         )
 
-    def _new_trees(self, call: BoostCall, result: RankResult) -> Trees:
+    def _new_trees(self, job: BoostJob, result: RankResult) -> Trees:
         """Return the trees of the rounds that all ranks have finished."""
         if not result.arrays:
-            return Trees.empty(len(call.start), len(call.dictionary.offsets) - 1)
-        n_done = len(self.history) - 1 - self._n_before(call)
-        return call.as_trees(result.arrays).first(max(0, n_done))
+            return Trees.empty(len(job.start), len(job.dictionary.offsets) - 1)
+        n_done = len(self.history) - 1 - self._n_before(job)
+        return job.as_trees(result.arrays).first(max(0, n_done))
 
-    def _n_before(self, call: BoostCall) -> int:
-        """Return how many rounds of this session a call goes on from."""
-        return int(call.settings["first_round"]) - self._first_round
+    def _n_before(self, job: BoostJob) -> int:
+        """Return how many rounds of this session a job goes on from."""
+        return int(job.settings["first_round"]) - self._first_round
 
     # --- one attempt --------------------------------------------------------
 
-    def _attempt(self, call: BoostCall) -> RankResult:
+    def _attempt(self, job: BoostJob) -> RankResult:
         placement = self._place()
         futures: list[Future] = []
         try:
             ports = self._open_ports(placement.workers)
             if ports is None:
-                return self._nothing(call)
-            task = self._task(call, ports)
+                return self._nothing(job)
+            task = self._task(job, ports)
             n_ranks = len(placement.workers)
             rows = [self._rank_rows(rank, placement) for rank in range(n_ranks)]
             futures = self._start(boost_rank, placement, [task] * n_ranks, rows)
@@ -308,15 +308,15 @@ class BoostSession(Ranks):
                 self.client, self.fit if self._reports else None, self._show
             ):
                 result = self._wait_for_ranks(futures, placement.workers)
-            return result or self._nothing(call)
+            return result or self._nothing(job)
         finally:
             self._end(placement.workers, futures)
 
-    def _nothing(self, call: BoostCall) -> RankResult:
-        return RankResult({}, call.used_splits, True, self.history, 0, 0)
+    def _nothing(self, job: BoostJob) -> RankResult:
+        return RankResult({}, job.used_splits, True, self.history, 0, 0)
 
-    def _task(self, call: BoostCall, ports: list[Port]) -> RankTask:
-        watched = [i for i, rows in enumerate(self.sets) if rows.is_watched]
+    def _task(self, job: BoostJob, ports: list[Port]) -> RankTask:
+        watched = [i for i, rows in enumerate(self.sets) if rows.is_scored]
         starts = [
             begin
             for i in range(len(self.sets[0].codes))
@@ -328,7 +328,7 @@ class BoostSession(Ranks):
             token=secrets.token_bytes(TOKEN_BYTES),
             addresses=[port.address for port in ports],
             run_starts=np.array(starts, dtype=np.int64),
-            call=call,
+            job=job,
             patience=self.rounds.patience,
             tol=self.rounds.tol,
             history=self.history,
@@ -418,7 +418,7 @@ class BoostSession(Ranks):
         train, held, scores, bytes_sent = asked.get()
         self.rounds.remark = sent(bytes_sent)
         for rows in self.sets:
-            if rows.is_watched and scores is not None:
+            if rows.is_scored and scores is not None:
                 rows.scores[...] = scores[:, : rows.n_outputs]
         self._must_end = self.rounds.note(train, held)
         self._n_noted += 1

@@ -12,7 +12,6 @@ import scipy.sparse
 from dics._input.checks import IN_PLACE, Array, check_matrix, check_row_count
 from dics._input.frames import (
     CategoricalColumn,
-    CategoricalInput,
     category_indices,
     check_kind,
     column_names,
@@ -53,25 +52,6 @@ class CategoricalColumns(Mapping[int, CategoricalColumn]):
 
     def __len__(self) -> int:
         return len(self._columns)
-
-
-class ReadCollection(CategoricalInput):
-    """What `CategoricalInput` is to an X that is here.
-
-    Parameters
-    ----------
-    columns : CategoricalColumns
-    names : dict
-        Of these columns, by feature.
-    rows : ClusterRows
-    """
-
-    def __init__(
-        self, columns: CategoricalColumns, names: dict[int, Any], rows: ClusterRows
-    ) -> None:
-        self.columns = columns
-        self.names = names
-        self.X = rows
 
 
 def united(name: Any, parts: list[CategoricalColumn | None]) -> CategoricalColumn:
@@ -181,18 +161,18 @@ class Collection:
         )
         return self._rows_of(shapes)
 
-    def read(self, wanted: Any) -> CategoricalInput:
-        """Find the categorical features, and bring the categories of all rows here.
+    def read(self, wanted: Any) -> ClusterRows:
+        """Find the categorical features, and gather the categories of all rows.
 
         `wanted` is `categorical_features` of an estimator.
         """
         check_kind(self.example)
         features = self.named_features(wanted)
-        # What holds objects, or differs from what it says, is known when it is there.
+        # Columns of objects may hold categories that their type does not show.
         may_hold_more = not self._is_array or self.X.dtype == object
         finds = isinstance(wanted, str) and may_hold_more
         if not features and not finds:
-            return CategoricalInput(self.rows([]), [])
+            return self.rows([])
         looks: list[PartitionInfo] = self.watch.computed(
             [
                 dask.delayed(inspect_partition)(part, i, features, finds=finds)
@@ -202,8 +182,7 @@ class Collection:
         rows = self._rows_of([look.shape for look in looks])
         found = sorted({*features, *(f for look in looks for f in look.columns)})
         names = column_names(self.example) or range(rows.shape[1])
-        columns = self._united(looks, {f: names[f] for f in found})
-        return ReadCollection(columns, {f: names[f] for f in found}, rows)
+        return rows.read(self._united(looks, {f: names[f] for f in found}))
 
     def _united(
         self, looks: list[PartitionInfo], names: dict[int, Any]

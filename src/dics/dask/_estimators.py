@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 import dask
@@ -13,19 +14,25 @@ from distributed import Client, get_client
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
+from dics._boosting.fit import Boosting
 from dics._boosting.rounds import Callback
-from dics._boosting.rows import GivenRows
+from dics._boosting.rows import EvalSet
 from dics._estimator.arguments import explain_unknown_arguments
-from dics._growing.forest import plan_forest
+from dics._estimator.base import TreesEstimator
+from dics._growing.constraints import check_constraints
 from dics._input.categories import Categories
-from dics._input.checks import errors_mention
-from dics._input.frames import CategoricalInput
+from dics._input.checks import (
+    check_class_labels,
+    check_regression_target,
+    errors_mention,
+)
 from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.dask._collection import Collection
 from dics.dask._predict import lazy_predictions
+from dics.dask._rows import ClusterRows
 from dics.dask._watch import Watch
-from dics.forest import CGForestClassifier, CGForestRegressor
-from dics.tree import CGTreeClassifier, CGTreeRegressor
+from dics.forest import CGForest, CGForestClassifier, CGForestRegressor
+from dics.tree import CGTree, CGTreeClassifier, CGTreeRegressor
 
 EstimatorT = TypeVar("EstimatorT", bound=type)
 
@@ -54,9 +61,10 @@ def client_of(estimator: Any) -> Client:
 
 def takes_client(cls: EstimatorT) -> EstimatorT:
     """Add `client` to the parameters of the ordinary estimator."""
-    local = cls._local_class  # type: ignore[attr-defined]
+    estimator: Any = cls
+    local = estimator._local_class
 
-    def __init__(
+    def init(
         self: Any, *args: Any, client: Client | None = None, **kwargs: Any
     ) -> None:
         local.__init__(self, *args, **kwargs)
@@ -64,20 +72,23 @@ def takes_client(cls: EstimatorT) -> EstimatorT:
 
     signature = inspect.signature(local.__init__)
     own = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
+    documented: Any = init
+    documented.__name__ = "__init__"
+    documented.__doc__ = local.__init__.__doc__
+    # scikit-learn reads the names of the parameters from the signature.
+    documented.__signature__ = signature.replace(
         parameters=[*signature.parameters.values(), own]
     )
-    __init__.__doc__ = local.__init__.__doc__
-    cls.__init__ = __init__  # type: ignore[misc]
-    cls._parameter_constraints = {  # type: ignore[attr-defined]
+    estimator.__init__ = documented
+    estimator._parameter_constraints = {
         **local._parameter_constraints,
         "client": "no_validation",
     }
     return cls
 
 
-class DaskEstimator:
-    """What the estimators on Dask collections have in common."""
+class DaskEstimator(TreesEstimator):
+    """Base class of the estimators on Dask collections."""
 
     _local_class: ClassVar[type]
     client: Client | None
@@ -96,41 +107,35 @@ class DaskEstimator:
         return local
 
     def _check_columns(self, X: Collection) -> None:
-        """Check what is known of the columns, before anything is computed."""
-        model: Any = self
+        """Check the known types of the columns, before anything is computed."""
         is_warm_start = vars(self).get("warm_start", False) and hasattr(self, "trees_")
-        X.check_types(model, reset=not is_warm_start)
-        model._check_constraints()
+        X.check_types(self, reset=not is_warm_start)
+        check_constraints(self)
 
-    def _read_categories(
-        self, X: Collection, *, is_warm_start: bool
-    ) -> CategoricalInput:
-        if not is_warm_start:
-            vars(self).pop("_categories", None)  # of an earlier fit
-            return X.read(vars(self)["categorical_features"])
+    def _read_rows(self, X: Collection, *, is_warm_start: bool) -> ClusterRows:
         known = self._categories
-        if known is None:
-            return X.read(None)
-        X.check(self, reset=False)
-        return X.read(known.features)
+        if is_warm_start and known is not None:
+            X.check(self, reset=False)
+            rows = X.read(known.features)
+        elif is_warm_start:
+            rows = X.read(None)
+        else:
+            self.__dict__.pop("_categories", None)  # of an earlier fit
+            rows = X.read(vars(self)["categorical_features"])
+        rows.check(self, reset=not is_warm_start)
+        self._check_room(rows)
+        return rows
 
-    def _check_matrix(self, X: Any) -> Any:
-        if not isinstance(X, Collection):
-            return super()._check_matrix(X)  # type: ignore[misc]
-        X.check(self, reset=False)
-        known = self._categories
-        if known is None:
-            return X.rows([])
-        return X.rows(known.features).with_categories(known)
+    def _check_room(self, rows: ClusterRows) -> None:
+        """Raise if a worker has too little memory for the rows of a tree."""
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        return {**state, "client": None}  # a connection can't be sent
+        return {**super().__getstate__(), "client": None}  # a connection stays here
 
     def __sklearn_clone__(self) -> Self:
         without_client = copy.copy(self)
-        made: Self = super(DaskEstimator, without_client).__sklearn_clone__()  # type: ignore[misc]
-        made.client = self.client  # which can't be copied
+        made: Self = super(DaskEstimator, without_client).__sklearn_clone__()
+        made.client = self.client  # a connection cannot be copied
         return made
 
     def save(self, path: Any) -> None:
@@ -151,9 +156,10 @@ class DaskEstimator:
         score : float
             Accuracy, or R^2.
         """
+        model: Any = self
         if not dask.is_dask_collection(X):
-            return float(super().score(X, y, sample_weight))  # type: ignore[misc]
-        known = (self.predict(X), y, sample_weight)  # type: ignore[attr-defined]
+            return float(model.to_local().score(X, y, sample_weight))
+        known = (model.predict(X), y, sample_weight)
         if self.client is None:
             predicted, y, sample_weight = dask.compute(*known)
         else:
@@ -211,8 +217,8 @@ def known_length(values: Any) -> int | None:
     return int(shape[0]) if is_known else None
 
 
-def brought_here(watch: Watch, values: Any) -> Any:
-    """Bring a vector of a collection to the client."""
+def gather(watch: Watch, values: Any) -> Any:
+    """Return a vector of a collection as an array in this process."""
     if values is None:
         return None
     if not dask.is_dask_collection(values):
@@ -221,7 +227,7 @@ def brought_here(watch: Watch, values: Any) -> Any:
     return np.asarray(found)
 
 
-class DaskBoosting(DaskEstimator):
+class DaskBoosting(DaskEstimator, Boosting):
     """The fit of boosting."""
 
     @explain_unknown_arguments
@@ -259,7 +265,7 @@ class DaskBoosting(DaskEstimator):
         -------
         self : object
         """
-        super().fit(  # type: ignore[misc]
+        super().fit(
             X,
             y,
             sample_weight,
@@ -278,55 +284,55 @@ class DaskBoosting(DaskEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
-        sets: list[GivenRows],
-        callbacks: list[Callback],
+        sets: Sequence[EvalSet] = (),
+        callbacks: Sequence[Callback] = (),
     ) -> None:
         if not isinstance(getattr(self, "loss", ""), str):
             raise ValueError(
-                "a loss of your own can't be used on a cluster: it is asked about all "
-                "rows at once."
+                "Custom losses are not supported by the Dask estimators, because they "
+                "need all rows at once."
             )
-        training = GivenRows("training", X, y, sample_weight, "X")
+        training = EvalSet("training", X, y, sample_weight, "X")
         for given in (training, *sets):
-            check_collection(given.X, x_name(given))
+            check_collection(given.X, given.where.partition(",")[0])
             check_lengths(X=given.X, y=given.y, sample_weight=given.weights)
         watch = begin_fit(self)
-        training, *held = (on_cluster(watch, given) for given in (training, *sets))
+        training, *held = (
+            given._replace(X=Collection(watch, given.X)) for given in (training, *sets)
+        )
         self._check_columns(training.X)
         for given in held:
             with errors_mention(given.where):
                 given.X.check_types(self, reset=False)
-                self._check_if_here(given.y)
-        training, *held = (with_y_here(watch, given) for given in (training, *held))
-        super()._fit(  # type: ignore[misc]
-            training.X, training.y, training.weights, held, callbacks
-        )
+                self._check_local_target(given.y)
+        training, *held = (gather_targets(watch, given) for given in (training, *held))
+        super()._fit(training.X, training.y, training.weights, held, callbacks)
 
-    def _check_if_here(self, y: Any) -> None:
-        """Check targets of validation rows, unless they have to be brought here."""
+    def _check_local_target(self, y: Any) -> None:
+        """Check y of validation rows, unless it is a collection."""
         if dask.is_dask_collection(y):
             return
-        model: Any = self
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it is warned when they are checked again
-            model._check_held_targets(y)
+            warnings.simplefilter("ignore")  # the check of the fit warns
+            if is_classifier(self):
+                check_class_labels(y, None, may_be_few=True)
+            else:
+                model: Any = self
+                values = check_regression_target(y, None, type(self).__name__)
+                model._check_target_values(values)
+
+    def _eval_rows(self, X: Collection) -> ClusterRows:
+        X.check(self, reset=False)
+        known = self._categories
+        if known is None:
+            return X.rows([])
+        return X.rows(known.features).encode_categories(known)
 
 
-def x_name(given: GivenRows) -> str:
-    """Return what errors call the X of a set."""
-    return given.where.partition(",")[0]
-
-
-def on_cluster(watch: Watch, given: GivenRows) -> GivenRows:
-    """Return rows whose X stays on the cluster; nothing is done yet."""
-    return given._replace(X=Collection(watch, given.X))
-
-
-def with_y_here(watch: Watch, given: GivenRows) -> GivenRows:
-    """Return rows whose y and weights were brought here."""
+def gather_targets(watch: Watch, given: EvalSet) -> EvalSet:
+    """Return rows with y and weights in this process."""
     return given._replace(
-        y=brought_here(watch, given.y),
-        weights=brought_here(watch, given.weights),
+        y=gather(watch, given.y), weights=gather(watch, given.weights)
     )
 
 
@@ -349,68 +355,34 @@ class DaskImpurityTrees(DaskEstimator):
         -------
         self : object
         """
-        super().fit(X, y, sample_weight)  # type: ignore[misc]
+        super().fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_collection(X, "X")
         check_lengths(X=X, y=y, sample_weight=sample_weight)
         watch = begin_fit(self)
-        given = on_cluster(watch, GivenRows("training", X, y, sample_weight, "X"))
-        self._check_columns(given.X)
-        given = with_y_here(watch, given)
-        super()._fit(given.X, given.y, given.weights)  # type: ignore[misc]
-
-    def _read_categories(
-        self, X: Collection, *, is_warm_start: bool
-    ) -> CategoricalInput:
-        read = super()._read_categories(X, is_warm_start=is_warm_start)
-        self._check_room(read.X)
-        return read
-
-    def _check_room(self, rows: Any) -> None:
-        """Refuse rows that are too many for a worker, as soon as they are counted."""
-        raise NotImplementedError
+        rows = Collection(watch, X)
+        self._check_columns(rows)
+        super()._fit(rows, gather(watch, y), gather(watch, sample_weight))
 
 
-class DaskForest(DaskImpurityTrees):
-    """Forests: each worker grows some trees, from the rows that these have drawn."""
+class DaskForest(DaskImpurityTrees, CGForest[Any]):
+    """Forests: each worker grows some trees, from the rows that these have sampled."""
 
-    def _check_room(self, rows: Any) -> None:
-        model: Any = self
-        rows.check_forest_room(model._n_draws(len(rows), None))
-
-    def _grow_arrays(
-        self, data: Any, n_draws: int, trees: range, progress: Any
-    ) -> dict[str, Any]:
-        model: Any = self
-        dictionary = model.candidates_._dictionary
-        plan = plan_forest(
-            data,
-            dictionary,
-            model._tree_settings(data),
-            **model._forest_fields(data, n_draws, trees),
-        )
-        arrays: dict[str, Any] = data.X.grow_forest(plan, dictionary, data, progress)
-        return arrays
+    def _check_room(self, rows: ClusterRows) -> None:
+        rows.check_forest_room(self._n_draws(len(rows), None))
 
 
-class DaskTree(DaskImpurityTrees):
+class DaskTree(DaskImpurityTrees, CGTree):
     """Single trees, each grown by the worker where all rows are gathered."""
 
-    def _check_room(self, rows: Any) -> None:
+    def _check_reuse_splits(self, X: Any) -> None:
+        # On the client, the type of the partitions is all that is known of X.
+        super()._check_reuse_splits(X.X._meta if isinstance(X, Collection) else X)
+
+    def _check_room(self, rows: ClusterRows) -> None:
         rows.check_tree_room()
-
-    def _refuse_sparse(self, X: Any) -> None:
-        super()._refuse_sparse(X.X._meta)  # type: ignore[misc]
-
-    def _grow(self, data: Any, dictionary: Any) -> Any:
-        return data.X.call_with_rows(self.to_local(), "_grow", data, dictionary)
-
-    def _pruned_tree(self, data: Any) -> Any:
-        if vars(self)["criterion"] != "absolute_error":  # no need of the rows
-            return super()._pruned_tree(data)  # type: ignore[misc]
-        return data.X.call_with_rows(self.to_local(), "_pruned_tree", data)
 
 
 # --- estimators -------------------------------------------------------------

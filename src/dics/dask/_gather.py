@@ -19,13 +19,13 @@ import numpy.typing as npt
 from distributed import Future, get_worker, worker_client
 
 from dics import _core
-from dics._dictionary import Dictionary, TrainingData
+from dics._dictionary import Dictionary
 from dics._growing.forest import ForestPlan, grow_planned
 from dics._growing.sampling import draw_counts
 from dics._growing.settings import make_settings, settings_fields
 from dics._input.checks import Array
 from dics._input.sparse import SparseRows, concat_rows
-from dics._model.trees import Trees
+from dics._training import LocalRows, TrainingData
 from dics.dask._partitions import threads_of_worker
 from dics.dask._watch import ProgressReporter, pause
 from dics.dask._workers import stop_if_cancelled
@@ -63,7 +63,7 @@ class ForestJob(NamedTuple):
         """Describe what was planned for all rows."""
         if data.values is not None:
             data = data._replace(labels=None)  # groups, which only thresholds need
-        without_rows = data._replace(X=None)  # type: ignore[arg-type]
+        without_rows = data._replace(rows=None)  # type: ignore[arg-type]
         return cls(
             plan.dictionary, plan.order, settings_fields(plan.settings), without_rows
         )
@@ -234,15 +234,15 @@ def arranged(
 # --- single trees -----------------------------------------------------------
 
 
-def call_with_rows(pickled: bytes) -> Trees:
-    """Call a method of a tree with all rows, which are brought to this worker."""
-    tree, method, data, arguments, shape, dtype, parts = cloudpickle.loads(pickled)
+def call_with_rows(pickled: bytes) -> Any:
+    """Call a function of training data with all rows, gathered on this worker."""
+    function, data, arguments, shape, dtype, parts = cloudpickle.loads(pickled)
     with stop_if_cancelled() as check, Gathered(shape, dtype) as gathered:
         with worker_client() as client:
             gathered.fill(client.compute(parts), check)
-        own = data._replace(X=gathered.rows(), n_threads=threads_of_worker())
-        trees: Trees = getattr(tree, method)(own, *arguments)
-    return trees
+        rows = LocalRows(gathered.rows())
+        data = data._replace(rows=rows, n_threads=threads_of_worker())
+        return function(data, *arguments)
 
 
 class Gathered:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle, pairwise
 from typing import Any, NamedTuple
 
@@ -17,18 +17,18 @@ from sklearn.utils.validation import validate_data
 
 from dics import _core
 from dics._boosting.rounds import Rounds
-from dics._boosting.rows import BoostCall, total_weight, weight_unit
-from dics._dictionary import Dictionary, TrainingData
+from dics._boosting.rows import BoostJob, CodedRows
+from dics._dictionary import Dictionary
 from dics._estimator.running import Progress
 from dics._growing.forest import ForestPlan
 from dics._growing.sampling import OutOfBag, OutOfBagSums
 from dics._input.categories import Categories
-from dics._input.category_encoder import CategoryMeans
+from dics._input.category_encoder import CategoryMeans, TargetEncoder
 from dics._input.checks import Array, FloatArray
-from dics._input.frames import encoded_dtype
-from dics._input.rows import RemoteCodes, RemoteRows
+from dics._input.frames import CategoricalColumn, encoded_dtype
 from dics._input.sparse import SparseRows, concat_rows
 from dics._model.trees import Trees, concat_arrays
+from dics._training import SampledRows, TrainingData, TrainingRows, as_float32
 from dics.dask._boosting import MAX_RESTARTS, BoostSession
 from dics.dask._gather import (
     ForestJob,
@@ -122,7 +122,7 @@ def check_columns(estimator: Any, meta: Any, n_columns: int, *, reset: bool) -> 
     validate_data(estimator, named, reset=reset, skip_check_array=True)
 
 
-class ClusterRows(RemoteRows):
+class ClusterRows(TrainingRows):
     """The rows of a Dask collection.
 
     Parameters
@@ -139,7 +139,11 @@ class ClusterRows(RemoteRows):
         room for them.
     given : list of Delayed, default=()
         The partitions of the input, if categories are still in them.
+    columns : mapping of int to CategoricalColumn, default=None
+        Categorical columns of all rows.
     """
+
+    keeps_means = False  # workers compute the mean of each row
 
     def __init__(
         self,
@@ -150,6 +154,7 @@ class ClusterRows(RemoteRows):
         *,
         may_keep: bool = True,
         given: Sequence[Any] = (),
+        columns: Mapping[int, CategoricalColumn] | None = None,
     ) -> None:
         self.watch = watch
         self.client = watch.client
@@ -158,6 +163,7 @@ class ClusterRows(RemoteRows):
         self._parts = parts
         self._may_keep = may_keep
         self._given = given
+        self.columns = {} if columns is None else columns
         self.shape = (int(whole.starts[-1]), whole.n_columns)
         self.dtype = whole.dtype
 
@@ -180,29 +186,56 @@ class ClusterRows(RemoteRows):
         return self._parts
 
     def check(self, estimator: Any, *, reset: bool) -> None:
+        """Set or compare the names and the number of an estimator's features."""
         check_columns(estimator, self.meta, self.shape[1], reset=reset)
 
-    def _of_parts(
-        self,
-        rows: npt.NDArray[np.integer[Any]],
-        make: Callable[[Any, npt.NDArray[np.int64]], Any],
-    ) -> list[Any]:
+    def read(self, columns: Mapping[int, CategoricalColumn]) -> ClusterRows:
+        """Return the rows with the categorical columns that were read from them."""
+        return ClusterRows(
+            self.watch,
+            self.meta,
+            self._parts,
+            self.whole,
+            given=self._given,
+            columns=columns,
+        )
+
+    def take(
+        self, rows: npt.NDArray[np.integer[Any]] | None = None
+    ) -> Array | SparseRows:
+        if rows is None:
+            rows = np.arange(len(self))
         tasks = []
         for i, part in enumerate(self.parts):
             _, chosen = self.whole.numbers(rows, i)
             if chosen is not None and len(chosen) > 0:
-                tasks.append(make(part, chosen))
-        return self.watch.computed(tasks)
+                tasks.append(dask.delayed(take_rows)(part, chosen))
+        return concat_rows(self.watch.computed(tasks))
 
-    def take(self, rows: npt.NDArray[np.integer[Any]]) -> Array | SparseRows:
-        found = self._of_parts(
-            rows, lambda part, chosen: dask.delayed(take_rows)(part, chosen)
-        )
-        return concat_rows(found)
+    def sample(self, indices: Callable[[], list[npt.NDArray[np.int64]]]) -> SampledRows:
+        sampled = np.unique(np.concatenate(indices()))
+        rows = self.take(sampled)
+        single = as_float32(rows, np.arange(len(rows)))
+        return SampledRows(rows if single is None else single, sampled, len(self))
 
-    def with_categories(
+    def for_scorer(
+        self,
+        rows: npt.NDArray[np.intp] | None,  # noqa: ARG002
+        n_rows: int,
+    ) -> Array:
+        # The current model has the scores of all rows, so its X needs no values.
+        return np.empty((n_rows, 0))
+
+    def with_categories(self, known: Categories, encoder: TargetEncoder) -> ClusterRows:
+        return self.encode_categories(known, encoder.remote_means(known, self.columns))
+
+    def encode_categories(
         self, known: Categories, means: CategoryMeans | None = None
     ) -> ClusterRows:
+        """Return the rows with numbers for categories, and with columns of pairs.
+
+        `means` are those of training rows.
+        """
         bare = None
         if means is not None and not means.tables:
             means = None  # the category is enough
@@ -243,13 +276,12 @@ class ClusterRows(RemoteRows):
         plan: ForestPlan,
         dictionary: Dictionary,
         data: TrainingData,
-        progress: Progress,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Let each worker grow some trees of a forest.
 
-        Each gathers the codes of the rows that its trees have drawn, so many trees at a
-        time that there is room for them. `dictionary` is that of all columns of X, in
-        their order.
+        A worker gathers the codes of the rows that its trees have sampled. It grows as
+        many trees at a time as its memory allows.
         """
         settings = plan.settings
         n_workers = max(1, len(self.watch.workers()))
@@ -265,13 +297,15 @@ class ClusterRows(RemoteRows):
         n_groups = max(min(len(trees), n_workers), -(-len(trees) // n_trees))
         cuts = np.linspace(trees.start, trees.stop, n_groups + 1).astype(int)
         groups = [range(first, last) for first, last in pairwise(cuts.tolist())]
-        topic = new_topic() if progress.enabled else None
+        shows = progress is not None and progress.enabled
+        topic = new_topic() if shows else None
         done: dict[int, int] = {}
 
         def note(report: tuple[int, int]) -> None:
             first, n_done = report
             done[first] = n_done
-            progress.update(sum(done.values()))
+            if progress is not None:
+                progress.update(sum(done.values()))
 
         grown = []
         with subscribed(self.client, topic, note):
@@ -351,22 +385,21 @@ class ClusterRows(RemoteRows):
         ]
         return self.watch.results(grown)
 
-    def call_with_rows(
-        self, tree: Any, method: str, data: TrainingData, *arguments: Any
-    ) -> Trees:
-        """Call a method of a tree on one worker, where all rows are gathered."""
-        without_rows: Any = data._replace(X=None)  # type: ignore[arg-type]
-        known = (tree, method, without_rows, arguments)
-        all_known = (*known, self.shape, self.dtype, self.parts)
-        text = cloudpickle.dumps(all_known)
+    def gathered(
+        self, function: Callable[..., Any], data: TrainingData, *arguments: Any
+    ) -> Any:
+        without_rows: Any = data._replace(rows=None)  # type: ignore[arg-type]
+        text = cloudpickle.dumps(
+            (function, without_rows, arguments, self.shape, self.dtype, self.parts)
+        )
         for _ in range(MAX_RESTARTS):
-            trees = self._try_call(text)
-            if trees is not None:
-                return trees
+            found = self._try_call(text)
+            if found is not None:
+                return found
         raise WorkersLost(f"workers were lost {MAX_RESTARTS} times in one fit.")
 
-    def _try_call(self, text: bytes) -> Trees | None:
-        """Call it; None if a worker was lost with what it had."""
+    def _try_call(self, text: bytes) -> Any:
+        """Call the function on a worker; None if the worker or its data are lost."""
         self.watch.wait_for_workers()
         try:
             (sent,) = self.client.scatter([text], hash=False)
@@ -378,15 +411,17 @@ class ClusterRows(RemoteRows):
             task = self.client.submit(
                 call_with_rows, sent, pure=False, key=new_topic(), retries=MAX_RESTARTS
             )
-            (trees,) = self.watch.results([task])
+            (found,) = self.watch.results([task])
         except LOST:
             self.watch.check_connection()
             return None
-        found: Trees = trees
         return found
 
     def out_of_bag_sums(
-        self, trees: OutOfBag, left_out: Iterable[npt.NDArray[np.bool_]]
+        self,
+        trees: OutOfBag,
+        left_out: Iterable[npt.NDArray[np.bool_]],
+        n_threads: int,  # noqa: ARG002 (those of each worker)
     ) -> OutOfBagSums:
         ends = list(pairwise(self.whole.starts))
         # Rows are drawn here, and a bit for each tree goes to where a row is.
@@ -463,38 +498,39 @@ class ClusterRows(RemoteRows):
                 f"{sum(limits) / 2**20:.1f} MiB."
             )
 
-    def encoded(
+    def encode(
         self,
-        dictionary: Dictionary,
+        job: BoostJob,
         labels: npt.NDArray[np.uint32] | None,
         targets: npt.NDArray[np.float32] | None,
         weights: FloatArray | None,
-        n_outputs: int,
+        n_threads: int,  # noqa: ARG002 (those of each worker)
     ) -> ClusterCodes:
+        n_outputs = len(job.start)
         # Codes; scores, gradients and hessians of the outputs; labels, weights, order.
         row_bytes = self.shape[1] + 4 * (2 * n_outputs + 6)
         self._check_room(self.shape[0] * row_bytes)
-        codes = self.codes(dictionary)
+        codes = self.codes(job.dictionary)
         return ClusterCodes(
             self.watch, codes, self.whole, None, labels, targets, weights, n_outputs
         )
 
 
-class ClusterCodes(RemoteCodes):
+class ClusterCodes(CodedRows):
     """Codes of rows on a cluster, or of some of them.
 
     Parameters
     ----------
     watch : Watch
     codes : list of Future
-        Of each partition.
+        Codes of each partition.
     whole : Whole
     rows : ndarray or None
-        Numbers of the rows that are chosen, rising; None for all.
+        Increasing indices of the chosen rows; None for all.
     labels, targets, weights : ndarray or None
-        Of the rows that are chosen.
+        Those of the chosen rows.
     n_outputs : int
-        Scores of each row.
+        Number of scores of each row.
     """
 
     def __init__(
@@ -520,33 +556,19 @@ class ClusterCodes(RemoteCodes):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that are chosen."""
         return int(self.whole.starts[-1]) if self.rows is None else len(self.rows)
 
     @property
-    def scores(self) -> npt.NDArray[np.float32]:
-        """Scores of the rows, brought here after each round for a scorer."""
+    def scores(self) -> npt.NDArray[np.float32]:  # type: ignore[override]
+        """Scores of the rows, gathered after each round for a scorer."""
         if self._scores is None:
             self._scores = np.empty((self.n_rows, self.n_outputs), dtype=np.float32)
         return self._scores
 
     @property
-    def is_watched(self) -> bool:
-        """Tell whether somebody looks at the scores."""
+    def is_scored(self) -> bool:
+        """Return True if a scorer uses the scores."""
         return self._scores is not None
-
-    @property
-    def weight_unit(self) -> float:
-        return weight_unit(self.weights)
-
-    def core_weights(self) -> npt.NDArray[np.float32] | None:
-        """Return the weights in that unit."""
-        if self.weights is None:
-            return None
-        return (self.weights * self.weight_unit).astype(np.float32)
-
-    def total_weight(self) -> float:
-        return total_weight(self.weights, self.n_rows)
 
     def take(self, rows: npt.NDArray[np.intp] | None) -> ClusterCodes:
         if rows is None:
@@ -562,14 +584,14 @@ class ClusterCodes(RemoteCodes):
             self.n_outputs,
         )
 
-    def put(self, rows: npt.NDArray[np.intp], taken: RemoteCodes) -> None:
-        """Do nothing: scores are found anew from the trees."""
+    def put(self, rows: npt.NDArray[np.intp], taken: CodedRows) -> None:
+        """Do nothing: workers compute the scores from the trees."""
 
     def boost(
         self,
-        call: BoostCall,
+        job: BoostJob,
         validation: list[Any],
         rounds: Rounds,
-        n_threads: int,  # noqa: ARG002 (each worker has its own)
+        n_threads: int,  # noqa: ARG002 (those of each worker)
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
-        return BoostSession(self, validation, rounds).run(call)
+        return BoostSession(self, validation, rounds).run(job)

@@ -21,7 +21,7 @@ from distributed import (
 
 from dics import _core
 from dics._boosting.rounds import Rounds
-from dics._boosting.rows import BoostCall
+from dics._boosting.rows import BoostJob
 from dics._dictionary import Dictionary
 from dics._input.checks import Array
 from dics._model.trees import Trees
@@ -173,15 +173,15 @@ class RankRows(NamedTuple):
         return joined
 
     def for_core(
-        self, store: MutableMapping[Any, Any], call: BoostCall, n_threads: int
+        self, store: MutableMapping[Any, Any], job: BoostJob, n_threads: int
     ) -> tuple[Array | None, ...]:
         """Return the arrays in the order that the core knows."""
-        codes = self.joined(store, len(call.dictionary.offsets) - 1)
+        codes = self.joined(store, len(job.dictionary.offsets) - 1)
 
         def add(trees: Trees, scores: npt.NDArray[np.float32]) -> None:
-            add_values(trees, codes, call.dictionary, scores, n_threads)
+            add_values(trees, codes, job.dictionary, scores, n_threads)
 
-        scores = call.first_scores(codes.shape[1], add)
+        scores = job.first_scores(codes.shape[1], add)
         return codes.ravel(), self.labels, self.targets, self.weights, scores
 
 
@@ -227,7 +227,7 @@ class RankTask(NamedTuple):
     token: bytes
     addresses: list[Address]
     run_starts: npt.NDArray[np.int64]
-    call: BoostCall
+    job: BoostJob
     patience: int | None
     tol: float
     history: list[tuple[float, list[float]]]  # losses of rounds done before
@@ -384,15 +384,19 @@ def _boost(
 ) -> RankResult:
     store = get_worker().data
     try:
-        every = [rows.for_core(store, task.call, n_threads) for rows in sets]
+        every = [rows.for_core(store, task.job, n_threads) for rows in sets]
     except KeyError:  # codes were moved to another worker this moment
         return _nothing(task)
     watched = None
     if task.watched is not None:
         watched = Watched(every[task.watched][-1], sets[task.watched].runs)
     reporter = RoundReporter(task, links, watched, cancellation_check())
-    arrays, used, is_lost = task.call.run(
-        every[0], every[1:], reporter.note, links.peers, n_threads
+    arrays, used, is_lost = _core.boost(
+        training=every[0],
+        validation=every[1:],
+        peers=links.peers,
+        n_threads=n_threads,
+        **task.job.core_arguments(reporter.note),
     )
     return RankResult(
         arrays,
@@ -405,4 +409,4 @@ def _boost(
 
 
 def _nothing(task: RankTask) -> RankResult:
-    return RankResult({}, task.call.used_splits, True, task.history, 0, 0)
+    return RankResult({}, task.job.used_splits, True, task.history, 0, 0)

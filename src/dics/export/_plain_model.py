@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from dics._boosting.losses import OF_LOGARITHMS, NumberLoss
+from dics._boosting.losses import LOG_LINK_LOSSES, NumberLoss
 from dics._estimator.base import TreesEstimator
 from dics._input.checks import Array, FloatArray
 from dics._model.trees import Trees
@@ -210,7 +210,7 @@ def _of_loss(loss: Any, start: FloatArray, purpose: str) -> dict[str, Any]:
             f"{purpose} can't carry several quantiles, which are put in order for each "
             "row; fit a model for each."
         )
-    if loss.name in OF_LOGARITHMS:
+    if loss.name in LOG_LINK_LOSSES:
         return {"link": "exp", "factor": loss.unit}
     return {"base": start + loss.centre}
 
