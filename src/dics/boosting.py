@@ -106,7 +106,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Weights of the classes. "balanced" gives all classes the same total weight.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        your own class; it is cloned before use. None uses ``CentroidCandidates()``,
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``,
         with fewer thresholds for many classes. The estimator overrides its `n_jobs`,
         and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -131,10 +131,10 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     warm_start : bool, default=False
         Whether to keep the rounds of the last fit and add only those up to
         `n_estimators`. On the same data, the result equals that of one fit. The
-        thresholds of the first fit are kept; "auto" is resolved anew.
+        thresholds of the first fit are kept; "auto" is resolved again.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering and of all random draws. With an int, repeated fits give
-        the same model.
+        Seed of the clustering and of all sampling. With an int, repeated fits give the
+        same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
         number.
@@ -161,21 +161,21 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         The value of every "auto" in this fit. The rules use the number of training
         rows, without rows that were held out and rows of weight zero.
     train_score_ : ndarray of shape (n_rounds + 1,)
-        Negative mean loss of the training rows before the first round and after each
-        (or the score, if it is what early stopping looks at).
+        Negative mean loss of the training rows, before the first round and after each
+        round. It is the score if early stopping uses the training score.
     validation_score_ : ndarray of shape (n_rounds + 1,)
-        Score of the validation rows; empty without any, NaN for rounds without. Like
-        `train_score_` it has the rounds after the best, which are not kept.
+        Score of the validation rows: empty without them, NaN for earlier fits without
+        them. Like `train_score_`, it includes the rounds after the best one.
     evals_result_ : dict of str to dict
-        Losses of this fit's rounds, of "training" and of each validation set by name:
-        ``evals_result_["validation"]["log_loss"]``. If early stopping looks at a
-        score, that of the last set too.
+        Losses of the rounds of this fit, for "training" and each validation set:
+        ``evals_result_["validation"]["log_loss"]``. If early stopping uses another
+        score, the last set has that score too.
     best_iteration_ : int or None
-        Rounds up to the best, all of which are kept; None without early stopping.
+        Number of rounds up to the best one; None without early stopping.
     best_score_ : float or None
-        What early stopping has seen then.
+        Score at the best round.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Total gain of the splits of each feature, normalised.
+        Total gain of the splits of each feature, normalized.
     split_counts_ : ndarray of shape (n_features_in_,)
         Number of splits of each feature.
     candidates_ : BaseCandidates
@@ -185,16 +185,17 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
 
     Notes
     -----
-    A step of Newton's can go too far where a class is rare in the model and common in a
-    leaf. What a leaf adds is limited to where an upper bound of the loss is least, so
-    that without row sampling no round raises the training loss.
+    A Newton step can overshoot if a class has a low predicted probability but is
+    frequent in a leaf. Each step is limited to the minimum of an upper bound on the
+    loss. So without row sampling, no round increases the training loss.
 
     A learning rate of "auto" can have a trial if `n_estimators` is "auto", there are
     more than two classes and 1,000 to 100,000 training rows. Some rows are held out
-    from the first 100 rounds. If their loss rises, the trial is discarded and the rate
-    is lower, the more the earlier it rose. Otherwise its rounds are kept, and later
-    rounds use all rows. With categorical features, up to 200,000 rows, the trial is
-    0.6 of the rounds, at most 100, for any number of classes and rounds.
+    from the first 100 rounds. If their loss increases, the trial is discarded and the
+    rate is lowered: the earlier the increase, the lower the rate. Otherwise its rounds
+    are kept, and later rounds use all rows. With categorical features, up to 200,000
+    rows, the trial is 0.6 of the rounds, at most 100, for any number of classes and
+    rounds.
 
     For two classes, "auto" is 0.1, 0.15 from 10,000 and 0.2 from 20,000 training rows
     on, half of it with categorical features, and without `noise_shrinkage` 0.02, or
@@ -218,7 +219,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         **Boosting._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
-    # Rounds and learning rates of the paper's setting don't change with the defaults.
+    # The configuration of the paper does not change with the defaults.
     _paper_setting: ClassVar[dict[str, Any]] = {
         **Boosting._paper_setting,
         "n_estimators": 300,
@@ -347,13 +348,13 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
-            For two classes, how far the second is ahead of the first.
+            For two classes, the margin of the second class.
         """
         scores = self._scores(X)
         return self._fitted_loss.decision(scores)
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
-        """Yield what `decision_function` is after each round.
+        """Yield the result of `decision_function` after each round.
 
         Parameters
         ----------
@@ -367,7 +368,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
             yield self._fitted_loss.decision(scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
-        """Yield what `predict_proba` is after each round.
+        """Yield the result of `predict_proba` after each round.
 
         Parameters
         ----------
@@ -381,7 +382,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
             yield self._fitted_loss.probabilities(scores)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield what `predict` is after each round.
+        """Yield the result of `predict` after each round.
 
         Parameters
         ----------
@@ -406,8 +407,8 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     Parameters
     ----------
     loss : str or object, default="squared_error"
-        "squared_error", "absolute_error", "huber", "quantile", "poisson" (y of 0 or
-        more) or "gamma" (y above 0), or an object of your own, see Notes. "poisson" and
+        "squared_error", "absolute_error", "huber", "quantile", "poisson" (y >= 0) or
+        "gamma" (y > 0), or a custom loss, see Notes. "poisson" and
         "gamma" predict the exponential of the score.
     quantile : float or sequence of float, default=0.5
         With ``loss="quantile"``: the quantile to predict, or several at once. One tree
@@ -463,7 +464,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         R2. Scorers that accept `sample_weight` get the weights of the rows.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        your own class; it is cloned before use. None uses ``CentroidCandidates()``,
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``,
         with fewer thresholds for many outputs. The estimator overrides its `n_jobs`,
         and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -488,10 +489,10 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     warm_start : bool, default=False
         Whether to keep the rounds of the last fit and add only those up to
         `n_estimators`. On the same data, the result equals that of one fit. The
-        thresholds of the first fit are kept; "auto" is resolved anew.
+        thresholds of the first fit are kept; "auto" is resolved again.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering and of all random draws. With an int, repeated fits give
-        the same model.
+        Seed of the clustering and of all sampling. With an int, repeated fits give the
+        same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
         number.
@@ -515,21 +516,22 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     plan_ : BoostingPlan
         The value of every "auto" in this fit.
     train_score_ : ndarray of shape (n_rounds + 1,)
-        Negative mean loss of the training rows before the first round and after each
-        (or the score, if it is what early stopping looks at). Of several targets, each
-        is measured in units of about its own spread.
+        Negative mean loss of the training rows, before the first round and after each
+        round. It is the score if early stopping uses the training score. With several
+        targets, each is measured in units of about its standard deviation.
     validation_score_ : ndarray of shape (n_rounds + 1,)
-        Score of the validation rows; empty without any, NaN for rounds without.
+        Score of the validation rows: empty without them, NaN for earlier fits without
+        them.
     evals_result_ : dict of str to dict
-        Losses of this fit's rounds, of "training" and of each validation set by name:
-        ``evals_result_["validation"]["squared_error"]``. If early stopping looks at a
-        score, that of the last set too.
+        Losses of the rounds of this fit, for "training" and each validation set:
+        ``evals_result_["validation"]["squared_error"]``. If early stopping uses another
+        score, the last set has that score too.
     best_iteration_ : int or None
-        Rounds up to the best, all of which are kept; None without early stopping.
+        Number of rounds up to the best one; None without early stopping.
     best_score_ : float or None
-        What early stopping has seen then.
+        Score at the best round.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Total gain of the splits of each feature, normalised.
+        Total gain of the splits of each feature, normalized.
     split_counts_ : ndarray of shape (n_features_in_,)
         Number of splits of each feature.
     candidates_ : BaseCandidates
@@ -541,20 +543,22 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     -----
     With categorical features and 1,000 to 200,000 training rows, a learning rate of
     "auto" has a trial: some rows are held out from 0.6 of the rounds, at most 100. If
-    their loss rises, the trial is discarded and the rate is lower, the more the earlier
-    it rose. Otherwise its rounds are kept, and later rounds use all rows.
+    their loss increases, the trial is discarded and the rate is lowered: the earlier
+    the increase, the lower the rate. Otherwise its rounds are kept, and later rounds
+    use all rows.
 
-    A loss of your own is an object with three methods, which get y, the scores `raw`
-    and the weights of the rows (or None):
+    A custom loss is an object with three methods. They get y, the scores `raw` and the
+    weights of the rows (or None):
 
-    - ``gradients(y, raw, weight)`` returns the first and the second derivative by
-      `raw` of each row's loss, times its weight; second ones must not be negative;
-    - ``start(y, weight)`` returns the score that all rows begin with;
-    - ``link(raw)`` returns predictions;
+    - ``gradients(y, raw, weight)`` returns the first and the second derivative of the
+      loss of each row by `raw`, times its weight. Second derivatives must not be
+      negative.
+    - ``start(y, weight)`` returns the start score of all rows.
+    - ``link(raw)`` returns the predictions.
 
-    and, if `train_score_` and early stopping are to have a loss, ``loss(y, raw,
-    weight)``, the mean loss. It is called once a round with all rows, which is slower
-    than the losses of the core: those run in several threads and single precision.
+    For `train_score_` and early stopping, a fourth method ``loss(y, raw, weight)``
+    returns the mean loss. The methods are called once per round with all rows. Built-in
+    losses are faster: they use several threads and single precision.
 
     Examples
     --------
@@ -568,7 +572,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     >>> quantiles.set_params(n_estimators=50, random_state=0).fit(X, y).predict(X).shape
     (442, 3)
 
-    The Tweedie loss with a power of 1.5, as a loss of your own:
+    The Tweedie loss with a power of 1.5, as a custom loss:
 
     >>> import numpy as np
     >>> class Tweedie:
@@ -741,13 +745,13 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         Returns
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
-            A column for each target, or for each quantile, if there are several.
+            One column per target or quantile, if there are several.
         """
         scores = self._scores(X)
         return squeezed(self._loss.predictions(scores))
 
     def staged_predict(self, X: Any) -> Iterator[FloatArray]:
-        """Yield what `predict` is after each round.
+        """Yield the result of `predict` after each round.
 
         Parameters
         ----------

@@ -60,39 +60,39 @@ from dics._model.checks import check_dictionary, require
 from dics._training import LocalRows, SampledRows, TrainingData
 
 __all__ = ["BaseCandidates", "CentroidCandidates", "QuantileCandidates"]
-# From 5 to 32 clusters the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to 20
-# seeds each) differed no more than between seeds; what counts is that class means are
-# there too (MNIST 0.8182 without, 0.8233 with them; 2026-11).
+# From 5 to 32 clusters, the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to
+# 20 seeds each) differed no more than between seeds. Class means matter more (MNIST
+# 0.8182 without, 0.8233 with them; 2026-11).
 AUTO_CLUSTERS = 8
 # Bounded rows and steps: 44 ms for CIFAR-10, as long as X.sum().
 N_STEPS = 12
 MOMENT_ROWS = 2048
 MEASURE_ROWS = 4096
-# Where nothing is filled in, the boundaries are all there is and are measured better:
-# the paper's dictionary keeps 97.3 % of the exhaustive gain at depth 8 (CIFAR-10, mean
-# of 8 seeds) instead of 97.0 %, for 35 ms more (2026-11).
+# Without quantiles, the boundaries need more rows: the dictionary of the paper keeps
+# 97.3 % of the exhaustive gain at depth 8 (CIFAR-10, mean of 8 seeds) instead of
+# 97.0 %, for 35 ms more (2026-11).
 ALONE_MEASURE_ROWS = 16_384
 # Values of `max_bins`, one more than thresholds.
 MAX_BINS = [Interval(Integral, 2, MAX_THRESHOLDS + 1, closed="both")]
 
 
 class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Base of all sources of thresholds, and of your own.
+    """Base class of all sources of thresholds, built-in and custom.
 
     A source is a class with a method `find_thresholds`, which returns the thresholds of
-    every feature. The `candidates` of every estimator takes it. Its parameters are
-    those of its ``__init__``, as for any scikit-learn estimator, so that
+    every feature. The parameter `candidates` of every estimator accepts it. Its
+    parameters are those of its ``__init__``, as for any scikit-learn estimator, so
     ``candidates__name`` works in a grid search. If it has a parameter `random_state`
-    that is not None, the `rng` of `find_thresholds` comes from there, otherwise from
-    the estimator.
+    that is not None, this is the seed of the `rng` of `find_thresholds`. Otherwise the
+    estimator gives the seed.
 
-    A sparse X is refused, unless the class sets ``accepts_sparse = True``:
-    `find_thresholds` then gets a ``csr_array`` of scipy.
+    A sparse X raises an error, unless the class sets ``accepts_sparse = True``. Then
+    `find_thresholds` gets a ``csr_array`` of scipy.
 
     Within one tree, deep nodes may get new thresholds (see `renew_thresholds` of
-    `TreeOptions`). These are even cuts of the rows of the node and never come from
-    the source, because the subtree is grown inside the core, by several threads, where
-    Python cannot be called. "auto" does not renew the thresholds of your own source.
+    `TreeOptions`). These are quantiles of the rows of the node. They never come from
+    the source, because several threads grow the subtree in the core, where Python
+    cannot be called. "auto" does not renew the thresholds of a custom source.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    Thresholds at the values of random rows, as extremely randomised trees have them:
+    Thresholds at the values of random rows, as in extremely randomized trees:
 
     >>> from sklearn.datasets import load_iris
     >>> from dics import BaseCandidates, CGTreeClassifier
@@ -123,10 +123,10 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
-    # Whether `find_thresholds` takes a sparse X, as a ``csr_array`` of scipy.
+    # Whether `find_thresholds` accepts a sparse X, as a ``csr_array`` of scipy.
     accepts_sparse: ClassVar[bool] = False
 
-    # For sources that have no such parameters.
+    # Defaults for sources without these parameters.
     random_state: Any = None
     n_jobs: int | None = None
 
@@ -153,47 +153,47 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         sample_weight: FloatArray | None,
         rng: np.random.Generator,
     ) -> Iterable[npt.ArrayLike]:
-        """Return the thresholds of every feature: the method to write.
+        """Return the thresholds of every feature; subclasses implement it.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Training rows: float32, float64 or uint8, in any memory order and with NaN
-            where values are missing. They may be the user's own and are read-only. Rows
-            of weight zero, such as those held out for validation, are not among them.
+            Training rows: float32, float64 or uint8, in any memory order, with NaN for
+            missing values. The array is read-only and may be the X of the user. Rows of
+            weight zero, such as those held out for validation, are left out.
         y : ndarray of shape (n_samples,) or None
-            Number of the class of each row, 0, 1, ... in the order of `classes_`. Of a
-            regressor: the targets, of shape (n_samples, n_outputs) if there are
-            several. None if `fit` of the source itself got no y.
+            Class indices in the order of `classes_`, or the targets of regression, of
+            shape (n_samples, n_outputs) if there are several. None if `fit` of the
+            source got no y.
         sample_weight : ndarray of shape (n_samples,) or None
             Weights of the rows, or None if there are none.
         rng : numpy.random.Generator
-            Source of random numbers. Without others, the same seed gives the same
+            The only source of random numbers, so that the same seed gives the same
             model.
 
         Returns
         -------
         thresholds : iterable of n_features arrays
-            At most 254 distinct finite numbers for each feature, in any order; they are
-            kept as float64, sorted. A split sends ``x < threshold`` to the left. No
-            thresholds at all make a feature that is not split.
+            At most 254 distinct finite numbers for each feature, in any order. They are
+            stored as float64, sorted. A split sends ``x < threshold`` to the left.
+            Features without thresholds are never split.
         """
         raise NotImplementedError(
             f"{type(self).__name__} has no method `find_thresholds`."
         )
 
     def _make_dictionary(self, data: TrainingData) -> Dictionary:
-        """Make the dictionary; our own sources have a faster way."""
+        """Make the dictionary; built-in sources override this."""
         return self._call_find_thresholds(data)
 
     def _call_find_thresholds(self, data: TrainingData) -> Dictionary:
-        """Make the dictionary by `find_thresholds`, with what it is promised."""
+        """Make the dictionary by `find_thresholds`, with read-only arguments."""
         X, weights = data.rows.take(), data.weights
-        if isinstance(X, SparseRows) and not self._takes_sparse():
+        if isinstance(X, SparseRows) and not self._accepts_sparse():
             name = type(self).__name__
             raise ValueError(
-                f"X is sparse, but {name}.find_thresholds takes a dense X; pass "
-                f"X.toarray(), or set accepts_sparse = True in {name} if it takes a "
+                f"X is sparse, but {name}.find_thresholds needs a dense X; pass "
+                f"X.toarray(), or set accepts_sparse = True in {name} if it accepts a "
                 "csr_array of scipy."
             )
         y: Array | None = None
@@ -227,7 +227,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             float32, float64 and uint8 are read in place. NaN is allowed.
         y : array-like of shape (n_samples,), default=None
-            Class labels, or numbers to predict, for sources that look at them.
+            Class labels or targets of regression, for sources that use them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -272,7 +272,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _uses_labels(self) -> bool:
         return True
 
-    def _takes_sparse(self) -> bool:
+    def _accepts_sparse(self) -> bool:
         return self.accepts_sparse or not self._is_users_own()
 
     def _is_users_own(self) -> bool:
@@ -280,15 +280,15 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return type(self).find_thresholds is not BaseCandidates.find_thresholds
 
     def _learn(self, data: TrainingData) -> None:
-        """Fit from checked arrays, as the tree estimators do."""
+        """Fit from checked training data."""
         own = self._is_users_own()
         find = self._call_find_thresholds if own else self._make_dictionary
         self._dictionary = find(data)
         self.n_features_in_ = data.rows.n_features
         self.n_thresholds_ = np.diff(self._dictionary.offsets)
 
-    def _part_ranks(self, n_ranks: dict[int, int]) -> None:
-        """Place a threshold between any two ranks of the categories of features."""
+    def _add_rank_thresholds(self, n_ranks: dict[int, int]) -> None:
+        """Place a threshold between any two ranks of categories."""
         parts = np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
         for f, n in n_ranks.items():
             parts[f] = np.arange(1, n, dtype=np.float64) - 0.5
@@ -304,14 +304,14 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self._check_dictionary(vars(self).get("n_features_in_"))
 
     def _check_dictionary(self, n_features: Any) -> None:
-        """Check thresholds of an untrusted model: the core will trust them."""
+        """Check thresholds of an untrusted model, because the core does not."""
         dictionary: Any = vars(self).get("_dictionary")
         require(isinstance(dictionary, Dictionary), "candidates have no thresholds")
         check_dictionary(dictionary.values, dictionary.offsets, MAX_THRESHOLDS)
         require(
             isinstance(n_features, int | np.integer)
             and len(dictionary.offsets) == n_features + 1,
-            "thresholds are of another number of features",
+            "thresholds and X have different numbers of features",
         )
 
     @property
@@ -321,7 +321,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
-        """Replace each value by the number of thresholds that aren't above it.
+        """Replace each value by the number of thresholds up to it.
 
         Parameters
         ----------
@@ -330,8 +330,8 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         codes : ndarray of shape (n_samples, n_features), uint8, Fortran order
-            ``codes[i, f] <= t`` exactly where ``X[i, f] < thresholds_[f][t]``. NaN has
-            the code ``n_thresholds_[f] + 1``.
+            ``codes[i, f] <= t`` if and only if ``X[i, f] < thresholds_[f][t]``. NaN
+            has the code ``n_thresholds_[f] + 1``.
         """
         check_is_fitted(self, "n_thresholds_")
         X = check_rows(self, X, reset=False)
@@ -341,7 +341,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = self._takes_sparse()
+        tags.input_tags.sparse = self._accepts_sparse()
         tags.target_tags.required = self._needs_labels()
         tags.transformer_tags.preserves_dtype = []
         return tags
@@ -351,11 +351,10 @@ class CentroidCandidates(BaseCandidates):
     """Thresholds between the centroids of clusters (Algorithm 1 of the paper).
 
     Mini-batch K-means finds centroids. For the most distant pairs of centroids, every
-    feature gets the boundary between the two. The paper's own setting is
-    ``CentroidCandidates.paper()``. The defaults differ from it where it loses accuracy:
-    the means of the classes are centroids too, clusters are found in standardised
-    features and their number does not depend on the number of classes, and the gaps
-    between the boundaries are filled with even cuts, many where there are few features.
+    feature gets the boundary between the two. ``CentroidCandidates.paper()`` is the
+    configuration of the paper. The defaults are more accurate: class means are
+    centroids too, features are standardized before clustering, the number of clusters
+    does not depend on the classes, and quantiles fill the gaps between the boundaries.
 
     Parameters
     ----------
@@ -386,10 +385,10 @@ class CentroidCandidates(BaseCandidates):
         more than thresholds, of which at most half are boundaries. "auto" is 255 for
         up to 64 features and fewer for more features, with at least 16 quantiles.
     random_state : int, RandomState instance or None, default=None
-        Seed of the rows drawn and of the start of K-means.
+        Seed of the sampled rows and of the start of K-means.
     n_jobs : int or None, default=None
-        Number of threads; None means all cores the process may use. The result doesn't
-        depend on it.
+        Number of threads. None uses all available cores. The result is the same for any
+        number.
 
     Attributes
     ----------
@@ -398,7 +397,7 @@ class CentroidCandidates(BaseCandidates):
     scales_ : ndarray of shape (n_centroids, n_features)
         Standard deviation of each feature within each cluster.
     pairs_ : ndarray of shape (n_pairs, 2)
-        The pairs used, farthest first: first of clusters, then of classes.
+        The pairs used, most distant first: those of clusters, then those of classes.
     thresholds_ : list of n_features arrays, float64
     n_thresholds_ : ndarray of shape (n_features,)
 
@@ -462,12 +461,12 @@ class CentroidCandidates(BaseCandidates):
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
-        """Make the paper's own setting: K clusters of raw features, nothing filled in.
+        """Return the configuration of the paper: K clusters of raw features only.
 
         Parameters
         ----------
         **parameters : dict
-            Parameters to set besides.
+            Parameters to change.
 
         Returns
         -------
@@ -572,10 +571,10 @@ class CentroidCandidates(BaseCandidates):
 
 
 class QuantileCandidates(BaseCandidates):
-    """Thresholds at even cuts of each feature, as histogram methods use.
+    """Thresholds at quantiles of each feature, as in other histogram methods.
 
-    The same engine with another source of thresholds: what the centroids are worth is
-    the difference between the two.
+    A baseline for comparison: the difference from `CentroidCandidates` is the effect of
+    the centroids.
 
     Parameters
     ----------
@@ -584,9 +583,9 @@ class QuantileCandidates(BaseCandidates):
         feature with no more distinct values gets all midpoints, so that the search over
         it is exhaustive.
     random_state : int, RandomState instance or None, default=None
-        Seed of the rows drawn.
+        Seed of the sampled rows.
     n_jobs : int or None, default=None
-        Number of threads; None means all cores the process may use.
+        Number of threads. None uses all available cores.
 
     Attributes
     ----------
@@ -629,7 +628,7 @@ class QuantileCandidates(BaseCandidates):
 def fit_candidates(
     estimator: Any, data: TrainingData, default: BaseCandidates | None = None
 ) -> BaseCandidates:
-    """Fit the source of thresholds that an estimator was given, or the default one."""
+    """Fit the `candidates` of an estimator, or the default source."""
     if estimator.candidates is None:
         candidates = CentroidCandidates() if default is None else default
     else:
@@ -639,7 +638,7 @@ def fit_candidates(
             data = data._replace(seed=draw_seed(candidates.random_state))
     candidates._learn(data)
     if estimator._categories is not None:
-        candidates._part_ranks(estimator._categories.rank_counts())
+        candidates._add_rank_thresholds(estimator._categories.rank_counts())
     if hasattr(estimator, "feature_names_in_"):
         candidates.feature_names_in_ = estimator.feature_names_in_
     return candidates

@@ -96,15 +96,15 @@ class CGForest(TreesEstimator, Generic[TreeT]):
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
-        """Make the paper's own setting: features drawn for each tree, hard votes.
+        """Return the configuration of the paper: features per tree, hard votes.
 
-        The paper has forests of classes only; for a regressor, groups of rows with like
-        targets take the place of the classes, and there are no votes.
+        The paper covers classification only. For regression, groups of rows with
+        similar targets replace the classes, and there are no votes.
 
         Parameters
         ----------
         **parameters : dict
-            Parameters to set in addition, or instead, as in `set_params`.
+            Parameters to change, as in `set_params`.
 
         Returns
         -------
@@ -445,7 +445,7 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         "balanced_subsample" does so in the sample of each tree.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        your own class; it is cloned before use. None uses ``CentroidCandidates()``. The
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``. The
         estimator overrides its `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
@@ -466,8 +466,8 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         Whether to keep the trees of the last fit and grow only the additional ones up
         to `n_estimators`. The result equals that of one fit.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering and of all random draws. With an int, repeated fits give
-        the same model.
+        Seed of the clustering and of all sampling. With an int, repeated fits give the
+        same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
         number.
@@ -490,15 +490,15 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
     estimators_ : list of CGTreeClassifier
         The trees, as views of `trees_`.
     max_features_ : int
-        Number of features drawn.
+        Number of features that a node considers.
     estimators_samples_ : list of ndarray of int
-        Numbers of the rows that each tree has drawn, as often as it has drawn them.
+        Indices of the rows that each tree has sampled, with repetitions.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Mean over the trees of the decrease of impurity by each feature, normalised.
+        Mean over the trees of the decrease of impurity by each feature, normalized.
     oob_score_ : float
         Only with `oob_score`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Votes of the trees that didn't draw a row; NaN where all did. Only with
+        Votes of the trees that did not sample a row; NaN if all trees did. Only with
         `oob_score`.
     candidates_ : BaseCandidates
         The fitted source of thresholds.
@@ -507,8 +507,9 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
 
     Notes
     -----
-    With `bootstrap`, the weights of rows and classes are their chances to be drawn, as
-    in scikit-learn 1.9; without it, they weigh in the counts.
+    With `bootstrap`, rows are sampled with probabilities proportional to the weights of
+    rows and classes, as in scikit-learn 1.9. Without it, the weights multiply the
+    counts of the rows.
 
     Examples
     --------
@@ -602,7 +603,7 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         return added / len(self.trees_)
 
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
-        """Let each tree vote on the rows that it didn't draw."""
+        """Let each tree vote on the rows that it has not sampled."""
         votes, n_trees = self._out_of_bag_sums(
             data, n_draws, data.n_classes, self._options.voting == "hard"
         )
@@ -638,7 +639,7 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
             default="squared_error"
         Impurity criterion: variance, mean absolute deviation from the median (slower;
-        leaves predict medians) or half the Poisson deviance (y of 0 or more).
+        leaves predict medians) or half the Poisson deviance (y >= 0).
         "friedman_mse" chooses the same splits as "squared_error".
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit.
@@ -672,7 +673,7 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         smallest impurity + ccp_alpha * n_leaves is kept.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        your own class; it is cloned before use. None uses ``CentroidCandidates()``. The
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``. The
         estimator overrides its `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
@@ -693,8 +694,8 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         Whether to keep the trees of the last fit and grow only the additional ones up
         to `n_estimators`. The result equals that of one fit.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering and of all random draws. With an int, repeated fits give
-        the same model.
+        Seed of the clustering and of all sampling. With an int, repeated fits give the
+        same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
         number.
@@ -714,9 +715,9 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         Categories of each feature, None if it is numeric; None if all are.
     estimators_ : list of CGTreeRegressor
     max_features_ : int
-        Number of features drawn.
+        Number of features that a node considers.
     estimators_samples_ : list of ndarray of int
-        Numbers of the rows that each tree has drawn, as often as it has drawn them.
+        Indices of the rows that each tree has sampled, with repetitions.
     feature_importances_ : ndarray of shape (n_features_in_,)
     oob_score_ : float
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
@@ -725,9 +726,9 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
 
     Notes
     -----
-    For quantiles the forest keeps y and the rows of every leaf, 4 bytes for each row
-    that a tree has drawn: about a tenth of what the trees themselves take at full
-    depth.
+    For quantiles, the forest stores y and the rows of every leaf: 4 bytes for each row
+    that a tree has sampled. At full depth, this is about a tenth of the memory of the
+    trees.
 
     Examples
     --------
@@ -819,7 +820,7 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         leaf_rows.check(len(self.trees_.leaf_values), len(y))
 
     def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
-        """Let each tree predict the rows that it didn't draw."""
+        """Let each tree predict the rows that it has not sampled."""
         assert data.values is not None
         sums, n_trees = self._out_of_bag_sums(data, n_draws, data.values.shape[1], None)
         seen = n_trees > 0
@@ -833,11 +834,10 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> FloatArray:
         """Predict quantiles of the target of each row (quantile regression forest).
 
-        The training rows in the leaves that a row reaches, weighted as the forest's
-        mean weighs them, are a sample of what the target may be; its quantiles are
-        returned (Meinshausen, 2006). The smallest target is taken whose rows, with
-        those below it, have at least the share asked for. Larger leaves
-        (`min_samples_leaf`) give smoother quantiles.
+        The targets of the training rows in the leaves of a row, with the weights of the
+        forest, are a sample of its target. The method returns quantiles of this sample
+        (Meinshausen, 2006): the smallest target with at least the given fraction of the
+        weight up to it. Larger leaves (`min_samples_leaf`) give smoother quantiles.
 
         Parameters
         ----------

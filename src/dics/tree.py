@@ -58,15 +58,15 @@ class CGTree(TreesEstimator):
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
-        """Make the paper's own setting: its dictionary, and 100 candidates a node.
+        """Return the configuration of the paper: 100 candidates per node.
 
-        The paper has trees of classes only; for a regressor, groups of rows with like
-        targets take the place of the classes.
+        The paper covers classification only. For regression, groups of rows with
+        similar targets replace the classes.
 
         Parameters
         ----------
         **parameters : dict
-            Parameters to set in addition, or instead, as in `set_params`.
+            Parameters to change, as in `set_params`.
 
         Returns
         -------
@@ -183,7 +183,7 @@ class CGTree(TreesEstimator):
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> Bunch:
-        """Find at which `ccp_alpha` the tree of some rows gets smaller.
+        """Return the values of `ccp_alpha` at which the pruned tree gets smaller.
 
         Parameters
         ----------
@@ -194,8 +194,8 @@ class CGTree(TreesEstimator):
         Returns
         -------
         path : Bunch
-            `ccp_alphas`, rising from 0, and `impurities`, the impurity of the leaves of
-            the tree that is left at each.
+            `ccp_alphas`, increasing from 0, and `impurities`, the impurity of the
+            leaves of each pruned tree.
 
         Examples
         --------
@@ -295,7 +295,7 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
         Weights of the classes. "balanced" gives all classes the same total weight.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        your own class; it is cloned before use. None uses ``CentroidCandidates()``. The
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``. The
         estimator overrides its `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
@@ -312,8 +312,8 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
     advanced : TreeOptions or None, default=None
         Rarely needed options, such as those of the paper. None uses ``TreeOptions()``.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering and of all random draws. With an int, repeated fits give
-        the same model.
+        Seed of the clustering and of all sampling. With an int, repeated fits give the
+        same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
         number.
@@ -332,9 +332,9 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
     categories_ : list of n_features_in_ arrays or None
         Categories of each feature, None if it is numeric; None if all are.
     max_features_ : int
-        Number of features that a node looks at.
+        Number of features that a node considers.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Total decrease of impurity by each feature, normalised.
+        Total decrease of impurity by each feature, normalized.
     candidates_ : BaseCandidates
         The fitted source of thresholds.
     trees_ : Trees
@@ -428,7 +428,7 @@ class CGTreeRegressor(RegressorMixin, CGTree):
     criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
             default="squared_error"
         Impurity criterion: variance, mean absolute deviation from the median (slower;
-        leaves predict medians) or half the Poisson deviance (y of 0 or more).
+        leaves predict medians) or half the Poisson deviance (y >= 0).
         "friedman_mse" chooses the same splits as "squared_error".
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit.
@@ -455,7 +455,7 @@ class CGTreeRegressor(RegressorMixin, CGTree):
         `cost_complexity_pruning_path`.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        your own class; it is cloned before use. None uses ``CentroidCandidates()``. The
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``. The
         estimator overrides its `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
@@ -472,8 +472,8 @@ class CGTreeRegressor(RegressorMixin, CGTree):
     advanced : TreeOptions or None, default=None
         Rarely needed options, such as those of the paper. None uses ``TreeOptions()``.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clustering and of all random draws. With an int, repeated fits give
-        the same model.
+        Seed of the clustering and of all sampling. With an int, repeated fits give the
+        same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
         number.
@@ -490,9 +490,9 @@ class CGTreeRegressor(RegressorMixin, CGTree):
     categories_ : list of n_features_in_ arrays or None
         Categories of each feature, None if it is numeric; None if all are.
     max_features_ : int
-        Number of features that a node looks at.
+        Number of features that a node considers.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Total decrease of impurity by each feature, normalised.
+        Total decrease of impurity by each feature, normalized.
     candidates_ : BaseCandidates
         The fitted source of thresholds.
     trees_ : Trees

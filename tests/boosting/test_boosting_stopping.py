@@ -237,7 +237,7 @@ def test_class_weights_weigh_validation_rows(data):
 @pytest.mark.parametrize(
     ("scorer", "message"),
     [
-        (lambda model, X, y: np.nan, "scoring gives nan"),
+        (lambda model, X, y: np.nan, "scoring returned NaN"),
         (lambda model, X, y: model.predict(X[:3]).sum(), "predictions of 3 rows"),
     ],
     ids=["nan", "a few rows"],

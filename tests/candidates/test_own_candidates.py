@@ -146,7 +146,11 @@ GOOD = [[1.0]] * 3
         ([*GOOD, [None]], ValueError, "must be numbers, got object"),
         ([*GOOD, 2.0], ValueError, r"feature 3: thresholds must be a vector.*\(\)"),
         ([*GOOD, [[1.0]]], ValueError, r"must be a vector, got the shape \(1, 1\)"),
-        ([*GOOD, [[1.0], [1, 2]]], ValueError, "feature 3: thresholds are not a vector"),
+        (
+            [*GOOD, [[1.0], [1, 2]]],
+            ValueError,
+            "feature 3: thresholds are not a vector",
+        ),
         ([*GOOD, range(255)], ValueError, "feature 3: 255 thresholds; at most 254"),
         ("abcd", ValueError, "feature 0: thresholds must be a vector"),
     ],

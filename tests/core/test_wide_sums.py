@@ -6,7 +6,7 @@ from checks import digest
 from dask_cases import Case, cluster_of
 
 from dics import BoostingOptions, CGBoostingClassifier, CGBoostingRegressor
-from dics._boosting import fit
+from dics._boosting import rows
 
 pytestmark = pytest.mark.core
 
@@ -14,13 +14,13 @@ pytestmark = pytest.mark.core
 @pytest.fixture
 def wide_sums(monkeypatch):
     """Let every fit have sums of 64 bits."""
-    fields = fit.core_fields
+    fields = rows.boost_settings
 
     def wide(*args):
         return {**fields(*args), "narrow_rows": 0}
 
     def switch(on):
-        monkeypatch.setattr(fit, "core_fields", wide if on else fields)
+        monkeypatch.setattr(rows, "boost_settings", wide if on else fields)
 
     return switch
 

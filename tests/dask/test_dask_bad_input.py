@@ -163,7 +163,7 @@ def test_warm_start_is_checked_before_any_work(client, name):
 
 def test_interactions_are_checked_before_any_work(client):
     model = dask_model("CGBoostingClassifier", interaction_cst=[[0, 9]])
-    with pytest.raises(ValueError, match="interaction_cst has feature 9, X has feat"):
+    with pytest.raises(ValueError, match="interaction_cst refers to feature 9, but X"):
         model.fit(untouched(), UNTOUCHED_Y)
 
 

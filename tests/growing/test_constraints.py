@@ -161,7 +161,11 @@ def test_names_of_features():
         (CGTreeClassifier(), [1, 0], "monotonic_cst has shape"),
         (CGBoostingClassifier(), [1, 0, 0, 0, 2], "monotonic_cst must be"),
         (CGBoostingRegressor(), {"a": 1}, "not fitted on data with feature names"),
-        (CGForestClassifier(), DIRECTIONS, "supports binary classification only; y has 3"),
+        (
+            CGForestClassifier(),
+            DIRECTIONS,
+            "supports binary classification only; y has 3",
+        ),
         (
             CGBoostingClassifier(),
             DIRECTIONS,
@@ -252,7 +256,7 @@ def test_interactions_by_name():
         ([0, 1], TypeError, r"groups such as \[0, 1\], got 0"),
         ([{0, 5}], ValueError, "has feature 5, X has features 0 to 4"),
         ([{"a"}], ValueError, "refers to 'a', but X has no column"),
-        ([[0.5]], TypeError, "numbers or names of features, got 0.5"),
+        ([[0.5]], TypeError, "indices or names of features, got 0.5"),
         (3, ValueError, "interaction_cst"),
     ],
 )

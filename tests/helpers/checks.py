@@ -125,3 +125,10 @@ def make(cls, **parameters):
         for name in options.get_params()
     }
     return model.set_params(**{grouped.get(k, k): v for k, v in parameters.items()})
+
+
+def training_data(model, X, y, sample_weight=None):
+    """Return the training data of a fit, with its columns of pairs."""
+    checked = model._check_input(X, y, sample_weight)
+    pairs = "categorical.pairs" not in model._unsupported and model._categorical.pairs
+    return model._training_data(checked, takes_pairs=pairs)

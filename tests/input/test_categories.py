@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from checks import training_data
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -167,7 +168,7 @@ def test_many_categories_have_the_means_of_other_folds():
     y = rng.normal(size=n) + category / 100
     X = category[:, None].astype(np.float64)
     model = CGTreeRegressor(categorical_features=[0], random_state=0)
-    data = model._check_training_data(X, y, None)
+    data = training_data(model, X, y).rows.take()
     known = model._categories.find(0)
     values, places = np.unique(category, return_inverse=True)
     whole = smoothed_means(places, y, len(values), 10.0)
@@ -178,10 +179,10 @@ def test_many_categories_have_the_means_of_other_folds():
     changed = y.copy()
     changed[7] += 100.0
     other = CGTreeRegressor(categorical_features=[0], random_state=0)
-    moved = other._check_training_data(X, changed, None)
-    alike = (places == places[7]) & (moved.X[:, 0] == data.X[:, 0])
-    assert alike[7] or np.isnan(data.X[7, 0])
-    n_known = np.isfinite(data.X[:, 0]).sum()
+    moved = training_data(other, X, changed).rows.take()
+    alike = (places == places[7]) & (moved[:, 0] == data[:, 0])
+    assert alike[7] or np.isnan(data[7, 0])
+    n_known = np.isfinite(data[:, 0]).sum()
     assert n * (1 - 2 / N_FOLDS) < n_known < n
 
 
@@ -465,7 +466,7 @@ def test_categories_that_changed_are_refused():
 
 def test_categories_have_no_direction():
     frame, y = make_rows()
-    with pytest.raises(ValueError, match="'color' holds categories"):
+    with pytest.raises(ValueError, match="categorical feature 'color'"):
         CGTreeRegressor(monotonic_cst={"color": 1}).fit(frame, y)
     model = CGTreeRegressor(monotonic_cst={"x": 1}).fit(frame, y)
     low, high = (model.predict(frame.assign(x=x)) for x in (-1.0, 1.0))

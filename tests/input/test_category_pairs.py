@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from checks import make
+from checks import make, training_data
 
 import dics
 from dics import (
@@ -60,7 +60,7 @@ def drawn_to_mean(own, others, smooth):
 def test_numbers_of_pairs_are_their_mean_targets():
     frame, y = make_rows()
     model = small(smooth=3.0)
-    training = model._check_training_data(frame, y, None).X
+    training = training_data(model, frame, y).rows.take()
     (pair,) = model._categories.pairs
     assert (pair.first, pair.second) == (0, 2)
     keys = keys_of(frame)
@@ -106,7 +106,7 @@ def test_noise_has_no_pairs(seed):
     y = rng.normal(size=50)[categories[:, 0]] + rng.normal(size=n)
     y += rng.normal(size=5)[categories[:, 3]]
     model = small()
-    model._check_training_data(frame, y, None)
+    training_data(model, frame, y)
     paired = [(pair.first, pair.second) for pair in model._categories.pairs]
     assert set(paired) <= {(0, 3)}  # the columns that tell something
 
@@ -114,7 +114,7 @@ def test_noise_has_no_pairs(seed):
 def test_ranked_columns_have_no_pairs(monkeypatch):
     monkeypatch.setattr("dics._input.category_encoder.LEAST_ROWS", 1)
     model = small()
-    model._check_training_data(*make_rows(), None)
+    training_data(model, *make_rows())
     assert model._categories.pairs == []
 
 
@@ -201,7 +201,7 @@ def test_weights_of_rows_count():
     rng = np.random.default_rng(0)
     times = rng.integers(1, 4, len(y))
     model = small()
-    model._check_training_data(frame, y, times.astype(float))
+    training_data(model, frame, y, times.astype(float))
     (pair,) = model._categories.pairs
     keys = keys_of(frame)
     key = pair.keys[7]

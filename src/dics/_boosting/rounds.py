@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def scorer_of(model: Any) -> Callable[..., float]:
-    """Return the scorer that early stopping of a model asks."""
+    """Return the scorer of early stopping."""
     from sklearn.metrics import get_scorer
 
     default = "accuracy" if is_classifier(model) else "r2"
@@ -63,7 +63,7 @@ def watched_score(
 
 
 class CurrentModel(ClassifierMixin, BaseEstimator):
-    """The model as it is during a fit, for a scorer: it knows the rows it is asked."""
+    """The classifier during a fit, for a scorer; it has the scores of the rows."""
 
     def __init__(
         self, classes: Array, objective: LogLoss, scores: npt.NDArray[np.float32]
@@ -95,7 +95,7 @@ class CurrentModel(ClassifierMixin, BaseEstimator):
 
 
 class CurrentRegressor(RegressorMixin, BaseEstimator):
-    """The same for numbers."""
+    """The regressor during a fit, for a scorer."""
 
     def __init__(
         self,
@@ -114,31 +114,31 @@ class CurrentRegressor(RegressorMixin, BaseEstimator):
 
 
 def check_watched(X: Any, scores: npt.NDArray[np.float32]) -> None:
-    """Refuse rows other than those that are watched."""
+    """Raise if a scorer asks for other rows than those of the scores."""
     if len(X) != len(scores):
         raise ValueError(
-            f"scoring asks for predictions of {len(X)} rows; during a fit there are "
-            f"only those of all {len(scores)} rows that are watched."
+            f"The scorer asked for predictions of {len(X)} rows; during fit, only the "
+            f"complete evaluation set ({len(scores)} rows) can be scored."
         )
 
 
 class RoundReport(NamedTuple):
-    """What a callback of boosting is told after a round.
+    """Argument of the callbacks of boosting, after each round.
 
     Attributes
     ----------
     round : int
-        Rounds that this fit has done, from 1 on.
+        Number of rounds of this fit so far, from 1 on.
     n_rounds : int
-        Rounds that it is to do.
+        Number of rounds of this fit.
     train_loss : float
         Mean loss of the training rows.
     validation_loss : float or None
         Mean loss of the (last) validation set, if there is one.
     score : float
-        What early stopping looks at; the negative loss if nothing else is asked for.
+        Score for early stopping; by default the negative loss.
     model : estimator
-        A copy of the model that is being fitted. It can't predict yet.
+        The model during the fit. It cannot predict yet.
     losses : dict of str to float
         Mean losses of all sets by name, "training" first.
     """
@@ -156,21 +156,21 @@ Callback = Callable[[RoundReport], Any]
 
 
 class Rounds:
-    """Called by the core after each round; says when to stop.
+    """History of the rounds, which decides when to stop.
 
     Parameters
     ----------
     score : callable or None, default=None
-        Scores the rows that are watched; None takes the negative loss.
+        Returns the score for early stopping; None uses the negative loss.
     n_sets : int, default=0
-        Number of validation sets. Early stopping watches the last, or the training
+        Number of validation sets. Early stopping uses the last one, or the training
         rows if there is none.
     patience : int or None, default=None
         Rounds without a better score after which to stop; None never stops.
     tol : float, default=0.0
-        By how much a score must be better than the best before it.
+        Minimum improvement of the score.
     report_to : callable or None, default=None
-        Called with the number of a round, the losses and the score; true stops.
+        Called with the round, the losses and the score; it returns True to stop.
     """
 
     def __init__(
@@ -188,9 +188,9 @@ class Rounds:
         self.report_to = report_to
         self.progress: Progress | None = None
         self.losses: list[list[float]] = [[] for _ in range(1 + n_sets)]
-        self.scores: list[float] = []  # of the rows that are watched
+        self.scores: list[float] = []  # for early stopping
         self.best_round = 0
-        self.remark = ""  # what is shown beside the losses
+        self.remark = ""  # text after the losses
 
     @property
     def train(self) -> list[float]:
@@ -206,16 +206,16 @@ class Rounds:
 
     @property
     def watches_training(self) -> bool:
-        """Whether there is no validation set."""
+        """True if there is no validation set."""
         return len(self.losses) == 1
 
     @property
     def n_done(self) -> int:
-        """Rounds noted, without the start."""
+        """Number of rounds, without the start."""
         return len(self.scores) - 1
 
     def note(self, train_loss: float, validation_losses: list[float]) -> bool:
-        """Keep the scores of a round (or of the start); tell whether to stop."""
+        """Store the losses of a round, or of the start; return True to stop."""
         losses = [train_loss, *validation_losses]
         for kept, loss in zip(self.losses, losses, strict=True):
             kept.append(loss)
@@ -223,7 +223,7 @@ class Rounds:
         if self.score is not None:
             score = self.score()
             if np.isnan(score):
-                raise ValueError("scoring gives nan for the rows that are watched.")
+                raise ValueError("scoring returned NaN for the evaluation set.")
         self.scores.append(score)
         done = self.n_done
         if score > self.scores[self.best_round] + self.tol:
@@ -233,12 +233,12 @@ class Rounds:
         stops = False
         if self.report_to is not None and done > 0:
             stops = self.report_to(done, train_loss, validation_losses, score)
-        # A plain bool: the core takes no other, and the patience may be NumPy's.
+        # The core needs a bool of Python, but the patience may be a NumPy integer.
         waited = done - self.best_round
         return stops or (self.patience is not None and bool(waited >= self.patience))
 
     def describe(self, losses: list[float], score: float | None = None) -> str:
-        """Say how good the model is after a round."""
+        """Return the losses of a round as text."""
         text = f"loss {losses[0]:.4f}"
         if len(losses) > 1:
             text += f", validation {losses[-1]:.4f}"
@@ -248,7 +248,7 @@ class Rounds:
 
 
 def check_callbacks(callbacks: Any) -> list[Callback]:
-    """Check what `fit` was given as callbacks."""
+    """Check the callbacks of `fit`."""
     if callbacks is None:
         return []
     if callable(callbacks):
@@ -263,17 +263,17 @@ def check_callbacks(callbacks: Any) -> list[Callback]:
 def reporter(
     model: Any, callbacks: Sequence[Callback], first: int, names: tuple[str, ...]
 ) -> Callable[[int, float, list[float], float], bool] | None:
-    """Return what tells all callbacks about a round, and whether one says stop.
+    """Return a function that calls all callbacks; it returns True if one of them does.
 
-    `first` is the number of rounds before this fit of the model, `names` those of its
+    `first` is the number of rounds before this fit, `names` are those of the
     validation sets.
     """
     if not callbacks:
         return None
     n_before = len(model.trees_) - first  # of this fit, in a trial
 
-    def report(done: int, train: float, held: list[float], score: float) -> bool:
-        told = RoundReport(
+    def call_all(done: int, train: float, held: list[float], score: float) -> bool:
+        report = RoundReport(
             round=n_before + done,
             n_rounds=model.plan_.n_estimators - first,
             train_loss=train,
@@ -282,30 +282,30 @@ def reporter(
             model=model,
             losses=dict(zip(("training", *names), (train, *held), strict=True)),
         )
-        answers = [bool(callback(told)) for callback in callbacks]  # ask all
+        answers = [bool(callback(report)) for callback in callbacks]  # all of them
         return any(answers)
 
-    return report
+    return call_all
 
 
 def warn_of_no_rounds(n_done: int, *, is_given: bool) -> None:
-    """Say that early stopping has left nothing, and what may be the cause."""
+    """Warn that early stopping keeps no round, and name possible causes."""
     cause = (
-        "If the validation rows are scaled or coded differently from X, pass them as X "
-        "is passed: a Pipeline transforms X alone, unless scikit-learn's "
-        'Pipeline(steps, transform_input=["X_val"]) makes it transform them too.'
+        "If the validation rows are scaled or encoded differently from X, transform "
+        "them as X. A Pipeline transforms only X, unless it is "
+        'Pipeline(steps, transform_input=["X_val"]).'
         if is_given
-        else "If there is something to learn, try a smaller learning_rate, a larger "
-        "validation_fraction or another random_state."
+        else "Try a smaller learning_rate, a larger validation_fraction or another "
+        "random_state."
     )
     warn_user(
-        f"Early stopping keeps none of {n_done} rounds, as none made the score of the "
-        f"validation rows better: the model predicts a constant. {cause}"
+        f"Early stopping keeps none of {n_done} rounds, because none improved the "
+        f"score of the validation rows. The model predicts a constant. {cause}"
     )
 
 
 def joined_scores(before: FloatArray, after: FloatArray, n_before: int) -> FloatArray:
-    """Join scores of two fits, of which one may have had no validation rows."""
+    """Join the scores of two fits; one of them may have no validation rows."""
     if len(before) == len(after) == 0:
         return before
     if len(before) == 0:

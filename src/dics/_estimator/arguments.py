@@ -20,7 +20,7 @@ GROUPS: dict[str, type[Options]] = {
 
 FORESTS = "Forests have it: CGForestClassifier and CGForestRegressor."
 BOOSTING = "Boosting has it: CGBoostingClassifier and CGBoostingRegressor."
-NO_BOOSTER = "There is one kind of boosting; its parameter sampling draws rows."
+NO_BOOSTER = "There is one kind of boosting; its parameter sampling samples rows."
 CPU = "dics runs on the CPU only."
 LOG_LOSS = "Boosting for classification always minimizes the log-loss."
 NO_L1 = "There is no L1 penalty; use l2_regularization or min_samples_leaf."
@@ -127,7 +127,9 @@ def explain_unknown_arguments(method: Method) -> Method:
                 raise TypeError(
                     f"{shown}() got an unexpected argument {name!r}. {text}"
                 )
-        return method(self, *args, **kwargs)  # Python refuses names without an answer
+        return method(
+            self, *args, **kwargs
+        )  # Python raises for names without an answer
 
     return checked  # type: ignore[return-value]
 

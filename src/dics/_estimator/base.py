@@ -115,9 +115,9 @@ class TreesEstimator(BaseEstimator, ABC):
         Parameters
         ----------
         **params : dict
-            Parameters by name. ``candidates__n_pairs`` is one of `candidates`: if that
-            is None, the default object takes its place first. The same holds for
-            `categorical` and `advanced`.
+            Parameters by name. ``candidates__n_pairs`` sets a parameter of
+            `candidates`. If `candidates` is None, the default object replaces it first.
+            The same holds for `categorical` and `advanced`.
 
         Returns
         -------
@@ -302,16 +302,17 @@ class TreesEstimator(BaseEstimator, ABC):
         return self.trees_.apply(X, effective_n_threads(self.n_jobs))
 
     def predict_contributions(self, X: Any) -> FloatArray:
-        """Compute what each feature adds to the prediction of each row (TreeSHAP).
+        """Compute the SHAP values of each feature for each row (TreeSHAP).
 
-        Exact Shapley values: where a feature isn't known, rows take both ways in
-        proportion to the training rows, as in LightGBM's ``pred_contrib`` and the shap
-        package's ``feature_perturbation="tree_path_dependent"``. What a row's features
-        add, and what is said without any (the last entry), sum up to the prediction: of
-        boosting to `decision_function`, of other classifiers to `predict_proba`, of
-        regressors to `predict` (with the losses "poisson" and "gamma" to its logarithm,
-        and of several quantiles before they are put in order). What a pair of
-        categories adds goes to both of them, in halves.
+        The values are exact Shapley values. For features outside the coalition, rows
+        follow both branches in proportion to the training rows, as in LightGBM's
+        ``pred_contrib`` and shap's ``feature_perturbation="tree_path_dependent"``.
+
+        The contributions and the expected value (last entry) sum to the prediction:
+        `decision_function` of boosting classifiers, `predict_proba` of other
+        classifiers, `predict` of regressors. With the losses "poisson" and "gamma" they
+        sum to its logarithm, and with several quantiles to the unsorted predictions.
+        The contribution of a pair of categories is divided equally between both.
 
         Parameters
         ----------
@@ -321,7 +322,7 @@ class TreesEstimator(BaseEstimator, ABC):
         -------
         contributions : ndarray of shape (n_samples, n_features + 1), or \
                 (n_samples, n_features + 1, n_outputs)
-            With one entry for each class or target, unless there is a single score.
+            The last axis has one entry per class or target, unless there is one score.
 
         Examples
         --------
@@ -352,14 +353,14 @@ class TreesEstimator(BaseEstimator, ABC):
     def save(self, path: Any) -> None:
         """Write the model to a file that `dics.load` reads.
 
-        The file holds numbers and text, no code: loading an untrusted file is safe.
-        Files of this version can be read by all later ones. See docs/model_file.md.
+        The file stores numbers and text, and no code: loading an untrusted file is
+        safe. All later versions can read files of this version. See docs/model_file.md.
 
         Parameters
         ----------
         path : str, path-like or binary file
-            By convention ends with ".dics". A file of that name is replaced when the
-            new one is complete.
+            The usual extension is ".dics". An existing file is replaced when the new
+            one is complete.
 
         Examples
         --------

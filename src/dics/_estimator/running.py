@@ -61,22 +61,21 @@ def _available_threads() -> int:
 
 
 class Progress:
-    """A line on stderr that says how far the work is and how long it will still take.
+    """Progress and remaining time of a long call, on stderr.
 
-    On a terminal one line is written over and over; in a log or a notebook a new
-    one is written at every tenth of the work. Work that is done within a second says
-    nothing before its last line.
+    A terminal shows a single line that is updated. A log or a notebook gets a new line
+    for every tenth of the work. Work of less than a second prints its last line only.
 
     Parameters
     ----------
     title : str
-        What is being done.
+        Name of the work.
     total : int
-        Steps in all.
+        Number of steps.
     unit : str
-        What a step is called, in the plural.
+        Name of the steps, in the plural.
     enabled : bool, default=True
-        False writes nothing at all.
+        False writes nothing.
     stream : text file, default=sys.stderr
     """
 
@@ -124,7 +123,7 @@ class Progress:
         self.stream.flush()
 
     def update(self, done: int, note: str = "") -> None:
-        """Say that `done` steps are finished, and what is worth noting of them."""
+        """Show that `done` steps are finished, with a note about them."""
         self.done = done
         elapsed = self._elapsed()
         if not self.enabled or done == 0 or elapsed < self.QUIET_SECONDS:
@@ -157,7 +156,7 @@ class Progress:
 
 
 def as_time(seconds: float) -> str:
-    """Write a duration as people say it.
+    """Return a duration as text.
 
     >>> as_time(0.04), as_time(7.2), as_time(75), as_time(3700)
     ('0.0 s', '7.2 s', '1 min 15 s', '1 h 01 min')

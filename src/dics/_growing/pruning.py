@@ -13,20 +13,20 @@ import numpy.typing as npt
 from dics._input.checks import FloatArray
 from dics._model.trees import Trees
 
-# The path adds costs up in another order than the pruning: an alpha of the path must
-# prune what it belongs to.
+# The path adds up costs in another order than the pruning. An alpha of the path must
+# still prune its own node.
 ROUNDING = 1e-12
 
 
 def weakest_links(tree: Trees) -> Iterator[tuple[float, float, int]]:
-    """Yield what is pruned next: its alpha, the impurity of the leaves then, the node.
+    """Yield the next node to prune: its alpha, the impurity of the leaves, the node.
 
-    The cost of a node is its impurity times its share of the rows. Alpha of a node is
-    how much the cost rises, for each leaf that is lost, if the node becomes a leaf.
+    The cost of a node is its impurity times its fraction of the rows. The alpha of a
+    node is the increase of the cost for each lost leaf, if the node becomes a leaf.
     """
     left, inner = tree.left, tree.feature >= 0
-    share = tree.weight.astype(np.float64) / float(tree.weight[0])
-    own = share * tree.impurity
+    fraction = tree.weight.astype(np.float64) / float(tree.weight[0])
+    own = fraction * tree.impurity
     below = own.copy()  # cost of the leaves below each node
     n_leaves = np.ones(tree.n_nodes, dtype=np.int64)
     parent = np.full(tree.n_nodes, -1, dtype=np.int64)
@@ -45,7 +45,7 @@ def weakest_links(tree: Trees) -> Iterator[tuple[float, float, int]]:
     while heap:
         value, node = heapq.heappop(heap)
         if gone[node] or value != alpha(node):
-            continue  # it isn't there any more, or has another entry
+            continue  # it is pruned, or has a newer entry
         _mark_below(node, left, inner, gone)
         lost, rise = n_leaves[node] - 1, own[node] - below[node]
         above = node
@@ -76,8 +76,8 @@ def _mark_below(
 def pruning_path(tree: Trees) -> tuple[FloatArray, FloatArray]:
     """Return alphas at which the tree gets smaller, and the impurity of its leaves."""
     leaves = tree.feature < 0
-    share = tree.weight.astype(np.float64) / float(tree.weight[0])
-    start = float((share * tree.impurity)[leaves].sum())
+    fraction = tree.weight.astype(np.float64) / float(tree.weight[0])
+    start = float((fraction * tree.impurity)[leaves].sum())
     links = [(alpha, impurity) for alpha, impurity, _ in weakest_links(tree)]
     path = np.array([(0.0, start), *links])
     return path[:, 0], path[:, 1]
@@ -99,17 +99,17 @@ class Pruned:
 
 
 def prune(trees: Trees, ccp_alpha: float) -> Pruned:
-    """Find the smallest trees whose cost, with alpha for each leaf, is least.
+    """Return the smallest trees with the lowest cost plus alpha for each leaf.
 
-    Inner nodes that become leaves get the mean of the leaves they had.
+    Inner nodes that become leaves get the mean of their leaves.
     """
     return _cut_off(trees, _stubs(trees, ccp_alpha))
 
 
 def _stubs(trees: Trees, ccp_alpha: float) -> npt.NDArray[np.bool_]:
-    """Say which nodes cost no more as leaves than the best branches below them do.
+    """Return a mask of the nodes that cost no more as leaves than their best branch.
 
-    From the leaves up, so that one pass does; `weakest_links` prunes the same nodes.
+    One pass from the leaves up is enough. `weakest_links` prunes the same nodes.
     """
     sizes = np.diff(trees.node_starts)
     root = np.repeat(trees.node_starts[:-1], sizes)
@@ -128,7 +128,7 @@ def _stubs(trees: Trees, ccp_alpha: float) -> npt.NDArray[np.bool_]:
 
 
 def _inner_levels(trees: Trees) -> list[npt.NDArray[np.int64]]:
-    """Inner nodes of all trees by their depth."""
+    """Return the inner nodes of all trees by their depth."""
     left = trees.left + np.repeat(trees.node_starts[:-1], np.diff(trees.node_starts))
     level, levels = trees.node_starts[:-1], []
     while len(level):
@@ -139,7 +139,7 @@ def _inner_levels(trees: Trees) -> list[npt.NDArray[np.int64]]:
 
 
 def _cut_off(trees: Trees, stubs: npt.NDArray[np.bool_]) -> Pruned:
-    """Make leaves of some nodes; breadth-first order stays as it is."""
+    """Turn some nodes into leaves, and keep the breadth-first order."""
     kept, owner = _owners(trees, stubs)
     old = np.flatnonzero(kept)
     starts = np.concatenate([[0], np.cumsum(kept)])[trees.node_starts]
@@ -147,7 +147,7 @@ def _cut_off(trees: Trees, stubs: npt.NDArray[np.bool_]) -> Pruned:
     nodes["feature"][stubs[old]] = -1
     nodes["threshold"][stubs[old]] = np.nan
     inner = nodes["feature"] >= 0
-    # A leaf of one class stays one; the others have a row of values each.
+    # Leaves of a single class store it in the node, all others a row of values.
     rows = ~inner & (stubs[old] | (nodes["left"] >= 0))
     nodes["left"][inner] = 1 + 2 * _ranks(inner, starts)
     nodes["left"][rows] = _ranks(rows, starts)
@@ -171,7 +171,7 @@ def _cut_off(trees: Trees, stubs: npt.NDArray[np.bool_]) -> Pruned:
 
 
 def _values(trees: Trees, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """Values of some nodes, tree by tree."""
+    """Return the values of some nodes, tree by tree."""
     starts = trees.node_starts
     parts = [
         trees[t].node_values()[chosen[starts[t] : starts[t + 1]]]
@@ -183,7 +183,7 @@ def _values(trees: Trees, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
 def _owners(
     trees: Trees, stubs: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-    """Say which nodes are kept, and which of these stands for each node."""
+    """Return a mask of the kept nodes, and the kept node that replaces each node."""
     left = trees.left + np.repeat(trees.node_starts[:-1], np.diff(trees.node_starts))
     owner = np.arange(trees.n_nodes)
     is_cut = stubs.copy()  # here or above
@@ -197,7 +197,7 @@ def _owners(
 def _ranks(
     chosen: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Count those that are chosen, in each tree from 0."""
+    """Return the index of each chosen node among those of its tree."""
     before = np.concatenate([[0], np.cumsum(chosen)])
     first = np.repeat(before[starts[:-1]], np.diff(starts))
     ranks: npt.NDArray[np.int64] = before[:-1][chosen] - first[chosen]

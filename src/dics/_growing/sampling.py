@@ -18,7 +18,7 @@ from dics._model.trees import Trees
 def draw_counts(
     seed: int, trees: range, n_rows: int, n_draws: int, weights: FloatArray | None
 ) -> Iterator[npt.NDArray[np.uint32]]:
-    """Yield for each tree how often it has drawn each row; the array is used again."""
+    """Yield how often each tree has sampled each row; the array is reused."""
     cumulative = None if weights is None else np.cumsum(weights)
     counts = np.empty(n_rows, dtype=np.uint32)
     for t in trees:
@@ -27,32 +27,41 @@ def draw_counts(
 
 
 def check_draws(n_rows: Any, n_draws: Any, weights: Any) -> None:
-    """Check what a forest read from a file knows of its draws."""
-    require(type(n_rows) is int and 0 < n_rows <= MAX_COUNT, "rows are no number")
-    require(type(n_draws) is int and 0 <= n_draws <= MAX_COUNT, "draws are no number")
+    """Check the sampling of rows of an untrusted forest."""
+    require(
+        type(n_rows) is int and 0 < n_rows <= MAX_COUNT,
+        "the number of rows is not an integer from 1",
+    )
+    require(
+        type(n_draws) is int and 0 <= n_draws <= MAX_COUNT,
+        "the number of sampled rows is not an integer",
+    )
     if weights is not None:
-        check_vector("the weights of draws", weights, n_rows)
-        require(weights.dtype == np.float64, "the weights of draws are too narrow")
-        require((weights >= 0).all() and weights.any(), "no row can be drawn")
+        check_vector("the weights of rows", weights, n_rows)
+        require(weights.dtype == np.float64, "the weights of rows must be float64")
+        require(
+            (weights >= 0).all() and weights.any(),
+            "the weights of rows are not positive",
+        )
 
 
 class OutOfBagSums(NamedTuple):
-    """What trees have said of each row, added up, and how many of them."""
+    """Sums of the predictions for each row, and the number of trees."""
 
     sums: FloatArray
     n_trees: npt.NDArray[np.int64]
 
 
 class OutOfBag(NamedTuple):
-    """How trees predict rows that they have not drawn.
+    """Predictions of trees for rows that they have not sampled.
 
     Attributes
     ----------
     trees : Trees
     width : int
-        Numbers of classes or outputs.
+        Number of classes or outputs.
     hard : bool or None
-        Whether each tree of classes has a single vote; None for trees of numbers.
+        Whether each classification tree has a single vote; None for regression.
     """
 
     trees: Trees
@@ -65,9 +74,9 @@ class OutOfBag(NamedTuple):
         left_out: Iterable[npt.NDArray[np.bool_]],
         n_threads: int,
     ) -> OutOfBagSums:
-        """Add up what the trees say of rows of X.
+        """Add up the predictions for rows of X.
 
-        `left_out` tells of each tree which of the rows it has not drawn.
+        `left_out` has a mask for each tree: the rows that it has not sampled.
         """
         sums = np.zeros((len(X), self.width))
         n_trees = np.zeros(len(X), dtype=np.int64)
@@ -75,21 +84,12 @@ class OutOfBag(NamedTuple):
             rows = np.flatnonzero(own).astype(np.uint32)
             if len(rows) == 0:
                 continue
-            sums[rows] += self._said(t, X, rows, n_threads)
+            predicted = np.zeros((len(rows), self.width))
+            where: dict[str, Any] = {"n_threads": n_threads, "rows": rows}
+            if self.hard is None:
+                self.trees[t].add_values(X, predicted, **where)
+            else:
+                self.trees[t].add_votes(X, predicted, hard=self.hard, **where)
+            sums[rows] += predicted
             n_trees[rows] += 1
         return OutOfBagSums(sums, n_trees)
-
-    def _said(
-        self,
-        t: int,
-        X: Array | SparseRows,
-        rows: npt.NDArray[np.uint32],
-        n_threads: int,
-    ) -> FloatArray:
-        said = np.zeros((len(rows), self.width))
-        tree = self.trees[t]
-        if self.hard is None:
-            tree.add_values(X, said, n_threads=n_threads, rows=rows)
-        else:
-            tree.add_votes(X, said, hard=self.hard, n_threads=n_threads, rows=rows)
-        return said
