@@ -50,6 +50,7 @@ def grow_twin(forest, X, y, *, draws_cuts=True):
     )
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize(
     "parameters",

@@ -243,6 +243,7 @@ SAMPLINGS = {
 }
 
 
+@pytest.mark.quick(16)
 @pytest.mark.parametrize(
     ("criterion", "max_candidates"), [("gini", None), ("entropy", None), ("gini", 20)]
 )
@@ -263,6 +264,7 @@ def test_nodes_of_all_sizes(
     )
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_large_set(sampling, n_jobs):
@@ -275,6 +277,7 @@ def test_large_set(sampling, n_jobs):
     )
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("max_candidates", [None, 200])
 @pytest.mark.parametrize("max_features", [64, 65, 150])
 def test_more_features_than_are_searched_at_once(max_features, max_candidates):
@@ -351,6 +354,7 @@ def test_rows_drawn_very_often(min_samples_leaf, max_samples, sampling):
     )
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("kind", ["whole", "fractional"])
@@ -372,6 +376,7 @@ def test_weights(min_samples_leaf, kind, sampling, bootstrap):
     )
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("max_candidates", [None, 20])

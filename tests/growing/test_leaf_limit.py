@@ -177,6 +177,7 @@ def test_trees_of_a_forest(forest):
         assert (low <= high).all()
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("name", TREES)
 def test_same_bytes_for_any_number_of_threads(name):
     model, y = TREES[name]

@@ -67,6 +67,7 @@ def test_random_small_sets(seed):
     Judge(tree, X, y, dictionary, weights, criterion=criterion, **limits).check()
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("min_samples_leaf", [1, 9])
 def test_histograms_and_subtraction(n_outputs, min_samples_leaf):

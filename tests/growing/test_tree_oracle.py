@@ -179,6 +179,7 @@ def large_set(n=3000, p=100, n_classes=12, n_thresholds=25, seed=0, n_missing=3)
     return X, y, dictionary
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 def test_histograms_and_subtraction(criterion, n_jobs):
@@ -192,11 +193,13 @@ def test_no_room_for_histograms(n_jobs):
     check(*large_set(n_thresholds=254), max_depth=4, n_jobs=n_jobs)
 
 
+@pytest.mark.slow
 def test_full_depth():
     # Many open nodes at once, down to nodes of two rows.
     check(*large_set(n=2700, n_classes=3, n_thresholds=12), n_jobs=2)
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("n_classes", [2, 8, 9])
 @pytest.mark.parametrize("most_repeats", [1, 8, 12])
@@ -239,6 +242,7 @@ def test_large_weighted(kind, max_candidates):
     )
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
 def test_drawn_candidates(dtype, n_jobs):
@@ -347,6 +351,7 @@ def test_unseen_missing_goes_with_the_heavier_child(y, weights, left, max_candid
 # --- dictionaries of the library ------------------------------------------------------
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(
     "candidates",
     [
@@ -382,6 +387,7 @@ def test_dictionaries_of_the_library(candidates, max_candidates, seed):
 # --- thresholds made anew in subtrees -------------------------------------------------
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("kind", ["plain", "missing", "weights", "ties"])

@@ -277,6 +277,7 @@ def as_labels(y, n_classes):
     return np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("case", CASES)
@@ -294,6 +295,7 @@ def test_trees_of_classes_have_the_best_sets(case, criterion, n_classes):
     assert n_sets > 0
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(
     ("criterion", "n_outputs"),
     [("squared_error", 1), ("squared_error", 2), ("poisson", 1), ("absolute_error", 1)],
@@ -322,6 +324,7 @@ def test_leaves_that_gain_most_have_the_best_sets():
     assert model.get_n_leaves() == 9
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("feature_sampling", ["node", "tree"])
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_forests_have_the_best_sets_of_what_they_draw(kind, feature_sampling):
