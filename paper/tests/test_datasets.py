@@ -57,7 +57,7 @@ def write(directory, name, **arrays):
     return file
 
 
-# --- files -----------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["cifar10", "mnist", "fashion_mnist"])
@@ -118,7 +118,7 @@ def test_whole_labels_of_any_type(data_dir):
         np.testing.assert_array_equal(read_npz(file).y, Y)
 
 
-# --- what is missing -------------------------------------------------------
+# --- what is missing ------------------------------------------------------------------
 
 
 def test_unknown_name_lists_the_known_ones():
@@ -167,7 +167,7 @@ def test_directory_that_is_none(data_dir, monkeypatch):
         load_dataset("mnist", file)
 
 
-# --- what is wrong ---------------------------------------------------------
+# --- what is wrong --------------------------------------------------------------------
 
 X, Y = rows()
 HOLE = X.astype(np.float32)
@@ -233,7 +233,7 @@ def test_wrong_file_of_the_environment_is_not_replaced_by_openml(data_dir, monke
         load_dataset("spambase")
 
 
-# --- OpenML ----------------------------------------------------------------
+# --- OpenML ---------------------------------------------------------------------------
 
 
 def openml(X, y, asked=None):
@@ -307,7 +307,7 @@ def test_openml_without_pandas(data_dir, monkeypatch):
         load_dataset("helena")
 
 
-# --- the real files --------------------------------------------------------
+# --- the real files -------------------------------------------------------------------
 
 
 @needs_data

@@ -54,7 +54,7 @@ def data():
     return make_paper_synthetic(400, 12, 3, random_state=0)
 
 
-# --- by depth --------------------------------------------------------------
+# --- by depth -------------------------------------------------------------------------
 
 
 def naive_by_depth(tree, X, y):
@@ -166,7 +166,7 @@ def test_refused_trees(data):
         compare_root_splits([[1.0], [1.0]], [0, 1], leaf, leaf)
 
 
-# --- two splits ------------------------------------------------------------
+# --- two splits -----------------------------------------------------------------------
 
 
 def test_comparison_of_two_splits(data):
@@ -269,7 +269,7 @@ def test_bad_rows_are_refused(data):
         root_split_gap(X, y[1:], [[]] * 12)
 
 
-# --- the root --------------------------------------------------------------
+# --- the root -------------------------------------------------------------------------
 
 
 def naive_best(X, y, thresholds):

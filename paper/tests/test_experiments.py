@@ -35,7 +35,7 @@ def try_import(package):
         pytest.skip(f"{package}: {error}")
 
 
-# --- models ------------------------------------------------------------------
+# --- models ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -85,7 +85,7 @@ def test_a_missing_package_names_the_command():
         check_installed([absent])
 
 
-# --- the paper's figures -------------------------------------------------------
+# --- the paper's figures --------------------------------------------------------------
 
 
 def number(text):
@@ -123,7 +123,7 @@ def test_printed_tables_cover_the_papers_data():
     assert paper.printed("no-table", None, "mnist", "bdtks") == paper.Printed()
 
 
-# --- data ----------------------------------------------------------------------
+# --- data -----------------------------------------------------------------------------
 
 
 def test_repetitions_of_synthetic_data_differ():
@@ -236,7 +236,7 @@ def test_scores_of_a_split():
     assert split.guess_log_loss() > 1
 
 
-# --- summaries ---------------------------------------------------------------
+# --- summaries ------------------------------------------------------------------------
 
 
 def test_summary_of_runs():
@@ -275,7 +275,7 @@ def test_stopped_runs_are_reported():
     assert summary.notes == ["One run of BDTKS is left out: stopped after 60 s"]
 
 
-# --- parts that lack something -------------------------------------------------
+# --- parts that lack something --------------------------------------------------------
 
 
 def results_of(experiment, options, result):

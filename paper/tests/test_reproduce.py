@@ -65,7 +65,7 @@ def no_fits(monkeypatch):
     monkeypatch.setattr(Worker, "run", fail)
 
 
-# --- everything ------------------------------------------------------------------
+# --- everything -----------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -166,7 +166,7 @@ def test_a_broken_kept_result_is_computed_again(copy, capsys):
     assert len(file.read_text().splitlines()) == len(lines) + 1
 
 
-# --- parts -------------------------------------------------------------------------
+# --- parts ----------------------------------------------------------------------------
 
 
 def test_kept_alone_fits_nothing(tmp_path, no_fits, capsys):

@@ -30,7 +30,7 @@ def task(model="cgct", repeat=0, settings=None, data=TINY):
     return Task(data, model, repeat, 1, settings or {})
 
 
-# --- tasks ---------------------------------------------------------------------
+# --- tasks ----------------------------------------------------------------------------
 
 
 def test_a_key_depends_on_everything():
@@ -82,7 +82,7 @@ def test_comparing_roots():
     assert 0 <= values["gap"] <= values["bound"]
 
 
-# --- kept results ----------------------------------------------------------------
+# --- kept results ---------------------------------------------------------------------
 
 KEY = {"data": "iris", "seed": 0}
 
@@ -131,7 +131,7 @@ def test_a_changed_digit_is_not_believed(tmp_path):
         assert Store(file).find(KEY) is None
 
 
-# --- the process -------------------------------------------------------------------
+# --- the process ----------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ def _alive(pid):
     return bool(state.strip()) and not state.startswith("Z")
 
 
-# --- the runner ----------------------------------------------------------------------
+# --- the runner -----------------------------------------------------------------------
 
 
 class FakeWorker:

@@ -1,4 +1,4 @@
-"""CGBoostingClassifier as users of scikit-learn meet it."""
+"""CGBoostingClassifier through the API of scikit-learn."""
 
 import pickle
 
@@ -68,7 +68,7 @@ def test_stages(data):
             )
 
 
-def test_stages_that_are_kept_do_not_change(data):
+def test_staged_results_do_not_change_later(data):
     X, y = data
     model = booster(3).fit(X, y)
     for name in ("decision_function", "predict_proba", "predict"):
@@ -107,7 +107,7 @@ def test_train_score_is_the_negative_loss(data):
         assert len(model.validation_score_) == 0
 
 
-def test_a_row_is_predicted_alone(data):
+def test_one_row_has_the_same_prediction(data):
     X, y = data
     model = booster().fit(X, y)
     together = model.predict_proba(X)
@@ -150,7 +150,7 @@ def tiny_sets(draw):
     st.sampled_from([None, 3]),
     st.integers(0, 3),
 )
-def test_the_training_loss_never_rises(data, rate, n_leaves, l2, k, seed):
+def test_training_loss_never_increases(data, rate, n_leaves, l2, k, seed):
     X, y, weights = data
     model = booster(
         25,
@@ -164,14 +164,14 @@ def test_the_training_loss_never_rises(data, rate, n_leaves, l2, k, seed):
         n_jobs=1,
     ).fit(X, y, sample_weight=weights)
     assert np.isfinite(model.train_score_).all()
-    # Scores are of single precision: so are their losses.
+    # Scores have single precision, and so do their losses.
     assert np.diff(model.train_score_).min(initial=0.0) >= -1e-6
     assert np.isfinite(model.predict_proba(X)).all()
 
 
 @pytest.mark.parametrize("rate", [0.1, 1.0])
 @pytest.mark.parametrize("l2", [0.0, 1.0])
-def test_the_training_loss_falls(data, rate, l2):
+def test_training_loss_decreases(data, rate, l2):
     model = booster(
         60, learning_rate=rate, l2_regularization=l2, min_samples_leaf=1
     ).fit(*data)
@@ -179,8 +179,8 @@ def test_the_training_loss_falls(data, rate, l2):
     assert model.train_score_[-1] > -0.3
 
 
-def test_rare_rows_are_learned_in_the_end():
-    # The margin of the common class is large soon; it must not slow down the rare one.
+def test_rare_classes_are_learned():
+    # The margin of the common class grows first and must not slow down the rare one.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 3))
     y = (X[:, 0] + X[:, 1] > 4.0).astype(int)
@@ -216,15 +216,15 @@ def test_spellings_of_max_features(data, spelling, number):
     same_bytes(one, booster(max_features=number).fit(*data))
 
 
-def test_each_round_draws_its_features(data):
+def test_each_round_samples_features(data):
     model = booster(30, max_features=2).fit(*data)
     sets = [frozenset(model.trees_[t].feature) - {-1} for t in range(len(model.trees_))]
     assert max(map(len, sets)) == 2
     assert len(set(sets)) > 5
 
 
-def test_used_splits_are_gone():
-    # Two thresholds, two rounds; a third has nothing left.
+def test_splits_are_used_once():
+    # Two thresholds are enough for two rounds; a third round has none left.
     X, y = np.arange(60.0)[:, None], np.arange(60) // 20
     model = booster(
         4,
@@ -252,7 +252,7 @@ def test_importances(data):
 
 
 def test_the_gain_of_a_stump():
-    # Two classes of 10 rows: g = 1/2, h = 1/4 in each, so G = 5, H = 2.5 on each side.
+    # Two classes with 10 rows: g = 1/2, h = 1/4 for each, so G = 5, H = 2.5 per side.
     X, y = np.arange(20.0)[:, None], np.arange(20) // 10
     settings = {"max_leaf_nodes": 2, "candidates": GivenCandidates([[10]])}
     model = booster(1, noise_shrinkage=0, **settings).fit(X, y)
@@ -378,7 +378,7 @@ def test_progress_reports_the_loss(data, monkeypatch):
         assert text == f"loss {-score:.4f}"
 
 
-# --- defaults that look at the data ---------------------------------------------------
+# --- defaults that depend on the data -------------------------------------------------
 
 
 def test_few_informative_features_of_many():
@@ -393,8 +393,8 @@ def test_few_informative_features_of_many():
     assert scores[0] > scores[1] - 0.02
 
 
-def test_few_rows_of_many_leaves_stay_small():
-    # Sums of leaves are bounded in memory, also with a leaf for nearly each row.
+def test_memory_with_many_leaves():
+    # The memory for sums is limited, even if almost every row has its own leaf.
     X = np.random.default_rng(0).normal(size=(3000, 3)).astype(np.float32)
     y = np.arange(3000) % 60
     model = booster(2, max_leaf_nodes=None, min_samples_leaf=1, l2_regularization=0.1)
@@ -403,7 +403,7 @@ def test_few_rows_of_many_leaves_stay_small():
     assert np.isfinite(model.decision_function(X)).all()
 
 
-def test_goss_draws_of_a_few_rows_too():
+def test_goss_with_few_rows():
     X = np.arange(9.0)[:, None]
     y = (X[:, 0] > 4).astype(int)
     model = booster(5, sampling="goss", min_samples_leaf=1, leaf_values="all").fit(X, y)
@@ -423,8 +423,8 @@ def test_importances_with_any_weights(data, weight):
 @pytest.mark.core
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sums_do_not_depend_on_the_order_of_the_rows(n_classes, weighted):
-    """Leaves, totals and the quantiser's scale are sums of whole numbers."""
+def test_any_order_of_rows(n_classes, weighted):
+    """Leaves, totals and the scale of the quantizer are sums of integers."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 6)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=3000)).astype(int) % n_classes
@@ -440,7 +440,7 @@ def test_sums_do_not_depend_on_the_order_of_the_rows(n_classes, weighted):
     same_bytes(*fits)
 
 
-# --- many rows --------------------------------------------------------------------
+# --- many rows ------------------------------------------------------------------------
 
 
 @pytest.mark.quick(12)
@@ -448,7 +448,7 @@ def test_sums_do_not_depend_on_the_order_of_the_rows(n_classes, weighted):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("max_leaf_nodes", [2, 8, 12, 31, 60, 100])
-def test_many_rows_are_predicted_as_few(dtype, order, n_classes, max_leaf_nodes):
+def test_predictions_for_many_rows(dtype, order, n_classes, max_leaf_nodes):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 200, size=(1500, 4)).astype(dtype)
     y = (X[:, 0] > X[:, 1] // 2).astype(int) + (n_classes - 2) * (X[:, 2] > 90)
@@ -459,6 +459,6 @@ def test_many_rows_are_predicted_as_few(dtype, order, n_classes, max_leaf_nodes)
     model.fit(X, y)
     X = np.asarray(X, order=order)
     together = model.decision_function(X)
-    for begin in range(0, 1500, 10):  # few rows walk down the trees
+    for begin in range(0, 1500, 10):  # a few rows use another code path
         few = model.decision_function(X[begin : begin + 10])
         np.testing.assert_array_equal(together[begin : begin + 10], few)

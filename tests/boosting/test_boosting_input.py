@@ -1,4 +1,4 @@
-"""What boosting of classes takes: labels, shapes, values, and weights of rows."""
+"""Input of boosting for classification: labels, shapes, values and weights."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def data(request):
 
 @pytest.mark.parametrize("classes", [["b", "a", "c"], [1.0, -2.0, 0.0], [5, 7, -1]])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_labels_of_other_types(classes, n_classes):
+def test_label_types(classes, n_classes):
     X, y = DATA[n_classes]
     labels = np.asarray(classes)[y]
     model = booster(30).fit(X, labels)
@@ -89,7 +89,7 @@ def test_constant_columns_are_not_used(data):
     assert set(model.trees_.feature) <= {-1, *range(1, 10)}
 
 
-def test_constant_columns_do_not_count_as_drawn(data):
+def test_constant_columns_are_not_sampled(data):
     X, y = data
     wide = np.zeros((len(X), 100), dtype=np.float32)
     wide[:, 42] = X[:, 0]
@@ -171,7 +171,7 @@ def test_scale_of_the_weights(data, unit, parameters):
 
 
 @pytest.mark.parametrize("parameters", SETTINGS, ids=str)
-def test_weights_of_all_sizes(data, parameters):
+def test_weights_of_very_different_sizes(data, parameters):
     X, y = data
     weights = 10.0 ** np.random.default_rng(0).uniform(-300, 300, len(y))
     model = booster(**parameters).fit(X, y, sample_weight=weights)
@@ -226,7 +226,7 @@ def test_input_is_only_read(data):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
-def test_matrices_are_read_in_place(dtype, order, monkeypatch):
+def test_matrices_are_not_copied(dtype, order, monkeypatch):
     X, y = DATA[3]
     X = np.array(np.clip(X * 30 + 128, 0, 255).round(), dtype=dtype, order=order)
     seen = []
@@ -265,7 +265,7 @@ def test_frames(data):
 def test_weights_are_repeats(data, parameters):
     X, y = data
     weights = np.random.default_rng(0).integers(0, 4, len(y))
-    # A heavy row is rounded once and its repeats each: in time that turns a near tie.
+    # A row with weight two is rounded once, two rows twice: later rounds may differ.
     model = booster(
         3, candidates=GivenCandidates(GRID), **{**parameters, "min_samples_leaf": 1}
     )
@@ -285,7 +285,7 @@ def test_weights_are_repeats(data, parameters):
 
 
 @pytest.mark.parametrize("parameters", SETTINGS, ids=str)
-def test_rows_of_weight_zero_are_left_out(data, parameters):
+def test_rows_of_weight_zero_are_ignored(data, parameters):
     X, y = data
     used = np.random.default_rng(0).random(len(y)) < 0.7
     weights = np.random.default_rng(1).random(len(y)) * used
@@ -323,7 +323,7 @@ def test_balanced_classes(data):
     assert balanced.train_score_[0] == pytest.approx(-np.log(k), rel=1e-6)
 
 
-def test_equal_weights_are_none(data):
+def test_equal_weights_have_no_effect(data):
     X, y = data
     one = booster(candidates=GivenCandidates(GRID)).fit(X, y)
     other = booster(candidates=GivenCandidates(GRID))

@@ -1,8 +1,8 @@
-"""The core boosts as the reference does, split for split.
+"""The core and the reference choose the same splits.
 
-The core chooses splits by gradients of 16 bits, the reference by float64. A split of
-the core may be another one than the reference's best if the reference finds that it
-gains as much to within TOLERANCE; then both go on from the core's tree.
+The core uses gradients with 16 bits, the reference float64. The core may choose a split
+other than the best of the reference if its gain is equal within TOLERANCE; then both
+continue with the tree of the core.
 """
 
 import numpy as np
@@ -16,13 +16,13 @@ from dics import CentroidCandidates, CGBoostingClassifier
 
 pytestmark = pytest.mark.core
 
-# Of a node's score, which is half the sum of G^2 / (H + lambda) over the classes and
-# over both sides of its best split. 1e-5 would do for the sets below.
+# Relative to the score of a node: half the sum of G^2 / (H + lambda) over the classes
+# and over both sides of its best split. 1e-5 is enough for the data below.
 TOLERANCE = 1e-4
 
 
 def following(core):
-    """Make a Grower that checks a tree of the core: it takes the same splits."""
+    """Return a Grower that checks a tree of the core and makes the same splits."""
 
     class Follower(Grower):
         def grow(self):
@@ -75,7 +75,7 @@ def following(core):
 
 
 def core_tree(model, t):
-    """A tree of the core as the reference writes it."""
+    """Return a tree of the core in the format of the reference."""
     tree = model.trees_[t]
     values = tree.leaf_values.astype(float)
     if values.shape[1] == 1:  # the margin of two classes
@@ -136,7 +136,7 @@ SETTINGS = {
 
 
 def check(X, y, dictionary, *, weights=None, seed=0, n_rounds=4, n_jobs=1, **more):
-    """Fit with a given dictionary and compare round by round."""
+    """Fit with given thresholds and compare every round."""
     settings = {**SETTINGS, **more}
     model = fit(
         X,
@@ -170,10 +170,10 @@ def check(X, y, dictionary, *, weights=None, seed=0, n_rounds=4, n_jobs=1, **mor
 
 
 def make_set(n_classes, *, n=250, p=5, n_thresholds=15, missing=0.0, seed=0):
-    """Classes that depend on X, none as large as another.
+    """Return classes of different sizes that depend on X.
 
-    Gradients of classes of one size have one length: which is the longer then depends
-    on rounding.
+    With classes of equal size, gradients have equal lengths, and rounding would decide
+    which one is longer.
     """
     rng = np.random.default_rng(seed)
     n = max(n, 25 * n_classes)
@@ -205,12 +205,13 @@ SAMPLINGS = {
 }
 
 
+@pytest.mark.quick(16)
 @pytest.mark.parametrize("more", [{}, {"max_features": 14}, {"max_candidates": 60}])
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("n_classes", [2, 3, 6, 14, 40])
 def test_mostly_zeros(n_classes, sampling, n_jobs, more):
-    """Only what isn't zero is added up; two features have few zeros, one has NaN."""
+    """Sums skip zeros; two features have few zeros, one has NaN."""
     X, y, dictionary = make_set(n_classes, n=400, p=26, seed=2)
     rng = np.random.default_rng(0)
     zero = rng.random(X.shape) < np.where(np.arange(26) < 2, 0.2, 0.9)
@@ -378,8 +379,8 @@ def test_most_thresholds(n_classes):
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_many_rounds_alone(n_classes, sampling):
-    # The reference goes on from its own trees; rounding adds up.
+def test_many_rounds(n_classes, sampling):
+    # The reference continues with its own trees, so rounding errors add up.
     X, y, dictionary = make_set(n_classes)
     settings = {**SETTINGS, **SAMPLINGS[sampling]}
     model = fit(X, y, dictionary, n_rounds=12, seed=4, **settings)
@@ -399,7 +400,7 @@ def test_many_rounds_alone(n_classes, sampling):
     "candidates", [None, CentroidCandidates.paper()], ids=["default", "paper"]
 )
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_dictionaries_of_the_library(n_classes, candidates):
+def test_thresholds_of_the_library(n_classes, candidates):
     X, y, _ = make_set(n_classes, missing=0.02)
     model = make(
         CGBoostingClassifier,
@@ -439,7 +440,7 @@ def test_equal_features(n_classes):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_equal_thresholds(n_classes):
-    # Any of 0.5, 1.5 .. 8.5 parts the rows in the same way.
+    # All thresholds from 0.5 to 8.5 split the rows in the same way.
     y = np.repeat(np.arange(n_classes), 10)
     X = np.where(y == 0, 0.0, 9.0)[:, None]
     dictionary = [np.arange(-3.5, 12)]
@@ -461,7 +462,7 @@ def test_missing_values_go_where_they_gain_most(n_classes, nan_class):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_missing_values_alone(n_classes):
-    # What is missing is the class, and nothing else tells.
+    # Only the missing values depend on the class.
     y = np.arange(60) % n_classes
     X = np.random.default_rng(0).normal(size=(60, 1))
     X[y == 0] = np.nan
@@ -473,7 +474,7 @@ def test_missing_values_alone(n_classes):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(("n_low", "left"), [(20, False), (30, False), (40, True)])
-def test_missing_values_never_seen_go_with_the_larger_child(n_classes, n_low, left):
+def test_new_missing_values_go_to_the_larger_child(n_classes, n_low, left):
     X = np.repeat([0.0, 1.0], [n_low, 60 - n_low])[:, None]
     y = np.where(X[:, 0] == 0, 0, 1 + np.arange(60) % (n_classes - 1))
     tree = stump(X, y, [[0.5]])
@@ -483,7 +484,7 @@ def test_missing_values_never_seen_go_with_the_larger_child(n_classes, n_low, le
 
 @pytest.mark.parametrize("sampling", ["goss", "mvs"])
 @pytest.mark.parametrize("rate", [0.5, 1.0])
-def test_rates_that_take_all_rows(sampling, rate):
+def test_rates_that_keep_all_rows(sampling, rate):
     X, y, dictionary = make_set(3)
     more = {"top_rate": rate, "other_rate": 1 - rate, "leaf_values": "sample"}
     one = check(X, y, dictionary, sampling=sampling, **more)
@@ -491,8 +492,8 @@ def test_rates_that_take_all_rows(sampling, rate):
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
-def test_steps_go_no_farther_than_the_least_loss():
-    # One row of 400 is of class 0: Newton's step is G / H = 400, log(n / p) = log 400.
+def test_steps_are_limited():
+    # One of 400 rows is of class 0: Newton's step is G / H = 400, the limit is log 400.
     y = 1 + np.arange(400) % 2
     y[7] = 0
     X = np.zeros((400, 1))
@@ -503,8 +504,8 @@ def test_steps_go_no_farther_than_the_least_loss():
 
 @pytest.mark.parametrize("n_other", [0, 1])
 def test_steps_of_the_margin(n_other):
-    # Two rows of 402 are of class 1, in a leaf with `n_other` rows of class 0. The
-    # margin may go as far as either class lets it, and ever farther in a pure leaf.
+    # Two of 402 rows are of class 1, in a leaf with `n_other` rows of class 0. Each
+    # class limits the step; in a pure leaf nothing does.
     y = np.zeros(402, dtype=int)
     y[:2] = 1
     X = np.zeros((402, 1))
@@ -561,7 +562,7 @@ def test_goss_counts(rates):
 
 
 def mean_estimate(draw, norms, a, b, n_draws=1000):
-    """Mean over many draws of the sum of what the rows count, and of their norms."""
+    """Return the mean, over many samples, of the sums of row weights and of norms."""
     sums = np.zeros(2)
     for key in range(n_draws):
         rows, factors = draw(norms, reference_boosting.mix(key), a, b)
@@ -570,14 +571,14 @@ def mean_estimate(draw, norms, a, b, n_draws=1000):
 
 
 @pytest.mark.parametrize("name", ["goss", "mvs"])
-def test_sums_are_right_in_the_mean(name):
-    # The spread of a mean of 1000 draws is below 0.5 % of the sums here.
+def test_sums_are_unbiased(name):
+    # The standard error of the mean of 1000 samples is below 0.5 % of the sums.
     norms = (np.random.default_rng(0).random(100) ** 3).astype(np.float32) + 0.05
     found = mean_estimate(getattr(reference_boosting, name), norms, 0.2, 0.3)
     np.testing.assert_allclose(found, [100, norms.sum()], rtol=0.02)
 
 
-def test_mvs_draws_as_many_as_wanted():
+def test_mvs_samples_the_requested_fraction():
     norms = (np.random.default_rng(0).random(200) ** 3).astype(np.float32)
     sizes = [
         len(reference_boosting.mvs(norms, reference_boosting.mix(key), 0.1, 0.2)[0])

@@ -1,4 +1,4 @@
-"""What "auto" becomes: one plan, from the training rows."""
+"""The plan that replaces "auto", computed from the training rows."""
 
 import dataclasses
 import pickle
@@ -89,7 +89,7 @@ def test_features(n_rows, n_features, max_features):
     assert plan_of(n_rows, n_features, max_features=None).max_features == n_features
 
 
-def test_features_that_rows_drawn_can_afford():
+def test_features_with_row_sampling():
     all_rows = plan_of(20_000, 5000, n_classes=10, sampling=None).max_features
     drawn = plan_of(20_000, 5000, n_classes=10, sampling="mvs").max_features
     few = plan_of(2_000, 5000, n_classes=10).max_features
@@ -111,7 +111,7 @@ def test_thresholds(n_features, n_classes, most):
 @pytest.mark.parametrize(
     ("n_rows", "share"), [(10, 0.3), (333_333, 0.3), (500_000, 0.2), (10**7, 0.1)]
 )
-def test_rows_drawn(n_rows, share):
+def test_sampled_rows(n_rows, share):
     plan = plan_of(n_rows)
     assert plan.top_rate + plan.other_rate == pytest.approx(share, rel=1e-5)
     assert plan.top_rate == pytest.approx(2 * plan.other_rate)
@@ -157,7 +157,7 @@ def test_a_fit_follows_its_plan():
 
 @pytest.fixture
 def low_limits(monkeypatch):
-    """Let the rules change at 350 training rows."""
+    """Lower the limits of the rules to 350 training rows."""
     monkeypatch.setattr("dics._boosting.plan.FEW_ROWS", 350)
     monkeypatch.setattr("dics._boosting.plan.SHRUNK_RATES", ((0, 0.1), (350, 0.15)))
     monkeypatch.setattr("dics._boosting.plan.SAMPLED_ROWS", 350)
@@ -187,7 +187,7 @@ def test_only_training_rows_count(low_limits):
     assert given.plan_ == expected
 
 
-def test_rows_of_weight_zero_are_as_if_they_were_not_there(low_limits):
+def test_rows_of_weight_zero_do_not_count(low_limits):
     X, y = make_rows(400, n_classes=2)
     weights = (np.arange(400) < 300).astype(float)
     parameters = {"candidates": QuantileCandidates(max_bins=10), "random_state": 0}
@@ -224,7 +224,7 @@ def test_warm_start_makes_a_new_plan(low_limits):
     model.set_params(n_estimators=8, candidates=QuantileCandidates(max_bins=4))
     model.fit(X[:300], y[:300])
     assert (model.plan_.n_rows, model.plan_.learning_rate) == (300, 0.1)
-    assert model.plan_.max_bins == first.max_bins  # no new dictionary
+    assert model.plan_.max_bins == first.max_bins  # no new thresholds
 
 
 def test_a_failed_fit_keeps_the_plan():
@@ -268,7 +268,7 @@ def test_rounds_and_noise(n_classes, n_rounds, shrinkage):
     assert (given.n_estimators, given.noise_shrinkage) == (7, 2.0)
 
 
-def test_leaves_of_numbers():
+def test_leaves_of_regression():
     X = np.random.default_rng(0).normal(size=(50, 2))
     model = CGBoostingRegressor(
         n_estimators=3, min_samples_leaf=4, l2_regularization=2.0
@@ -285,7 +285,7 @@ def test_rate_without_shrinkage():
     assert rates == [0.02, 0.04]
 
 
-def test_warm_start_with_rounds_by_rule():
+def test_warm_start_with_automatic_rounds():
     X, y = make_rows(n_classes=2)
     model = CGBoostingClassifier(warm_start=True, random_state=0).fit(X, y)
     with pytest.warns(UserWarning, match="does not fit new trees"):
@@ -313,7 +313,7 @@ def test_sketch(n_classes, given, used):
     assert plan.sketch_outputs == used
 
 
-def test_a_sketch_as_wide_as_the_outputs_is_none():
+def test_no_sketch_as_wide_as_the_outputs():
     X, y = make_rows()
     wide = CGBoostingClassifier(
         n_estimators=5, advanced=BoostingOptions(sketch_outputs=3), random_state=0
@@ -321,7 +321,7 @@ def test_a_sketch_as_wide_as_the_outputs_is_none():
     same_bytes(wide, CGBoostingClassifier(n_estimators=5, random_state=0).fit(X, y))
 
 
-def plan_of_numbers(*, n_rows, n_features, **parameters):
+def regression_plan(*, n_rows, n_features, **parameters):
     return make_plan(
         flat_parameters(make(CGBoostingRegressor, **parameters)),
         n_rows=n_rows,
@@ -333,5 +333,5 @@ def plan_of_numbers(*, n_rows, n_features, **parameters):
 
 
 @pytest.mark.parametrize(("n_rows", "rate"), [(9_999, 0.1), (10_000, 0.12)])
-def test_rate_of_numbers(n_rows, rate):
-    assert plan_of_numbers(n_rows=n_rows, n_features=5).learning_rate == rate
+def test_rate_of_regression(n_rows, rate):
+    assert regression_plan(n_rows=n_rows, n_features=5).learning_rate == rate

@@ -1,4 +1,4 @@
-"""Boosting of numbers: every loss against plain NumPy, and what users rely on."""
+"""Boosting for regression: every loss against NumPy, scales, seeds and errors."""
 
 import pickle
 
@@ -50,7 +50,7 @@ def quantile_of(values, weights, level):
 
 
 class PlainLoss:
-    """Loss, gradient, hessian and step of a leaf, from their definitions."""
+    """Loss, gradient, Hessian and leaf value by definition."""
 
     def __init__(self, name, level=0.5, alpha=0.9):
         self.name, self.level, self.alpha = name, level, alpha
@@ -102,18 +102,18 @@ class PlainLoss:
 
 
 def raw_scores(fitted, X, n_rounds):
-    """Scores after so many rounds, from the trees alone, in the units of y."""
+    """Return scores after `n_rounds` rounds, from the trees only, in the units of y."""
     trees = fitted.trees_
     raw = np.tile(fitted._start.astype(float), (len(X), 1)) + fitted._loss.centre
     if fitted.loss in ("poisson", "gamma"):
         raw = raw + np.log(fitted._loss.unit)
     for t in range(n_rounds):
-        raw += trees[t].leaf_values[leaf_numbers(trees[t], X)]
+        raw += trees[t].leaf_values[leaf_indices(trees[t], X)]
     return raw[:, 0]
 
 
-def leaf_numbers(tree, X):
-    """Down the tree by hand."""
+def leaf_indices(tree, X):
+    """Find leaves without the core."""
     numbers = []
     for row in X:
         node = 0
@@ -127,7 +127,7 @@ def leaf_numbers(tree, X):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_leaves_and_splits_are_those_of_the_definition(loss, weighted):
+def test_leaves_and_splits_by_definition(loss, weighted):
     X, y = make_data(positive=loss in ("poisson", "gamma"))
     rng = np.random.default_rng(1)
     w = rng.integers(1, 5, len(y)) / 2 if weighted else np.ones(len(y))
@@ -140,7 +140,7 @@ def test_leaves_and_splits_are_those_of_the_definition(loss, weighted):
         l2_regularization=0.3,
     ).fit(X, y, sample_weight=w if weighted else None)
     plain = PlainLoss(loss, 0.7 if loss == "quantile" else 0.5)
-    # Derivatives of "poisson" count in units of y, and so does what is added to them.
+    # Derivatives of "poisson" have the unit of y, and so has their regularization.
     l2 = 0.3 * (fitted._loss.unit[0] if loss == "poisson" else 1)
     for t in range(fitted.n_iter_):
         raw = raw_scores(fitted, X, t)
@@ -151,7 +151,7 @@ def test_leaves_and_splits_are_those_of_the_definition(loss, weighted):
             rtol=2e-4,
             atol=1e-4,
         )
-        tree, numbers = fitted.trees_[t], leaf_numbers(fitted.trees_[t], X)
+        tree, numbers = fitted.trees_[t], leaf_indices(fitted.trees_[t], X)
         for leaf in range(tree.n_leaves):
             rows = numbers == leaf
             expected = plain.step(y[rows], raw[rows], w[rows], l2, rate=0.5)
@@ -160,7 +160,7 @@ def test_leaves_and_splits_are_those_of_the_definition(loss, weighted):
 
 
 def unit_shift(fitted, loss, w, y):
-    """Losses of logarithms are of y / unit: they differ by what no score changes."""
+    """Return the constant between the losses for y and for y / unit."""
     unit = fitted._loss.unit[0]
     if loss == "poisson":  # exp(s) - (y / u) s, times u
         return np.average(y, weights=w) * np.log(unit)
@@ -168,7 +168,7 @@ def unit_shift(fitted, loss, w, y):
 
 
 def check_root(tree, X, derivatives, w, dictionary, l2):
-    """The first split gains about as much as the best there is."""
+    """Check that the first split gains about as much as the best one."""
     g, h = (w * part for part in derivatives)
 
     def gain(left):
@@ -195,7 +195,7 @@ def check_root(tree, X, derivatives, w, dictionary, l2):
 )
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.floats(0.01, 1.0), st.sampled_from([1e-30, 1, 1e30]))
-def test_training_loss_never_rises(loss, seed, rate, scale):
+def test_training_loss_never_increases(loss, seed, rate, scale):
     X, y = make_data(120, seed, positive=True)
     scores = model(loss, learning_rate=rate, n_estimators=15, min_samples_leaf=1)
     found = scores.fit(X, y * scale).train_score_
@@ -233,13 +233,13 @@ def test_quantiles_do_not_cross_and_cover():
 
 @pytest.mark.parametrize("loss", ["squared_error", "huber", "absolute_error"])
 @pytest.mark.parametrize("scale", [2.0**-100, 2.0**100])
-def test_powers_of_two_change_nothing(loss, scale):
+def test_scaling_by_powers_of_two(loss, scale):
     X, y = make_data()
     one, other = model(loss).fit(X, y), model(loss).fit(X, y * scale)
     assert_array_equal(other.predict(X), one.predict(X) * scale)
 
 
-def test_an_offset_loses_nothing():
+def test_offset():
     X, y = make_data()
     y = (y * 1024).round() / 1024  # exact after the offset
     near, far = model(n_estimators=40).fit(X, y), model(n_estimators=40).fit(X, y + 1e9)
@@ -295,11 +295,11 @@ def test_pickle_and_clone():
     same_bytes(clone(fitted).fit(X, np.abs(y)), fitted)
 
 
-# --- a loss of one's own --------------------------------------------------------------
+# --- custom losses --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_own_loss_is_as_good(weighted):
+def test_custom_loss_is_as_good(weighted):
     X, y = make_data()
     w = np.random.default_rng(0).integers(1, 4, len(y)) if weighted else None
     own = model(Squared(), n_estimators=40).fit(X, y, sample_weight=w)
@@ -308,7 +308,7 @@ def test_own_loss_is_as_good(weighted):
     assert abs(own.score(X, y) - built_in.score(X, y)) < 0.01
 
 
-def test_own_loss_stops_early():
+def test_custom_loss_stops_early():
     X, y = make_data(800)
     fitted = model(Squared(), n_estimators=300, early_stopping=True).fit(X, y)
     assert 0 < fitted.n_iter_ < 300

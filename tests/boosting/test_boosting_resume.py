@@ -1,4 +1,4 @@
-"""Rounds that go on after a peer was lost are those that nobody interrupted."""
+"""Rounds after the loss of a worker equal those of an uninterrupted fit."""
 
 import threading
 
@@ -31,7 +31,7 @@ MODELS = {
 
 
 class Messages:
-    """Sends so many of two ranks together, and no more."""
+    """A limit on the number of messages that two ranks send."""
 
     def __init__(self, monkeypatch, n_left):
         self.n_left = n_left
@@ -46,7 +46,7 @@ class Messages:
 
 
 def half(arrays, rows):
-    """Some of the rows of a call."""
+    """Return the rows of one rank."""
     codes, *others = arrays
     codes = np.asarray(codes).reshape(-1, len(others[-1]))[:, rows]
     return (codes.ravel(), *(a if a is None else a[rows].copy() for a in others))
@@ -102,7 +102,7 @@ def bytes_of(trees):
 
 
 def boost_rest(job, arrays, done, used):
-    """Boost the rounds after those that are done, on all rows; return all trees."""
+    """Boost the remaining rounds on all rows, and return all trees."""
     own = half(arrays, slice(None))
     for t in range(len(done)):
         done[t].add_values(X, own[-1][:, : len(job.start)], n_threads=1)
@@ -114,7 +114,7 @@ def boost_rest(job, arrays, done, used):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_loss_at_any_message(name, monkeypatch):
-    """Both ranks notice it; the fit goes on from the rounds that one of them has."""
+    """Both ranks raise; the fit continues after the rounds that one of them stored."""
 
     def boost(rows, job, _, rounds, n_threads):
         arrays = [a if a is None else np.copy(a) for a in rows.arrays()]

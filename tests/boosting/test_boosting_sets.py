@@ -1,4 +1,4 @@
-"""Validation sets of boosting: names, weights, what is kept of their losses."""
+"""Validation sets of boosting: names, weights and stored losses."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_losses_of_several_sets(sets):
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
-def test_losses_of_numbers(sets, loss):
+def test_losses_of_regression(sets, loss):
     train, first, second = [(X, np.exp(0.3 * y)) for X, y in numbers(sets)]
     model = make_regressor(loss=loss).fit(
         *train, eval_set=[first, second], eval_names=["early", "late"]
@@ -54,7 +54,7 @@ def test_losses_of_numbers(sets, loss):
     assert alone.evals_result_["validation"] == model.evals_result_["early"]
 
 
-def test_a_loss_of_ones_own_knows_its_sets(sets):
+def test_custom_loss_with_several_sets(sets):
     class Squares:
         def start(self, y, weight):
             return y.mean()
@@ -77,7 +77,7 @@ def test_a_loss_of_ones_own_knows_its_sets(sets):
         )
 
 
-def test_early_stopping_looks_at_the_last_set(sets):
+def test_early_stopping_uses_the_last_set(sets):
     train, first, second = sets
     parameters = {"early_stopping": "auto", "learning_rate": 1.0, "n_iter_no_change": 2}
     model = booster(60, **parameters).fit(*train, eval_set=[first, second])
@@ -88,7 +88,7 @@ def test_early_stopping_looks_at_the_last_set(sets):
     assert model.best_score_ == -min(losses)
 
 
-def test_a_score_is_kept_by_its_name(sets):
+def test_scores_are_stored_by_name(sets):
     train, first, second = sets
     model = booster(5, early_stopping=True, scoring="accuracy", n_iter_no_change=50)
     model.fit(*train, eval_set=[first, second])
@@ -123,14 +123,14 @@ def test_weights_of_rows_and_classes_multiply():
     np.testing.assert_allclose(model.validation_score_[1:], expected, rtol=1e-5)
 
 
-def test_one_pair_may_stand_alone(sets):
+def test_one_pair_without_a_list(sets):
     train, first, _ = sets
     pair = booster().fit(*train, eval_set=first)
     listed = booster().fit(*train, eval_set=[first], eval_names=["validation_0"])
     assert pair.evals_result_ == listed.evals_result_
 
 
-def test_callbacks_are_told_the_losses_of_all_sets(sets):
+def test_callbacks_get_the_losses_of_all_sets(sets):
     train, first, second = sets
     reports = []
     model = booster(3).fit(

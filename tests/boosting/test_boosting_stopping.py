@@ -14,7 +14,7 @@ def data(request):
 
 
 def best_round(scores, patience, tol):
-    """Where a loop by hand stops: rounds done, rounds kept."""
+    """Return the numbers of fitted and of kept rounds, by a plain loop."""
     best = 0
     for t in range(1, len(scores)):
         if scores[t] > scores[best] + tol:
@@ -24,8 +24,8 @@ def best_round(scores, patience, tol):
     return len(scores) - 1, best
 
 
-def start_share(model, X, y):
-    """Probabilities before the first round."""
+def start_probabilities(model, X, y):
+    """Return probabilities before the first round."""
     shares = np.bincount(y, minlength=model.n_classes_) / len(y)
     return np.tile(shares, (len(X), 1))
 
@@ -49,13 +49,13 @@ SCORINGS = ["loss", "accuracy", None, "neg_log_loss", accuracy, negative_loss]
 
 @pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize(("patience", "tol"), [(1, 0.0), (5, 1e-7), (4, 1e-2)])
-def test_stops_where_a_loop_by_hand_does(data, scoring, patience, tol):
+def test_stops_like_a_plain_loop(data, scoring, patience, tol):
     X, y = data
     X, y, X_val, y_val = X[:250], y[:250], X[250:], y[250:]
     n_rounds = 60
     parameters = {"learning_rate": 0.5, "candidates": GivenCandidates(GRID)}
     full = booster(n_rounds, **parameters).fit(X, y)
-    stages = [start_share(full, X_val, y), *full.staged_predict_proba(X_val)]
+    stages = [start_probabilities(full, X_val, y), *full.staged_predict_proba(X_val)]
     scores = [score_of(scoring, y_val, p) for p in stages]
     model = booster(
         n_rounds,
@@ -84,7 +84,7 @@ def test_stops_by_the_training_rows(data, scoring):
     X, y = data
     parameters = {"learning_rate": 0.7, "min_samples_leaf": 1}
     full = booster(100, **parameters).fit(X, y)
-    stages = [start_share(full, X, y), *full.staged_predict_proba(X)]
+    stages = [start_probabilities(full, X, y), *full.staged_predict_proba(X)]
     scores = [score_of(scoring, y, p) for p in stages]
     model = booster(
         100,
@@ -115,7 +115,7 @@ def test_held_out_rows(data, fraction, n_held):
     ).fit(X, y)
     held, labels = seen[0]
     assert len(held) == len(labels) == n_held
-    if n_held > 1:  # each class alike
+    if n_held > 1:  # stratified
         shares = np.bincount(labels) / n_held
         np.testing.assert_allclose(shares, np.bincount(y) / len(y), atol=0.05)
     assert model.trees_.n_samples[0] == len(y) - n_held
@@ -142,7 +142,7 @@ def test_held_out_rows_are_not_trained_on(data):
 
 
 def test_held_out_rows_of_rare_classes(data):
-    # A class of one row can't be on both sides.
+    # A class with one row cannot be on both sides.
     X, y = data
     labels = y.copy()
     labels[0] = 9
@@ -187,8 +187,8 @@ def test_early_stopping_by_itself(data):
 
 
 @pytest.mark.filterwarnings("ignore:Early stopping keeps none")
-def test_nothing_gets_better():
-    # Validation rows with the labels exchanged: the start is the best.
+def test_no_improvement():
+    # The labels of the validation rows are swapped, so the start is the best.
     X = np.arange(40.0)[:, None]
     y = np.arange(40) // 20
     model = booster(
@@ -201,7 +201,7 @@ def test_nothing_gets_better():
     assert model.feature_importances_.tolist() == [0.0]
 
 
-def test_patience_may_be_a_numpy_number(data):
+def test_patience_can_be_a_numpy_scalar(data):
     X, y = data
     model = booster(30, early_stopping=True, n_iter_no_change=np.int64(2)).fit(X, y)
     assert 0 < model.n_iter_ <= 30
@@ -226,7 +226,7 @@ def test_a_scorer_gets_the_weights(data):
     assert seen[-1] is None
 
 
-def test_class_weights_weigh_validation_rows(data):
+def test_class_weights_apply_to_validation_rows(data):
     X, y = data
     classes = {label: label + 1.0 for label in np.unique(y)}
     model = booster(3, early_stopping=True, class_weight=classes)
@@ -242,13 +242,13 @@ def test_class_weights_weigh_validation_rows(data):
     ],
     ids=["nan", "a few rows"],
 )
-def test_scorers_that_make_no_sense(data, scorer, message):
+def test_bad_scorers(data, scorer, message):
     X, y = data
     with pytest.raises(ValueError, match=message):
         booster(3, early_stopping=True, scoring=scorer).fit(X, y)
 
 
-def test_validation_scores_line_up_with_rounds(data):
+def test_validation_scores_by_round(data):
     X, y = data
     model = booster(5, warm_start=True).fit(X, y)
     model.set_params(n_estimators=8).fit(X, y, X_val=X, y_val=y)
@@ -257,7 +257,7 @@ def test_validation_scores_line_up_with_rounds(data):
     np.testing.assert_allclose(model.validation_score_[6:], model.train_score_[6:])
 
 
-def test_splits_of_dropped_rounds_are_free_again(data):
+def test_splits_of_dropped_rounds_can_be_used_again(data):
     X, y = data
     parameters = {"reuse_splits": False, "max_candidates": 20}
     model = booster(40, warm_start=True, early_stopping=True, **parameters)

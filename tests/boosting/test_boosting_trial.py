@@ -34,7 +34,7 @@ def test_noise_lowers_the_rate():
     assert model.plan_.n_trial_rounds == 100
     assert model.plan_.learning_rate < 0.1
     assert model.n_iter_ == model.plan_.n_estimators == 100
-    # Then the trial leaves no trace: it is a fit of that rate.
+    # The model equals a fit with that rate.
     said = fit(*NOISY, n_estimators=100, learning_rate=model.plan_.learning_rate)
     same_bytes(model, said)
     X, y = make_noisy(3000)
@@ -44,7 +44,7 @@ def test_noise_lowers_the_rate():
     )
 
 
-def test_rounds_of_a_trial_that_goes_well_are_kept():
+def test_rounds_of_a_good_trial_are_kept():
     X, y = CLEAN
     model = fit(X, y)
     assert model.plan_.learning_rate == 0.15
@@ -58,7 +58,7 @@ def test_rounds_of_a_trial_that_goes_well_are_kept():
 
 
 @pytest.mark.parametrize("data", [NOISY, CLEAN], ids=["noisy", "clean"])
-def test_a_trial_with_weights_and_any_threads(data):
+def test_trial_with_weights_and_any_n_jobs(data):
     X, y = data
     weights = np.arange(len(y)) % 4 + 0.0
     models = [
@@ -70,7 +70,7 @@ def test_a_trial_with_weights_and_any_threads(data):
 
 
 @pytest.mark.parametrize("data", [NOISY, CLEAN], ids=["noisy", "clean"])
-def test_callbacks_are_told_about_rounds_that_are_kept(data):
+def test_callbacks_get_kept_rounds_only(data):
     reports = []
     model = CGBoostingClassifier(random_state=0).fit(*data, callbacks=[reports.append])
     assert [report.round for report in reports] == list(range(1, model.n_iter_ + 1))
@@ -80,7 +80,7 @@ def test_callbacks_are_told_about_rounds_that_are_kept(data):
 
 
 @pytest.mark.parametrize("last", [7, 130])
-def test_a_callback_ends_a_fit_with_a_trial(last):
+def test_callback_stops_a_fit_with_a_trial(last):
     model = CGBoostingClassifier(random_state=0)
     model.fit(*CLEAN, callbacks=[lambda report: report.round == last])
     assert model.n_iter_ == len(model.trees_) == last
@@ -88,7 +88,7 @@ def test_a_callback_ends_a_fit_with_a_trial(last):
     assert model.decision_function(CLEAN[0]).shape == (1500, 8)
 
 
-def test_growing_on_keeps_the_rate_of_the_trial():
+def test_warm_start_keeps_the_rate_of_the_trial():
     model = CGBoostingClassifier(random_state=0, warm_start=True).fit(*NOISY)
     rate = model.plan_.learning_rate
     model.set_params(n_estimators=120).fit(*NOISY)
@@ -117,7 +117,7 @@ def test_no_trial(data, parameters, rows):
 
 
 @pytest.mark.parametrize("data", [NOISY, CLEAN], ids=["noisy", "clean"])
-def test_a_trial_is_written_down(data, capfd):
+def test_trial_is_logged(data, capfd):
     model = CGBoostingClassifier(random_state=0, verbose=1).fit(*data)
     lines = capfd.readouterr().err.splitlines()
     assert "(tried for 100 rounds)" in lines[0]
@@ -144,7 +144,7 @@ def make_categories(noise, n=1500):
 
 
 class HalfSquares:
-    """A loss of one's own."""
+    """A custom loss."""
 
     def start(self, y, weight):
         return np.average(y, axis=0, weights=weight)
@@ -201,7 +201,7 @@ def test_categories_of_two_classes():
     same_bytes(model, fit(X, y > 0, learning_rate=rate, max_leaf_nodes=8))
 
 
-def test_few_categories_have_a_trial_too():
+def test_few_categories_have_a_trial():
     X, y = make_categories(noise=6)
     X["category"] = X["category"].str[:2]
     model = CGBoostingRegressor(random_state=0).fit(X, y)
@@ -211,20 +211,20 @@ def test_few_categories_have_a_trial_too():
 
 
 @pytest.mark.parametrize("leaves", [16, None])
-def test_leaves_that_were_asked_for_stay(leaves):
+def test_requested_leaves_are_kept(leaves):
     X, y = make_categories(noise=3)
     model = CGBoostingRegressor(max_leaf_nodes=leaves, random_state=0).fit(X, y)
     assert model.plan_.learning_rate < 0.1
     assert model.plan_.max_leaf_nodes == leaves
 
 
-def test_numbers_keep_their_leaves():
+def test_numeric_features_keep_their_leaves():
     model = CGBoostingClassifier(random_state=0).fit(*NOISY)
     assert model.plan_.learning_rate < 0.15
     assert model.plan_.max_leaf_nodes == 31
 
 
-def test_growing_on_keeps_the_leaves_of_the_trial():
+def test_warm_start_keeps_the_leaves_of_the_trial():
     X, y = make_categories(noise=3)
     model = CGBoostingRegressor(random_state=0, warm_start=True).fit(X, y)
     model.set_params(n_estimators=120).fit(X, y)

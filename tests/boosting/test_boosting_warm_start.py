@@ -1,4 +1,4 @@
-"""Rounds that CGBoostingClassifier adds to an earlier fit."""
+"""Warm start of CGBoostingClassifier."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def data(request):
 
 @pytest.mark.parametrize("parameters", SETTINGS, ids=str)
 @pytest.mark.parametrize("random_state", [0, None, np.random.RandomState(5)])
-def test_growing_on_is_one_fit(data, parameters, random_state):
+def test_warm_start_equals_one_fit(data, parameters, random_state):
     X, y = data
     model = booster(3, warm_start=True, **{**parameters, "random_state": random_state})
     model.fit(X, y)
@@ -33,7 +33,7 @@ def test_growing_on_is_one_fit(data, parameters, random_state):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_growing_on_with_validation_rows(data, weighted):
+def test_warm_start_with_validation_rows(data, weighted):
     X, y = data
     weights = np.random.default_rng(0).random(len(y)) if weighted else None
     val = {"X_val": X[300:], "y_val": y[300:], "sample_weight": weights}
@@ -44,7 +44,7 @@ def test_growing_on_with_validation_rows(data, weighted):
     np.testing.assert_array_equal(model.validation_score_, at_once.validation_score_)
 
 
-def test_growing_on_with_rows_held_out(data):
+def test_warm_start_with_held_out_rows(data):
     # The same rows are held out again.
     X, y = data
     parameters = {"early_stopping": True, "n_iter_no_change": 100}
@@ -58,7 +58,7 @@ def test_growing_on_with_rows_held_out(data):
         )
 
 
-def test_nothing_to_grow_on(data):
+def test_no_rounds_to_add(data):
     X, y = data
     model = booster(3, warm_start=True).fit(X, y)
     before = digest(model)
@@ -77,7 +77,7 @@ def test_nothing_to_grow_on(data):
     ],
     ids=["fewer rounds", "other classes", "other features"],
 )
-def test_growing_on_otherwise(data, change, match):
+def test_warm_start_with_other_parameters(data, change, match):
     X, y = data
     model = booster(3, warm_start=True).fit(X, y)
     before = digest(model), sorted(vars(model))
@@ -89,7 +89,7 @@ def test_growing_on_otherwise(data, change, match):
     assert (digest(model), sorted(vars(model))) == before
 
 
-def test_without_warm_start_a_refit_starts_anew(data):
+def test_refit_without_warm_start(data):
     X, y = data
     model = booster(3).fit(*load_iris(return_X_y=True))
     model.set_params(n_estimators=2).fit(X, y)
@@ -99,7 +99,7 @@ def test_without_warm_start_a_refit_starts_anew(data):
 
 
 @pytest.mark.parametrize("parameters", SETTINGS, ids=str)
-def test_a_model_is_the_beginning_of_a_longer_one(data, parameters):
+def test_fewer_rounds_are_a_prefix_of_more(data, parameters):
     short, long = (booster(n, **parameters).fit(*data) for n in (3, 8))
     n_nodes = short.trees_.n_nodes
     assert short.trees_.nodes.tobytes() == long.trees_.nodes[:n_nodes].tobytes()

@@ -1,4 +1,4 @@
-"""Set splits of boosting against plain NumPy, node for node."""
+"""Splits on sets of categories in boosting, against NumPy, for every node."""
 
 import itertools
 
@@ -10,17 +10,17 @@ from checks import make
 from dics import CGBoostingClassifier, CGBoostingRegressor
 from dics._model.trees import NodeSets, Trees
 
-TOLERANCE = 0.02  # gradients are whole numbers of 16 bits
+TOLERANCE = 0.02  # gradients are integers with 16 bits
 
 
 @pytest.fixture(autouse=True)
 def few_rows_of_each_category(monkeypatch):
-    """Rank categories with few rows: trying all sets takes long."""
+    """Rank categories with few rows, because searching all sets takes long."""
     monkeypatch.setattr("dics._input.category_encoder.LEAST_ROWS", 20)
 
 
 def make_categories(n, n_categories, seed, missing=0.0):
-    """Make unordered categories, and a number that changes the order of their means."""
+    """Make categories, and a number that changes the order of their means."""
     rng = np.random.default_rng(seed)
     category = rng.integers(0, n_categories, n).astype(float)
     x = rng.normal(size=n)
@@ -31,7 +31,7 @@ def make_categories(n, n_categories, seed, missing=0.0):
 
 
 def goes_left(tree, node, column):
-    """Tell which rows go left, by a set of ranks or by a threshold."""
+    """Return a mask of the rows that go left, by a set of ranks or a threshold."""
     members = None if tree.sets is None else tree.sets.members(node)
     if members is None:
         left = column < tree.threshold[node]
@@ -41,7 +41,7 @@ def goes_left(tree, node, column):
 
 
 def score(g, h, l2):
-    """Return what a side is worth."""
+    """Return the score of one side."""
     return (g.sum(axis=0) ** 2 / (h.sum(axis=0) + l2)).sum()
 
 
@@ -117,7 +117,7 @@ PLAIN = {
 
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("seed", range(3))
-def test_numbers_have_the_best_of_all_sets(seed, missing):
+def test_regression_has_the_best_set(seed, missing):
     X, y = make_categories(400, 7, seed, missing)
     model = make(CGBoostingRegressor, **PLAIN, l2_regularization=1.0).fit(X, y)
     ranks = model._check_matrix(X)[:, 0]
@@ -126,7 +126,7 @@ def test_numbers_have_the_best_of_all_sets(seed, missing):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_two_classes_have_the_best_of_all_sets(seed):
+def test_two_classes_have_the_best_set(seed):
     X, y = make_categories(400, 7, seed)
     labels = (y > 0).astype(int)
     model = make(CGBoostingClassifier, **PLAIN, l2_regularization=1.0).fit(X, labels)
@@ -134,11 +134,11 @@ def test_two_classes_have_the_best_of_all_sets(seed):
     share = labels.mean()
     g = (share - labels)[:, None]
     h = np.full_like(g, share * (1 - share))
-    # The margin moves twice as fast as each of two scores.
+    # The margin changes twice as fast as each of two scores.
     assert check_nodes(model, X, ranks, g, h, 1.0) > 0
 
 
-def test_many_outputs_part_categories_along_a_direction():
+def test_many_outputs_order_categories_by_a_direction():
     rng = np.random.default_rng(0)
     category = rng.integers(0, 6, 600)
     y = np.stack([category % 2, -2.0 * (category % 2), np.zeros(600)], axis=1)
@@ -165,7 +165,7 @@ def set_cuts(order, rows, min_rows, max_categories):
 
 @pytest.mark.parametrize(("min_rows", "max_categories"), [(60, 99), (1, 2), (100, 3)])
 @pytest.mark.parametrize("seed", range(3))
-def test_limits_leave_out_sets(seed, min_rows, max_categories):
+def test_limits_exclude_sets(seed, min_rows, max_categories):
     X, y = make_categories(600, 12, seed)
     X = X[:, :1]
     options = {**PLAIN, "max_leaf_nodes": 2}
@@ -189,7 +189,7 @@ def test_limits_leave_out_sets(seed, min_rows, max_categories):
     assert found == pytest.approx(max(expected), rel=1e-3)
 
 
-def test_categories_without_rows_go_with_the_larger_side():
+def test_categories_without_rows_go_to_the_larger_side():
     X, y = make_categories(300, 6, 1)
     model = make(CGBoostingRegressor, **{**PLAIN, "max_leaf_nodes": 12}).fit(X, y)
     tree = model.trees_[0]
@@ -209,7 +209,7 @@ def test_categories_without_rows_go_with_the_larger_side():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_all_ways_down_agree(n_classes):
+def test_all_prediction_methods_agree(n_classes):
     X, y = make_categories(3000, 12, 0, missing=0.05)
     X = np.column_stack([X, X[::-1, 1]])
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
@@ -227,11 +227,11 @@ def test_all_ways_down_agree(n_classes):
         assert (trees.sets.numbers >= 0).any()
         assert trees.nodes.tobytes() == other.trees_.nodes.tobytes()
         np.testing.assert_array_equal(trees.sets.words, other.trees_.sets.words)
-        # Losses of training rows, found by codes, are those of raw rows.
+        # Losses of training rows, computed from bin indices, equal those of raw rows.
         shares = model.predict_proba(X)
         loss = -np.log(shares[np.arange(len(X)), labels]).mean()
         assert -model.train_score_[-1] == pytest.approx(loss, rel=1e-4)
-        # One row alone, rows from apply, and contributions.
+        # A single row, leaves from apply, and contributions.
         np.testing.assert_array_equal(model.predict_proba(X[:1]), shares[:1])
         numbers = trees.leaf_value_rows(model.apply(X))
         added = trees.leaf_values[numbers].sum(axis=1) + model._start
@@ -275,7 +275,7 @@ def test_contributions_of_sets_are_shapley_values():
         np.testing.assert_allclose(found[:2], expected, atol=1e-5)
 
 
-def test_sets_that_are_not_there_are_refused():
+def test_missing_sets_are_rejected():
     X, y = make_categories(300, 6, 1)
     trees = make(CGBoostingRegressor, **PLAIN).fit(X, y).trees_
     fields = {**vars(trees), "sets": NodeSets(trees.sets.numbers + 1, trees.sets.words)}

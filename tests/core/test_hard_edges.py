@@ -30,7 +30,7 @@ def data():
     return X, (X[:, 0] + rng.normal(size=300) > 0).astype(int)
 
 
-# --- the end of the process -------------------------------------------------
+# --- the end of the process -----------------------------------------------------------
 
 FITS = {
     "tree": "CGTreeClassifier(advanced=TreeOptions(max_candidates=4000)).fit(X, y)",
@@ -89,7 +89,7 @@ def test_exit_while_a_daemon_thread_fits(fit, n_threads):
         assert done.stderr == ""
 
 
-# --- threads that can't start -----------------------------------------------
+# --- threads that can't start ---------------------------------------------------------
 
 
 @pytest.mark.skipif(not ON_LINUX, reason="needs limits as Linux has them")
@@ -137,7 +137,7 @@ def few_threads(name, n_jobs):
     return digest(model.set_params(n_jobs=n_jobs).fit(X, y))
 
 
-# --- draws of a forest ------------------------------------------------------
+# --- draws of a forest ----------------------------------------------------------------
 
 
 def test_draws_do_not_grow_with_the_weights():
@@ -185,7 +185,7 @@ def test_interrupted_draws(draw):
     assert done.stdout == "interrupted\n"
 
 
-# --- weights of boosting ----------------------------------------------------
+# --- weights of boosting --------------------------------------------------------------
 
 
 def check_no_nan(model, X):
@@ -283,7 +283,7 @@ def test_validation_rows_without_weight(data):
         model.fit(X, y, X_val=X[y == 1], y_val=y[y == 1])
 
 
-# --- other extreme numbers --------------------------------------------------
+# --- other extreme numbers ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sampling", ["goss", "mvs"])
@@ -309,7 +309,7 @@ def test_prediction_is_the_most_probable_class(data, n_classes, l2):
         assert_array_equal(predicted, probabilities.argmax(axis=1))
 
 
-# --- large trees ------------------------------------------------------------
+# --- large trees ----------------------------------------------------------------------
 
 
 @pytest.mark.core
@@ -341,7 +341,7 @@ def test_more_leaves_than_bits_of_a_word(n_classes, leaf_values):
         assert_allclose(scores[1:], staged, rtol=1e-5)
 
 
-# --- callbacks --------------------------------------------------------------
+# --- callbacks ------------------------------------------------------------------------
 
 
 @pytest.mark.core
@@ -352,7 +352,7 @@ def test_rounds_say_whether_to_stop(data):
     assert model.n_iter_ == 3
 
 
-# --- frames -----------------------------------------------------------------
+# --- frames ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["Float32", "UInt8", "Float64"])
@@ -379,7 +379,7 @@ def test_polars_frames_of_several_types():
     assert checked.dtype == np.float64
 
 
-# --- targets ----------------------------------------------------------------
+# --- targets --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("convert", [int, float, str, bool])

@@ -99,7 +99,7 @@ def test_trees_and_forests_have_the_sets_of_one_machine(client):
             assert file_bytes(model) == expected, (name, own)
 
 
-# --- collections ------------------------------------------------------------
+# --- collections ----------------------------------------------------------------------
 
 
 def objects_of(frame, convert_from=0):
@@ -157,6 +157,7 @@ def collections():
     }
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("kind", collections())
 def test_kinds_of_collections(client, kind):
     here, given, *wanted = collections()[kind]
@@ -190,6 +191,7 @@ def test_validation_rows_have_categories_that_are_new(client):
     assert file_bytes(model) == file_bytes(local)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", [n for n in NAMES if "Tree" not in n])
 def test_warm_start_with_other_categories(client, name):
     """The model keeps the numbers of its first fit."""
@@ -234,9 +236,10 @@ def test_united_categories():
     assert united("name", parts[2:3]).categories.dtype == object
 
 
-# --- predictions ------------------------------------------------------------
+# --- predictions ----------------------------------------------------------------------
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("name", "methods"),
     [
@@ -291,7 +294,7 @@ def test_predictions_refuse_other_kinds_of_categories(client):
         model.predict(as_dask(NUMBERS, CHUNKS))  # at once
 
 
-# --- bad input --------------------------------------------------------------
+# --- bad input ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeRegressor"])

@@ -390,7 +390,7 @@ def test_workers_are_free_after_an_interrupt(name, tmp_path):
         wait_until_free(client)
 
 
-# --- the client dies --------------------------------------------------------
+# --- the client dies ------------------------------------------------------------------
 
 
 def grow_elsewhere(address, name):

@@ -63,9 +63,10 @@ def collections():
     }
 
 
-# --- fits -------------------------------------------------------------------
+# --- fits -----------------------------------------------------------------------------
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("kind", collections())
 @pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGForestRegressor"])
 def test_kinds_of_collections(client, name, kind):
@@ -198,7 +199,7 @@ def test_failed_fit_changes_nothing(client):
     )
 
 
-# --- predictions ------------------------------------------------------------
+# --- predictions ----------------------------------------------------------------------
 
 
 def lazy_methods(name):
@@ -248,6 +249,7 @@ def check_same(found, expected):
         assert found.dtype == expected.dtype
 
 
+@pytest.mark.quick(16)
 @pytest.mark.parametrize(
     ("name", "method"), [(n, method) for n in NAMES for method in lazy_methods(n)]
 )
@@ -364,7 +366,7 @@ def test_late_errors_name_the_partition(client, fitted):
         found.compute()
 
 
-# --- the estimator as such ---------------------------------------------------
+# --- the estimator as such ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)

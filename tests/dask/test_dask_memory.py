@@ -48,6 +48,7 @@ def small_limits():
     return dask.config.set({f"distributed.worker.memory.{n}": False for n in names})
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     ("name", "parameters"),

@@ -84,6 +84,7 @@ def collections():
 # --- fits -----------------------------------------------------------------------------
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("kind", collections())
 @pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeRegressor"])
 def test_kinds_of_collections(client, name, kind):
@@ -200,6 +201,7 @@ def fitted(client):
     return {name: dask_model(name).fit(given, y_of(name)) for name in NAMES}
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize(
     ("name", "method"), [(n, method) for n in NAMES for method in lazy_methods(n)]
 )

@@ -539,7 +539,7 @@ def test_several_targets_in_a_picture():
     assert "value: [2.00, -2.00]" in export_text(tree)
 
 
-# --- forests and boosting -----------------------------------------------------------
+# --- forests and boosting -------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

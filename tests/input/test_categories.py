@@ -382,7 +382,7 @@ def test_odd_categorical_features_work():
     assert [len(categories) for categories in model.categories_] == [0, 1, 2]
 
 
-# --- bad input ----------------------------------------------------------------------
+# --- bad input ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cls", MODELS)

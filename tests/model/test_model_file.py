@@ -295,7 +295,7 @@ def test_there_are_old_files():
     assert len(list(FOLDER.glob("*.dics"))) >= 6
 
 
-# --- hostile files ----------------------------------------------------------------
+# --- hostile files --------------------------------------------------------------------
 
 
 def refused(content):
@@ -402,7 +402,7 @@ def test_other_files_are_refused(what):
     refused(what)
 
 
-# --- changed arrays ---------------------------------------------------------------
+# --- changed arrays -------------------------------------------------------------------
 
 
 def with_array(trees, name, change):

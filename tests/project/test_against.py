@@ -51,7 +51,7 @@ def make_row(old, new, **values):
     )
 
 
-# --- pairs ------------------------------------------------------------------------
+# --- pairs ----------------------------------------------------------------------------
 
 
 def test_ratio_is_the_median_of_the_pairs():
@@ -117,7 +117,7 @@ def test_each_side_goes_first_equally_often(seconds, least):
     assert firsts.count("old") == firsts.count("new")
 
 
-# --- tables -----------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------
 
 
 def test_report_names_slower_failed_and_skipped():
@@ -157,7 +157,7 @@ def test_row_can_be_written_as_json():
     json.dumps(rows.Row("wine", "load", "load", problem="ended").as_dict())
 
 
-# --- tasks and options ------------------------------------------------------------
+# --- tasks and options ----------------------------------------------------------------
 
 
 def test_tasks_have_names_of_their_own_and_known_groups():
@@ -213,7 +213,7 @@ def test_unknown_revision_is_not_called_slower(capsys, monkeypatch):
     assert "git rev-parse" in capsys.readouterr().err
 
 
-# --- worker -----------------------------------------------------------------------
+# --- worker ---------------------------------------------------------------------------
 
 
 def test_worker_answers_line_by_line():
@@ -271,7 +271,7 @@ def test_worker_tells_what_is_missing_or_wrong(monkeypatch, tmp_path):
     assert "colour" in side.answer({"do": "warm_up", "task": unknown})["error"]
 
 
-# --- processes --------------------------------------------------------------------
+# --- processes ------------------------------------------------------------------------
 
 
 @pytest.fixture
