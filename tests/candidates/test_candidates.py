@@ -1,4 +1,4 @@
-"""Algorithm 1: centroids, pairs and boundaries; and its sources as estimators."""
+"""Algorithm 1: centroids, pairs and boundaries; its candidates as estimators."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ INF = np.inf
 
 
 def blobs(n=300, p=4, k=4, seed=0):
-    """Clusters so far apart that every sensible clustering finds them."""
+    """Return clusters with large distances, which any clustering finds."""
     centers = np.random.default_rng(seed).permuted(
         np.arange(k)[:, None] * np.full(p, 100.0), axis=0
     )
@@ -38,7 +38,7 @@ def test_splitmix64_of_known_seeds():
     assert reference.mix(1234567) == 6457827717110365317
 
 
-def test_samples_are_samples():
+def test_samples_have_no_repeats():
     for n, k in [(1, 1), (5, 0), (10, 10), (100, 7)]:
         chosen = reference.sample_without_replacement(3, n, k)
         assert len(set(chosen)) == k
@@ -67,8 +67,8 @@ def test_kmeans_finds_clear_clusters(scale, dtype):
 
 
 def test_centroids_are_means_of_the_measured_rows():
-    # All rows are measured, so the weighted mean of the centroids is the mean of X; the
-    # weights are known but for rows between two clusters.
+    # All rows are used, so the weighted mean of the centroids is the mean of X. The
+    # weights are uncertain only for rows between two clusters.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 5))
     found = CentroidCandidates(
@@ -77,7 +77,7 @@ def test_centroids_are_means_of_the_measured_rows():
     distance = ((X[:, None] - found.centroids_) ** 2 / X.var(axis=0)).sum(axis=2)
     share = np.bincount(distance.argmin(axis=1), minlength=6) / len(X)
     np.testing.assert_allclose(share @ found.centroids_, X.mean(axis=0), atol=0.1)
-    # Total variance = within + between, whatever the clusters are.
+    # Total variance = within + between, for any clusters.
     within = share @ (found.scales_**2 + found.centroids_**2)
     np.testing.assert_allclose(within, (X**2).mean(axis=0), rtol=0.1)
 
@@ -106,7 +106,7 @@ def test_class_means_with_missing_and_infinite_values():
     np.testing.assert_allclose(found.centroids_, [[2.0], [6.0], [4.0]], atol=1e-5)
 
 
-def test_automatic_centroids_are_both():
+def test_automatic_centroids():
     X, y = blobs(k=3)
     both = CGTreeClassifier(random_state=0).fit(X, y).candidates_
     clusters = CentroidCandidates(centroid_source="kmeans", random_state=0).fit(X)
@@ -120,7 +120,7 @@ def test_automatic_centroids_are_both():
     ]
 
 
-def test_a_weight_of_two_is_a_row_twice():
+def test_weights_are_repeats():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
     weights = rng.integers(0, 3, 200)
@@ -133,7 +133,7 @@ def test_a_weight_of_two_is_a_row_twice():
     np.testing.assert_allclose(weighted.scales_, repeated.scales_, rtol=1e-4)
 
 
-def test_the_unit_of_weights_does_not_matter():
+def test_any_scale_of_weights():
     X, y = blobs(k=3)
     weights = np.random.default_rng(0).random(len(y))
     source = CentroidCandidates(random_state=0)
@@ -199,7 +199,7 @@ def test_number_of_pairs(k):
 
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("n_pairs", [1, 4, "auto"])
-def test_pairs_are_the_farthest(scale, n_pairs):
+def test_pairs_are_the_most_distant(scale, n_pairs):
     X = np.random.default_rng(1).normal(size=(500, 5)) * [1, 2, 3, 4, 50]
     found = CentroidCandidates(
         n_clusters=7,
@@ -268,7 +268,7 @@ def test_thresholds_without_fill(kind, min_gap, centroids):
     check_sound(found, 6)
 
 
-def test_the_setting_of_the_paper():
+def test_configuration_of_the_paper():
     X, y = blobs(k=3)
     paper = CentroidCandidates.paper(random_state=0)
     assert (paper.n_clusters, paper.centroid_source, paper.n_pairs) == (
@@ -288,7 +288,7 @@ def test_the_setting_of_the_paper():
     assert CentroidCandidates.paper(standardize=True, n_pairs=2).standardize is True
 
 
-def test_the_setting_of_the_paper_for_one_class():
+def test_configuration_of_the_paper_for_one_class():
     X, _ = blobs()
     assert len(CentroidCandidates.paper().fit(X, np.zeros(len(X))).centroids_) == 2
 
@@ -337,7 +337,7 @@ def test_candidates_are_cloned_before_use():
     assert tree.candidates_ is not source
 
 
-def test_the_seed_of_the_candidates_counts():
+def test_seed_of_the_candidates_is_used():
     X, y = blobs(n=3000)
     X = X + np.random.default_rng(0).normal(size=X.shape) * 100
     alone = CentroidCandidates(centroid_source="kmeans", random_state=5).fit(X)

@@ -37,10 +37,10 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_seconds_are_told_apart(name):
+def test_seconds_are_distinguished(name):
     model = MODELS[name]().fit(X, Y)
     assert model.score(X, Y) > 0.98
-    # Rows are rows: another scale and offset of the column makes the same model.
+    # Another scale and offset of the column gives the same model.
     moved = X.copy()
     moved[:, 1] -= 1.7e9
     same = MODELS[name]().fit(moved, Y)
@@ -52,7 +52,7 @@ def test_seconds_are_told_apart(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_they_travel(name):
+def test_saved_models(name):
     model = MODELS[name]().fit(X, Y)
     file = io.BytesIO()
     model.save(file)
@@ -78,7 +78,7 @@ def test_thresholds_are_those_of_the_values():
         np.testing.assert_array_equal(codes[:, 1] <= t, X[:, 1] < tau)
 
 
-def test_a_source_of_thresholds_alone():
+def test_candidates_without_a_model():
     source = dics.CentroidCandidates(random_state=0).fit(X, Y)
     codes = source.transform(X)
     assert len(np.unique(codes[:, 1])) > 50
@@ -122,7 +122,7 @@ def test_validation_rows_and_more_rounds():
     assert losses[-1] < losses[0]
 
 
-def test_a_warm_start_is_one_fit():
+def test_warm_start_equals_one_fit():
     grown = dics.CGForestClassifier(
         n_estimators=3, warm_start=True, random_state=0
     ).fit(X, Y)
@@ -137,14 +137,14 @@ def test_trees_of_a_forest():
     np.testing.assert_allclose(votes, forest.predict_proba(X), atol=1e-6)
 
 
-def test_thresholds_of_ones_own():
+def test_custom_thresholds():
     source = GivenCandidates([[0.0], [1.7e9 + 199.5, 1.7e9 + 199.75], [0.0]])
     model = dics.CGTreeClassifier(candidates=source, max_depth=1).fit(X, Y)
     assert model.trees_.threshold[0] in source.thresholds[1]
     assert model.score(X, Y) == 1
 
 
-def test_ordinary_columns_have_thresholds_of_single_precision():
+def test_other_columns_have_single_precision():
     ordinary = rng.normal(size=(1000, 20))
     for name in MODELS:
         trees = MODELS[name]().fit(ordinary, np.arange(1000) % 2).trees_
@@ -184,7 +184,7 @@ def neighbors(x):
         return [np.nextafter(x, side) for side in np.array([-np.inf, np.inf], x.dtype)]
 
 
-def test_every_type_of_x_has_the_sides_of_double_precision():
+def test_sides_for_every_type_of_x():
     single = SINGLE[np.isfinite(SINGLE)]
     values = np.unique([*single, *np.concatenate([neighbors(x) for x in single])])
     values = values[np.isfinite(values)]
@@ -201,7 +201,7 @@ def test_every_type_of_x_has_the_sides_of_double_precision():
             n_estimators=30, candidates=source, min_samples_leaf=1, random_state=0
         ).fit(given, y)
         for fitted in (model, boosting):
-            for n in (1, 10):  # few rows, and many
+            for n in (1, 10):  # few and many rows
                 some = np.repeat(rows, n * 30, axis=0)[:: 30 if n == 1 else 1]
                 np.testing.assert_array_equal(
                     fitted.apply(some), fitted.apply(some.astype(np.float64))

@@ -1,4 +1,4 @@
-"""Sources of thresholds that users write."""
+"""Custom candidates."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ MODELS = {
 
 
 class Returned(BaseCandidates):
-    """Returns what it was given."""
+    """Returns the given thresholds."""
 
     def __init__(self, thresholds=None):
         self.thresholds = thresholds
@@ -37,7 +37,7 @@ class Returned(BaseCandidates):
 
 
 class RandomRows(BaseCandidates):
-    """Values of random rows that aren't missing."""
+    """Returns values of random rows without missing values."""
 
     def __init__(self, n_rows=20, random_state=None):
         self.n_rows = n_rows
@@ -49,7 +49,7 @@ class RandomRows(BaseCandidates):
 
 
 class Seen(BaseCandidates):
-    """Keeps what it was shown."""
+    """Stores its arguments."""
 
     def find_thresholds(self, X, y, sample_weight, rng):
         self.seen_ = X, y, sample_weight
@@ -64,7 +64,7 @@ def test_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_models_take_it(name):
+def test_models_use_it(name):
     model = clone(MODELS[name]).set_params(candidates=RandomRows(40)).fit(X, Y)
     assert model.score(X, Y) > 0.9
     check_sound(model.candidates_, 4)
@@ -93,7 +93,7 @@ def test_grid_search():
     assert search.best_params_ == {"candidates__n_rows": 50}
 
 
-def test_the_same_thresholds_make_the_same_tree():
+def test_same_thresholds_same_tree():
     quantiles = QuantileCandidates(max_bins=16).fit(X)
     ours = CGTreeClassifier(candidates=quantiles, random_state=0).fit(X, Y)
     own = Returned([tau.tolist() for tau in quantiles.thresholds_])
@@ -110,7 +110,7 @@ def test_thresholds_are_sorted_and_distinct():
     np.testing.assert_array_equal(source.transform(X)[:, 1], X[:, 1] >= 2.5)
 
 
-def test_matrices_and_generators_are_fine():
+def test_matrices_and_generators():
     rows = np.arange(8).reshape(4, 2)
     for thresholds in (rows, (row for row in rows), rows.astype("u1")):
         source = Returned().set_params(thresholds=thresholds).fit(X)
@@ -156,7 +156,7 @@ GOOD = [[1.0]] * 3
     ],
 )
 @pytest.mark.parametrize("name", [None, *MODELS])
-def test_what_a_source_may_not_return(name, thresholds, error, message):
+def test_place_rejects_bad_thresholds(name, thresholds, error, message):
     source = Returned(thresholds)
     model = source if name is None else clone(MODELS[name])
     before = dict(vars(model))
@@ -167,7 +167,7 @@ def test_what_a_source_may_not_return(name, thresholds, error, message):
     assert vars(model) == before
 
 
-def test_a_source_without_its_method():
+def test_missing_method():
     class Nothing(BaseCandidates):
         pass
 
@@ -176,7 +176,7 @@ def test_a_source_without_its_method():
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
-def test_what_a_source_sees(dtype):
+def test_arguments_of_find_thresholds(dtype):
     rows, names = X.astype(dtype), np.array(["a", "b", "c"])[Y]
     tree = CGTreeClassifier(candidates=Seen()).fit(rows, names)
     seen, y, weights = tree.candidates_.seen_
@@ -197,7 +197,7 @@ def test_labels_without_a_model():
     np.testing.assert_array_equal(Seen().fit(X, Y + 3).seen_[1], Y)
 
 
-def test_weights_are_seen_and_not_changed():
+def test_weights_are_read_only():
     weights = np.linspace(1, 2, len(X))
     tree = CGTreeClassifier(candidates=Seen()).fit(X, Y, sample_weight=weights)
     seen = tree.candidates_.seen_[2]
@@ -205,7 +205,7 @@ def test_weights_are_seen_and_not_changed():
     assert not np.shares_memory(seen, weights)
 
 
-def test_rows_without_weight_are_not_seen():
+def test_rows_of_weight_zero_are_left_out():
     weights = (np.arange(len(X)) % 3).astype(float)
     source = Seen().fit(X, Y, sample_weight=weights)
     for array, all_of_it in zip(source.seen_, (X, Y, weights), strict=True):
@@ -213,14 +213,14 @@ def test_rows_without_weight_are_not_seen():
 
 
 @pytest.mark.filterwarnings("ignore:Early stopping keeps none")
-def test_rows_held_out_are_not_seen():
+def test_held_out_rows_are_left_out():
     model = CGBoostingClassifier(
         n_estimators=2, candidates=Seen(), early_stopping=True, validation_fraction=50
     ).fit(X, Y)
     assert len(model.candidates_.seen_[0]) == model.plan_.n_rows == 100
 
 
-def test_own_thresholds_are_renewed_only_when_asked():
+def test_custom_thresholds_are_renewed_on_request():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(4000, 2))
     labels = (rows[:, 0] > rows[:, 1]).astype(int)
@@ -239,7 +239,7 @@ def test_own_thresholds_are_renewed_only_when_asked():
     assert len(always) != len(never)
 
 
-def test_a_subclass_of_ours_may_add_thresholds():
+def test_subclass_adds_thresholds():
     class WithZero(CentroidCandidates):
         def find_thresholds(self, X, y, sample_weight, rng):
             ours = CentroidCandidates(random_state=0).fit(X, y, sample_weight)

@@ -39,6 +39,6 @@ def test_single_and_double_precision(model, shape):
     y = np.digitize(np.nan_to_num(X[:, 1]), [-1, 0, 1])
     first = digest(model.fit(X, y))
     assert digest(model.fit(X.astype(np.float64), y)) == first
-    # Values that single precision doesn't hold are looked at as they are.
+    # Values that need double precision are not rounded.
     other = X.astype(np.float64) + 1e-9 * rng.normal(size=X.shape)
     assert digest(model.fit(other, y)) != first

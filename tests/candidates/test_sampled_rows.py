@@ -1,4 +1,4 @@
-"""Rows that thresholds are placed by, of as many rows as a fit can have."""
+"""The sample of rows that places thresholds, for the largest number of rows."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ class EndlessRows(LocalRows):
         return SampledRows(np.stack(values, axis=1), rows, N_ROWS)
 
 
-def test_rows_are_drawn_from_all():
+def test_sample_covers_all_rows():
     found = _core.rows_for_thresholds(N_ROWS, 1000, 3)
     expected = reference.stratified_rows(reference.combine(3, 5), N_ROWS, 1000)
     assert np.asarray(found).tolist() == list(expected)

@@ -1,4 +1,4 @@
-"""Even cuts, thresholds of difficult data, and codes."""
+"""Quantiles, thresholds of difficult data, and bin indices."""
 
 import numpy as np
 import pytest
@@ -28,9 +28,9 @@ def test_quantiles_of_few_values_are_all_midpoints(dtype):
         np.testing.assert_array_equal(tau, reference.midpoints(X[:, f].astype(float)))
 
 
-def test_midpoints_where_float32_is_too_coarse():
-    # Between neighbours in float64 there may be no float32 number, and at an infinity
-    # there is no middle.
+def test_midpoints_that_float32_cannot_represent():
+    # There may be no float32 number between neighbors in float64, and no midpoint
+    # next to an infinity.
     column = np.array(
         [
             -INF,
@@ -45,7 +45,7 @@ def test_midpoints_where_float32_is_too_coarse():
             np.nan,
         ]
     )
-    # Then thresholds have double precision, and part all neighbours.
+    # Thresholds with double precision separate all neighbors.
     found = QuantileCandidates(random_state=0).fit(column[:, None])
     thresholds = found.thresholds_[0]
     values = column[:-1]
@@ -67,7 +67,7 @@ def test_quantiles_have_even_mass(budget):
         assert mass.max() - mass.min() <= 0.1 * 2000 / (budget + 1) + 2
 
 
-def test_a_heavy_value_takes_one_slot():
+def test_frequent_value_has_one_threshold():
     rng = np.random.default_rng(0)
     X = np.where(rng.random(2000) < 0.7, 0.0, rng.exponential(size=2000))[:, None]
     found = QuantileCandidates(max_bins=21, random_state=0).fit(X)
@@ -98,7 +98,7 @@ def test_fill_keeps_the_boundaries(max_thresholds):
         if plain.n_thresholds_[f] <= max_thresholds // 2:
             assert set(plain.thresholds_[f]) <= set(filled.thresholds_[f])
         assert len(filled.thresholds_[f]) <= max_thresholds
-        # No two in one gap of the data.
+        # At most one threshold per gap of the data.
         codes = filled.transform(X)[:, f]
         assert len(np.unique(codes)) == filled.n_thresholds_[f] + 1
     check_sound(filled, 4)
@@ -127,7 +127,7 @@ def test_at_most_254_thresholds(fill):
     ).fit(X)
     check_sound(found, 2)
     assert (found.n_thresholds_ > 120).all()
-    # Those that had to go don't all lie at one end.
+    # The removed thresholds are not all at one end.
     for f in range(2):
         rank = (np.sort(X[:, f]).searchsorted(found.thresholds_[f]) / 4000)[[0, -1]]
         assert rank[0] < 0.1
@@ -136,8 +136,8 @@ def test_at_most_254_thresholds(fill):
 
 @pytest.mark.parametrize("n_features", [100, 700])
 def test_holes_are_filled(n_features):
-    # A skewed feature: boundaries crowd at one end, yet no part holds much more than a
-    # sixteenth of the rows.
+    # Boundaries of a skewed feature are close together at one end, but no bin has much
+    # more than a sixteenth of the rows.
     X = np.random.default_rng(0).lognormal(sigma=2, size=(2000, n_features))
     found = CentroidCandidates(random_state=0).fit(X.astype(np.float32))
     codes = found.transform(X)
@@ -145,18 +145,18 @@ def test_holes_are_filled(n_features):
         assert np.bincount(codes[:, f]).max() < 2000 / 16 * 1.5
 
 
-def test_few_values_of_wide_data_are_all_parted():
+def test_few_values_of_wide_data_are_all_separated():
     X = np.random.default_rng(0).integers(0, 10, size=(500, 700)).astype(np.uint8)
     found = CentroidCandidates(random_state=0).fit(X)
     assert (found.n_thresholds_ == 9).all()
 
 
-def test_groups_of_like_targets_have_means_too():
+def test_groups_of_similar_targets_have_means():
     X = np.random.default_rng(0).normal(size=(800, 3))
     alone = CentroidCandidates(random_state=0).fit(X)
     both = CentroidCandidates(random_state=0).fit(X, X[:, 0])
     np.testing.assert_array_equal(both.centroids_[:8], alone.centroids_)
-    # Eight even parts of the first feature.
+    # Eight quantile bins of the first feature.
     parts = np.array_split(np.sort(X[:, 0]), 8)
     expected = [part.mean() for part in parts]
     np.testing.assert_allclose(both.centroids_[8:, 0], expected, atol=0.02)
@@ -175,7 +175,7 @@ def test_groups_of_several_targets_are_clusters():
 
 
 @pytest.mark.parametrize("exponent", [-1040, -300, 300, 1015])
-def test_scale_of_weights_does_not_matter(exponent):
+def test_any_scale_of_weights(exponent):
     X = np.random.default_rng(0).normal(size=(300, 3))
     weights = np.random.default_rng(1).integers(1, 4, size=300).astype(float)
     plain = CentroidCandidates(random_state=0).fit(X, sample_weight=weights)
@@ -228,7 +228,7 @@ def test_difficult_columns(source, column, fill):
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=["centroids", "quantiles"])
-def test_scales_far_apart(source):
+def test_very_different_scales(source):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4)) * [1e-30, 1.0, 1e10, 1e30]
     found = clone(source).fit(X)
@@ -243,7 +243,7 @@ def test_duplicated_columns_have_the_same_thresholds():
     np.testing.assert_array_equal(tau[0], tau[2])
 
 
-# --- codes ----------------------------------------------------------------------------
+# --- bin indices ----------------------------------------------------------------------
 
 
 TAU = np.array(
@@ -312,7 +312,7 @@ def test_codes_in_any_layout(shape):
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
 @pytest.mark.parametrize("n", [3, 300, 3000])
 def test_values_are_sorted_right(n, dtype):
-    """Few distinct values have all midpoints, which shows their order."""
+    """With few distinct values, all midpoints are thresholds and show their order."""
     rng = np.random.default_rng(n)
     if dtype == "u1":
         values = rng.integers(0, 200, n).astype(dtype)
@@ -329,7 +329,7 @@ def test_values_are_sorted_right(n, dtype):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("n_thresholds", [1, 15, 64, 65, 72, 128, 129, 200, 253, 254])
-def test_codes_count_the_thresholds_reached(n_thresholds, dtype):
+def test_codes_count_thresholds(n_thresholds, dtype):
     rng = np.random.default_rng(n_thresholds)
     thresholds = np.sort(rng.normal(size=n_thresholds).astype("f4"))
     thresholds = np.unique(thresholds)

@@ -67,7 +67,7 @@ DIRECTIONS = [1, -1, 0, 0, 1]
 
 
 def make_data(n=600, seed=0, missing=0.05):
-    """Numbers that rise with column 0, fall with 1, and do both with 2."""
+    """Return a target that increases with column 0 and decreases with column 1."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 5)).round(1)
     y = 2 * X[:, 0] - X[:, 1] + 2 * np.sin(2 * X[:, 2]) + 0.3 * X[:, 4] ** 2
@@ -80,8 +80,8 @@ def predictions(model, X):
     return model.predict_proba(X)[:, 1] if is_classifier(model) else model.predict(X)
 
 
-def rises(model, X, feature, n_points=40):
-    """How predictions change along one feature, all else being equal."""
+def changes(model, X, feature, n_points=40):
+    """Return the changes of predictions along one feature, with the others fixed."""
     grid = np.linspace(-3.5, 3.5, n_points)
     rows = np.repeat(X[:60], n_points, axis=0)
     rows[:, feature] = np.tile(grid, 60)
@@ -89,22 +89,22 @@ def rises(model, X, feature, n_points=40):
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
-def test_predictions_keep_to_the_constraints(estimator):
+def test_predictions_are_monotonic(estimator):
     X, y = make_data()
     y = y > np.median(y) if is_classifier(estimator) else y
     free = clone(estimator).fit(X, y)
     bound = clone(estimator).set_params(monotonic_cst=DIRECTIONS).fit(X, y)
     for feature, direction in enumerate(DIRECTIONS):
         if direction:
-            assert (rises(bound, X, feature) * direction >= 0).all()
-    assert (rises(free, X, 0) < 0).any() or (rises(free, X, 4) < 0).any()
-    assert (rises(bound, X, 2) < 0).any()
-    assert (rises(bound, X, 2) > 0).any()
+            assert (changes(bound, X, feature) * direction >= 0).all()
+    assert (changes(free, X, 0) < 0).any() or (changes(free, X, 4) < 0).any()
+    assert (changes(bound, X, 2) < 0).any()
+    assert (changes(bound, X, 2) > 0).any()
     assert bound.score(X, y) > 0.4 * free.score(X, y)
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=str)
-def test_constraints_don_t_depend_on_threads(estimator):
+def test_constraints_any_n_jobs(estimator):
     X, y = make_data(3000)
     y = y > np.median(y) if is_classifier(estimator) else y
     model = clone(estimator).set_params(monotonic_cst=DIRECTIONS)
@@ -113,8 +113,8 @@ def test_constraints_don_t_depend_on_threads(estimator):
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_a_free_tree_of_classes_is_one_of_numbers(criterion):
-    """A constraint on a constant column changes the way a tree is grown, not it."""
+def test_constraint_on_a_constant_column(criterion):
+    """It changes how a tree is grown, but not the tree."""
     X, y = make_data(missing=0)
     X = np.column_stack([X, np.ones(len(X))])
     y = y > np.median(y)
@@ -130,7 +130,7 @@ def test_a_free_tree_of_classes_is_one_of_numbers(criterion):
     assert_allclose(plain.feature_importances_, bound.feature_importances_, atol=1e-6)
 
 
-def test_boosting_is_as_good_as_scikit_learn_s():
+def test_boosting_is_as_good_as_scikit_learn():
     X, y = make_data(2000, missing=0)
     X_test, y_test = make_data(2000, seed=1, missing=0)
     ours = CGBoostingRegressor(n_estimators=100, learning_rate=0.1, random_state=0)
@@ -201,7 +201,7 @@ def test_bad_constraints_are_refused(model, constraints, message):
 
 
 def paths(trees):
-    """Sets of features of every path from a root to a leaf."""
+    """Return the features of every path from a root to a leaf."""
     for t in range(len(trees)):
         tree = trees[t]
         waiting = [(0, frozenset())]
@@ -270,7 +270,7 @@ def test_bad_interactions_are_refused(wanted, error, message):
 
 
 @pytest.mark.parametrize("kind", [CGBoostingClassifier, CGBoostingRegressor])
-def test_callbacks_are_told_about_each_round(kind):
+def test_callbacks_get_each_round(kind):
     X, y = make_data()
     y = y > np.median(y) if kind is CGBoostingClassifier else y
     reports = []
@@ -297,7 +297,7 @@ def test_a_callback_can_stop():
     same_bytes(model, whole)
 
 
-def test_what_a_callback_raises_leaves_the_model_as_it_was():
+def test_error_in_a_callback_keeps_the_model():
     X, y = make_data()
     model = CGBoostingRegressor(**BOOSTING).fit(X, y)
     before = model.trees_

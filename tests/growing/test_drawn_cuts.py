@@ -1,4 +1,4 @@
-"""Forests of many features that are mostly one value draw one cut of each."""
+"""Forests sample one threshold per feature if most features are rare."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def make_words(n_rows=90, seed=0, rate=0.02):
     X[:, 4] = 1
     y = rng.integers(0, 3, n_rows)
     y[:20] = 2 * (X[:20, 3] > 3)
-    X[40] = X[41]  # nothing parts them
+    X[40] = X[41]  # no threshold separates them
     return X, y
 
 
@@ -77,7 +77,7 @@ def test_twin(is_sparse, parameters):
 
 
 def test_frequent_values_are_searched():
-    """Where features are not mostly one value, all cuts of a feature are looked at."""
+    """If features are not rare, all thresholds of a feature are searched."""
     X, y = make_words(rate=0.1)
     forest = CGForestClassifier(
         n_estimators=2,
@@ -121,7 +121,7 @@ def test_warm_start():
 
 
 def test_no_clusters():
-    """Default candidates of rare features are even cuts; given ones are clustered."""
+    """Rare features have quantiles by default; explicit candidates are clustered."""
     X, _ = make_words(600, rate=0.001)
     candidates = CentroidCandidates(random_state=0).fit(X)
     assert candidates.centroids_.shape == candidates.scales_.shape == (0, N_FEATURES)

@@ -1,9 +1,8 @@
-"""With all midpoints, the search is scikit-learn's exhaustive one.
+"""With all midpoints, trees equal those of the exhaustive search of scikit-learn.
 
-Greedy trees that break ties in another way part ways below the tie. On continuous
-random values and with many rows in a node, two different cuts of the same score are
-unlikely, so the trees are compared where that holds: `min_samples_leaf` keeps out the
-tiny nodes, in which ties between features are common.
+The libraries break ties in different ways, and trees differ below a tie. With continuous
+values and many rows per node, ties are unlikely. `min_samples_leaf` excludes small
+nodes, in which ties between features are common.
 """
 
 import numpy as np
@@ -24,7 +23,7 @@ def continuous(n_classes, seed, n=240, p=5):
 
 
 def impurity(proba, criterion):
-    """Weighted sum of the leaves' impurity, from the training rows' own shares."""
+    """Return the mean impurity of the leaves, from class fractions of training rows."""
     if criterion == "gini":
         return (1 - (proba**2).sum(axis=1)).mean()
     logs = np.log2(proba, out=np.zeros_like(proba), where=proba > 0)
@@ -56,7 +55,7 @@ def test_same_training_impurity(n_classes, criterion, max_depth, seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_same_groups_of_rows(seed):
-    # Thresholds may differ below the root: midpoints of all rows, not of the node's.
+    # Thresholds may differ below the root: these are midpoints of all rows.
     X, y = continuous(3, seed)
     ours, theirs = fit_both(X, y, max_depth=2, min_samples_leaf=8)
     pairs = set(zip(ours.apply(X), theirs.apply(X), strict=True))
@@ -90,7 +89,7 @@ def test_same_first_levels_with_missing_values(max_depth):
 
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
 def test_pure_leaves_without_limits(load):
-    # Fully grown trees are pure, whatever the ties.
+    # Fully grown trees are pure, regardless of ties.
     X, y = load(return_X_y=True)
     X, y = X[::3].astype(np.float32), y[::3]
     ours, theirs = fit_both(X, y)

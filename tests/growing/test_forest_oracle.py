@@ -1,4 +1,4 @@
-"""The core grows the reference's forest, node for node."""
+"""The core and the reference grow the same forests."""
 
 import numpy as np
 import pytest
@@ -21,22 +21,22 @@ from dics import CentroidCandidates, CGForestClassifier, _core
 pytestmark = pytest.mark.core
 
 
-def n_drawn_features(max_features, n_features):
+def n_sampled_features(max_features, n_features):
     if max_features is None:
         return n_features
     return min(max_features, n_features)
 
 
-def n_drawn_rows(forest, n_rows):
-    """Only None and whole numbers: shares have a test of their own."""
+def n_sampled_rows(forest, n_rows):
+    """Return the sample size for None and integers; another test has fractions."""
     if not forest.bootstrap:
         return 0
     return forest.max_samples or n_rows
 
 
 def expected_trees(forest, X, labels, dictionary, weights, seed):
-    """What the reference grows for the parameters of an estimator."""
-    m = n_drawn_features(forest.max_features, X.shape[1])
+    """Return the trees of the reference for the parameters of an estimator."""
+    m = n_sampled_features(forest.max_features, X.shape[1])
     by_tree = forest.bootstrap and forest.class_weight == "balanced_subsample"
     same_names = (
         "criterion",
@@ -53,7 +53,7 @@ def expected_trees(forest, X, labels, dictionary, weights, seed):
         forest.n_estimators,
         sampling=options.feature_sampling if m < X.shape[1] else "none",
         max_features=m,
-        n_draws=n_drawn_rows(forest, len(X)),
+        n_draws=n_sampled_rows(forest, len(X)),
         weights=weights,
         balance_each_tree=by_tree,
         seed=seed,
@@ -70,7 +70,7 @@ def same_forest(forest, trees, n_draws):
 
 
 def same_votes(forest, trees, X):
-    """Soft and hard."""
+    """Compare soft and hard votes."""
     for voting in ("soft", "hard"):
         forest.set_params(advanced__voting=voting)
         expected = reference_forest.predict_proba(
@@ -80,7 +80,7 @@ def same_votes(forest, trees, X):
 
 
 def check(X, y, dictionary, *, weights=None, seed=0, n_trees=3, n_votes=20, **more):
-    """Fit with a given dictionary and compare."""
+    """Fit with given thresholds and compare."""
     forest = make(
         CGForestClassifier,
         n_estimators=n_trees,
@@ -91,7 +91,7 @@ def check(X, y, dictionary, *, weights=None, seed=0, n_trees=3, n_votes=20, **mo
     dictionary = [np.asarray(tau, dtype=np.float64) for tau in dictionary]
     labels = np.unique(y, return_inverse=True)[1]
     trees = expected_trees(forest, X, labels, dictionary, weights, seed)
-    same_forest(forest, trees, n_drawn_rows(forest, len(X)))
+    same_forest(forest, trees, n_sampled_rows(forest, len(X)))
     same_votes(forest, trees, X[:n_votes])
     return forest
 
@@ -109,7 +109,7 @@ def random_forest_parameters(rng, n, p):
         parameters["max_features"] = None
     parameters["bootstrap"] = bool(rng.random() < 0.7)
     if parameters["bootstrap"]:
-        # Many draws repeat rows often.
+        # Large samples repeat rows often.
         parameters["max_samples"] = [None, None, max(1, n // 3), 12 * n][
             rng.integers(4)
         ]
@@ -198,7 +198,7 @@ def test_bootstrap(n_rows, n_draws, weighted):
 
 
 def test_bootstrap_is_fair():
-    # 10000 draws a row: a spread of 100, so 5 of those is far outside of chance.
+    # 10000 expected samples per row: five standard deviations of 100.
     counts = core_bootstrap(0, 0, 50, 500_000)
     assert np.abs(counts.astype(int) - 10_000).max() < 500
     weights = np.arange(50.0)
@@ -216,17 +216,17 @@ def test_bootstrap_is_fair():
     ],
     ids=str,
 )
-def test_rows_of_weight_zero_are_never_drawn(weights):
+def test_rows_of_weight_zero_are_never_sampled(weights):
     counts = core_bootstrap(3, 0, len(weights), 20_000, np.array(weights))
     assert counts[np.array(weights) == 0].sum() == 0
     assert counts.sum() == 20_000
 
 
-# --- sets made for one path of the core -----------------------------------------------
+# --- data for one code path of the core -----------------------------------------------
 
 
 def full_depth_set(n_classes, n_thresholds, n=240, p=8, seed=0):
-    """Nodes of all sizes and class counts: noise that is grown to pure leaves."""
+    """Return noise: pure leaves need nodes of all sizes and class counts."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p)).astype(np.float32)
     X[:, :3] = X[:, :3].round()  # ties
@@ -253,8 +253,8 @@ SAMPLINGS = {
 def test_nodes_of_all_sizes(
     sampling, n_classes, n_thresholds, criterion, max_candidates
 ):
-    # Few rows are sorted, more of them with more thresholds and classes; larger nodes
-    # have histograms.
+    # Small nodes sort their rows, large ones use histograms; the limit depends on
+    # thresholds and classes.
     check(
         *full_depth_set(n_classes, n_thresholds),
         n_trees=1,
@@ -293,7 +293,7 @@ def test_more_features_than_are_searched_at_once(max_features, max_candidates):
 
 
 @pytest.mark.parametrize("max_candidates", [None, 100])
-def test_many_classes_are_searched_a_few_features_at_once(max_candidates):
+def test_many_classes_search_few_features_at_once(max_candidates):
     X, y, dictionary = large_set(n=400, p=60, n_classes=200, n_thresholds=5)
     check(
         X,
@@ -308,7 +308,7 @@ def test_many_classes_are_searched_a_few_features_at_once(max_candidates):
 
 @pytest.mark.parametrize("max_candidates", [None, 30])
 def test_features_of_many_groups(max_candidates):
-    # Nodes soon need more than two groups to find 20 features that vary.
+    # Nodes need more than two groups to find 20 features that are not constant.
     rng = np.random.default_rng(0)
     X = (rng.random((150, 400)) < 0.02).astype(np.float32)
     check(
@@ -323,9 +323,9 @@ def test_features_of_many_groups(max_candidates):
 
 @pytest.mark.parametrize("max_candidates", [None, 4])
 @pytest.mark.parametrize("n_classes", [2, 12])
-def test_features_that_do_not_vary_are_drawn_over(n_classes, max_candidates):
-    # Sparse columns are constant in most nodes, some everywhere, and some have no
-    # threshold at all.
+def test_constant_features_are_replaced(n_classes, max_candidates):
+    # Sparse columns are constant in most nodes, some in all nodes; some have no
+    # threshold.
     rng = np.random.default_rng(0)
     X = (rng.random((200, 90)) < 0.04).astype(np.uint8)
     X[:, :30] = 0
@@ -344,8 +344,8 @@ def test_features_that_do_not_vary_are_drawn_over(n_classes, max_candidates):
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("max_samples", [400, 4000])
 @pytest.mark.parametrize("min_samples_leaf", [1, 3])
-def test_rows_drawn_very_often(min_samples_leaf, max_samples, sampling):
-    # Ten and a hundred times each: few rows, but more than a mask has places for.
+def test_rows_sampled_very_often(min_samples_leaf, max_samples, sampling):
+    # Ten and a hundred times each: few rows, but more samples than bits in a mask.
     check(
         *full_depth_set(4, 30, n=40),
         max_samples=max_samples,
@@ -424,7 +424,7 @@ def test_ties_between_equal_features(sampling, max_candidates):
 
 @pytest.mark.parametrize("sampling", ["node", "none"])
 def test_widest_gap_wins(sampling):
-    # Two of the three features part the classes, the last with more room.
+    # Two of three features separate the classes, the last with a wider gap.
     X = np.array([[5.0, 0.0, 0.0], [5.0, 1.0, 9.0]])
     forest = check(
         X,
@@ -438,8 +438,8 @@ def test_widest_gap_wins(sampling):
     assert (forest.trees_.feature[forest.trees_.node_starts[:-1]] == 2).all()
 
 
-def test_all_candidates_drawn_are_not_the_whole_dictionary():
-    # Then the random number alone breaks ties, however many candidates there are.
+def test_sampling_all_candidates():
+    # Ties are broken by random numbers only, for any number of candidates.
     X = np.array([[0.0, 0.0], [1.0, 9.0]])
     forest = check(
         X,
@@ -460,7 +460,7 @@ def test_all_candidates_drawn_are_not_the_whole_dictionary():
     ids=["default", "paper"],
 )
 @pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_dictionaries_of_the_library(candidates, sampling):
+def test_thresholds_of_the_library(candidates, sampling):
     X, y, _ = full_depth_set(3, 1)
     forest = make(
         CGForestClassifier,

@@ -1,4 +1,4 @@
-"""`max_leaf_nodes` of trees and forests: the splits that gain most are made first."""
+"""`max_leaf_nodes` of trees and forests: splits with the largest gain come first."""
 
 import heapq
 
@@ -29,9 +29,9 @@ WEIGHTS = rng.integers(1, 5, size=N).astype(float)
 
 
 def best_first(trees, max_leaf_nodes):
-    """Choose, by hand, the nodes of a whole tree that are split before leaves run out.
+    """Return the nodes of a whole tree that are split before the limit is reached.
 
-    Gains are what the splits take from the weighted impurity.
+    The gain of a split is the decrease of the weighted impurity.
     """
     cost = trees.weight.astype(float) * trees.impurity
     left = trees.left
@@ -53,7 +53,7 @@ def best_first(trees, max_leaf_nodes):
 
 
 def paths(trees, is_split):
-    """The splits of a tree by their place in it."""
+    """Return the splits of a tree by their position."""
     found, open_nodes = {}, [(0, "")]
     while open_nodes:
         node, path = open_nodes.pop()
@@ -95,7 +95,7 @@ TREES = {
         CLASSES,
     ),
     "monotonic classes": (
-        # Without splits that gain nothing: which of those is first?
+        # Splits without gain have no order and are left out.
         CGTreeClassifier(monotonic_cst=[1, 0, 0, 0, 0, 0], min_impurity_decrease=1e-5),
         TWO,
     ),
@@ -125,7 +125,7 @@ TREES = {
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
 @pytest.mark.parametrize("name", TREES)
-def test_the_best_splits_of_the_whole_tree(name, weights):
+def test_best_splits_of_the_whole_tree(name, weights):
     model, y = TREES[name]
     model.set_params(random_state=3, max_leaf_nodes=None)
     whole = model.fit(X, y, weights).trees_
@@ -136,8 +136,8 @@ def test_the_best_splits_of_the_whole_tree(name, weights):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_a_limit_that_is_not_reached(name):
-    """The whole tree, byte for byte, whichever way it is grown."""
+def test_limit_that_is_not_reached(name):
+    """Best-first and depth-first growth give bit-identical trees."""
     model, y = TREES[name]
     model.set_params(random_state=3, max_leaf_nodes=None)
     whole = model.fit(X, y).trees_
@@ -179,7 +179,7 @@ def test_trees_of_a_forest(forest):
 
 @pytest.mark.quick(8)
 @pytest.mark.parametrize("name", TREES)
-def test_same_bytes_for_any_number_of_threads(name):
+def test_any_n_jobs(name):
     model, y = TREES[name]
     many = np.tile(X, (10, 1)) + rng.normal(size=(10 * N, 6)).astype(np.float32) / 9
     y = np.tile(y, 10)
@@ -197,7 +197,7 @@ def test_same_bytes_for_any_number_of_threads(name):
     model.set_params(n_jobs=None)
 
 
-# Few values: every cut is in the dictionary, and both libraries grow one tree.
+# With few values, both libraries search the same thresholds and grow the same tree.
 FEW = rng.integers(0, 40, size=(300, 1)).astype(float)
 NOISE = np.sin(FEW[:, 0]) + rng.normal(size=300)
 
@@ -217,7 +217,7 @@ def test_as_in_scikit_learn(max_leaf_nodes, max_depth):
 
 
 @pytest.mark.parametrize("name", ["max_leaf_nodes", "max_features"])
-def test_a_split_that_is_used_once_needs_depth_first(name):
+def test_splits_used_once_need_depth_first(name):
     tree = CGTreeClassifier(advanced=TreeOptions(reuse_splits=False), **{name: 3})
     with pytest.raises(ValueError, match=f"{name}=3 needs advanced.reuse_splits=True"):
         tree.fit(X, CLASSES)

@@ -1,4 +1,4 @@
-"""Cost-complexity pruning, beside scikit-learn's."""
+"""Cost-complexity pruning, compared with scikit-learn."""
 
 import io
 
@@ -19,7 +19,7 @@ from dics._growing.pruning import _cut_off, prune, weakest_links
 from dics._model.leaf_rows import LeafRows
 
 rng = np.random.default_rng(0)
-# Few values: every cut is in the dictionary, and both libraries grow one tree.
+# With few values, both libraries search the same thresholds and grow the same tree.
 X = rng.integers(0, 40, size=(300, 1)).astype(float)
 Y = (np.sin(X[:, 0]) + rng.normal(size=300) > 0).astype(int) + (X[:, 0] > 30)
 T = np.sin(X[:, 0]) + rng.normal(size=300)
@@ -46,7 +46,7 @@ def table():
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
 @pytest.mark.parametrize("max_depth", [3, None])
-def test_the_path_is_that_of_scikit_learn(pair, weights, max_depth):
+def test_path_equals_scikit_learn(pair, weights, max_depth):
     ours, theirs, y = pair
     ours = ours(max_depth=max_depth, random_state=0)
     theirs = theirs(max_depth=max_depth, random_state=0)
@@ -56,7 +56,7 @@ def test_the_path_is_that_of_scikit_learn(pair, weights, max_depth):
     np.testing.assert_allclose(path.impurities, expected.impurities, atol=1e-5)
 
 
-def test_pruned_trees_are_those_of_scikit_learn(pair):
+def test_pruned_trees_equal_scikit_learn(pair):
     ours, theirs, y = pair
     path = theirs(random_state=0).cost_complexity_pruning_path(X, y)
     for alpha in np.unique(path.ccp_alphas.round(9))[::3] + 1e-5:
@@ -96,7 +96,7 @@ def test_many_features_and_missing_values():
 
 @pytest.mark.parametrize("ours", [CGTreeClassifier, CGTreeRegressor])
 def test_every_alpha_of_the_path_prunes_its_node(ours, table):
-    """The pass from the leaves up and the search for weakest links agree."""
+    """Compare one pass from the leaves up with a search for the weakest links."""
     rows, y = table
     y = np.digitize(y, [-1, 0, 1]) if ours is CGTreeClassifier else y
     whole = ours(max_depth=9, random_state=0).fit(rows, y).trees_
@@ -110,7 +110,7 @@ def test_every_alpha_of_the_path_prunes_its_node(ours, table):
     for alpha, expected in left.items():
         found = prune(whole, alpha).trees.n_leaves
         assert found <= expected
-        # Links that are as weak, but for rounding, go together.
+        # Links that are equally weak, except for rounding, are pruned together.
         near = [n for a, n in left.items() if a <= alpha * (1 + 1e-6) + 1e-11]
         assert found >= min(near)
 
@@ -122,7 +122,7 @@ FORESTS = {
 
 
 @pytest.mark.parametrize("kind", FORESTS)
-def test_forests_without_draws_are_those_of_scikit_learn(kind):
+def test_forests_without_sampling_equal_scikit_learn(kind):
     ours, theirs, y = FORESTS[kind]
     for alpha in (1e-4, 0.003, 0.01, 0.1):
         options = {"bootstrap": False, "ccp_alpha": alpha, "random_state": 0}
@@ -138,7 +138,7 @@ def test_forests_without_draws_are_those_of_scikit_learn(kind):
 
 @pytest.mark.parametrize("ours", [CGForestClassifier, CGForestRegressor])
 def test_each_tree_of_a_forest_is_pruned(ours, table):
-    """As if it stood alone, and the same forest by a warm start."""
+    """Each tree is pruned like a single tree; a warm start gives the same forest."""
     rows, y = table
     y = np.digitize(y, [-1, 0, 1]) if ours is CGForestClassifier else y
     whole = ours(n_estimators=4, random_state=0).fit(rows, y)
@@ -165,7 +165,7 @@ def test_each_tree_of_a_forest_is_pruned(ours, table):
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
 def test_quantiles_of_a_pruned_forest(bootstrap, criterion, table):
-    """Leaves have the rows that reach them, and predict their mean or median."""
+    """Leaves store the rows that reach them and predict their mean or median."""
     rows, y = table
     weights = None if bootstrap else rng.integers(1, 4, size=800).astype(float)
     forest = CGForestRegressor(

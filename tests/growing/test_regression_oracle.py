@@ -1,4 +1,4 @@
-"""Regression trees, decision by decision, against exact arithmetic."""
+"""Every decision of regression trees, compared with exact arithmetic."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_histograms_and_subtraction(n_outputs, min_samples_leaf):
     Judge(tree, X, y, dictionary, **limits).check()
 
 
-def test_a_decrease_that_is_too_small():
+def test_min_impurity_decrease():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
     dictionary = [np.linspace(-1, 1, 9, dtype=np.float32) for _ in range(3)]
@@ -101,8 +101,8 @@ def test_a_decrease_that_is_too_small():
 
 @pytest.mark.parametrize("features", [{}, {"max_features": 2}, {"max_candidates": 6}])
 @pytest.mark.parametrize("sampling", ["node", "tree"])
-def test_drawn_trees_split_well(features, sampling):
-    """Whatever is drawn, no split of a forest's tree raises the impurity."""
+def test_sampled_trees_split_well(features, sampling):
+    """For any sample, no split in a forest increases the impurity."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(300, 5)), rng.normal(size=300)
     forest = make(
@@ -120,7 +120,7 @@ def test_drawn_trees_split_well(features, sampling):
 
 
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
-def test_any_number_of_threads(criterion):
+def test_any_n_jobs(criterion):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(4000, 30)).astype(np.float32)
     y = np.abs(X[:, 0] * 3 + rng.normal(size=4000))

@@ -1,4 +1,4 @@
-"""`max_features` of a single tree: features drawn anew at each node."""
+"""`max_features` of a single tree: features are sampled at each node."""
 
 import io
 
@@ -36,7 +36,7 @@ def kind(request):
     ("asked", "drawn"),
     [("sqrt", 3), ("log2", 3), (2, 2), (20, 9), (0.5, 4), (1.0, 9), (None, 9)],
 )
-def test_how_many(kind, asked, drawn):
+def test_number_of_features(kind, asked, drawn):
     ours, _, _, y = kind
     tree = ours(max_features=asked)
     assert not hasattr(tree, "max_features_")
@@ -53,8 +53,8 @@ def test_how_many(kind, asked, drawn):
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_it_is_the_tree_of_a_forest(kind, options, weighted):
-    """Whose draws have an oracle of their own."""
+def test_same_tree_as_in_a_forest(kind, options, weighted):
+    """Another test compares the samples of forests with a reference."""
     ours, forest, _, y = kind
     weights = rng.random(500) if weighted else None
     tree = make(ours, **options, random_state=5).fit(X, y, weights)
@@ -79,7 +79,7 @@ def test_monotonic_constraints_hold(kind):
     assert (np.diff(said, axis=1) > 0).any()
 
 
-def test_draws_differ_from_node_to_node_and_by_seed(kind):
+def test_samples_depend_on_node_and_seed(kind):
     ours, _, _, y = kind
     trees = [ours(max_features=1, random_state=s).fit(X, y) for s in (0, 0, 1)]
     assert digest(trees[0]) == digest(trees[1]) != digest(trees[2])
@@ -115,7 +115,7 @@ def test_in_a_file(kind):
         {"max_leaf_nodes": 2.5},
     ],
 )
-def test_errors_are_those_of_scikit_learn(kind, bad):
+def test_same_errors_as_scikit_learn(kind, bad):
     ours, _, theirs, y = kind
     with pytest.raises(ValueError, match="must be") as expected:
         theirs(**bad).fit(X, y)
@@ -126,13 +126,13 @@ def test_errors_are_those_of_scikit_learn(kind, bad):
 
 
 def options(message):
-    """What is said before and after the names, which come in any order."""
+    """Split a message into the text around the names, which have no fixed order."""
     before, _, after = message.partition("{")
     names, _, after = after.partition("}")
     return before, sorted(names.split(", ")), after
 
 
-def test_trees_of_a_forest_say_what_they_drew(kind):
+def test_trees_of_a_forest_report_max_features(kind):
     _, forest, _, y = kind
     tree = forest(n_estimators=2, max_features=4, max_leaf_nodes=6).fit(X, y)[0]
     assert (tree.max_features, tree.max_features_, tree.max_leaf_nodes) == (4, 4, 6)

@@ -1,4 +1,4 @@
-"""The core grows the reference's tree, node for node."""
+"""The core and the reference grow the same trees."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.core
 
 
 def check(X, y, dictionary, *, weights=None, seed=0, n_jobs=1, **parameters):
-    """Fit with a given dictionary and compare."""
+    """Fit with given thresholds and compare."""
     tree = make(
         CGTreeClassifier,
         candidates=GivenCandidates(dictionary),
@@ -35,7 +35,7 @@ def check(X, y, dictionary, *, weights=None, seed=0, n_jobs=1, **parameters):
 
 
 def random_matrix(rng, n, p):
-    """Of a random kind, element type and memory layout."""
+    """Return rows of a random kind, element type and memory layout."""
     if rng.random() < 0.4:
         X = rng.integers(0, rng.integers(2, 8), size=(n, p)).astype(float)
     else:
@@ -50,7 +50,7 @@ def random_matrix(rng, n, p):
 
 
 def layouts(X):
-    """The same numbers in five memory layouts."""
+    """Return the same numbers in five memory layouts."""
     n, p = X.shape
     padded = np.zeros((2 * n, 3 * p), dtype=X.dtype)
     padded[::2, ::3] = X
@@ -64,7 +64,7 @@ def layouts(X):
 
 
 def random_thresholds(rng, column):
-    """Some on values, some between, many in the same gap; sometimes none."""
+    """Return thresholds at values, between values, many per gap, or none."""
     column = column[~np.isnan(column)].astype(float)
     low, high = (column.min() - 1, column.max() + 1) if len(column) else (0, 1)
     free = rng.uniform(low, high, size=rng.choice([0, 1, 3, 10, 60, 254]))
@@ -165,7 +165,7 @@ def test_tiny_sets(data, seed, criterion, max_candidates, reuse_splits, min_leaf
     )
 
 
-# --- sets made for one path of the core -----------------------------------------------
+# --- data for one code path of the core -----------------------------------------------
 
 
 def large_set(n=3000, p=100, n_classes=12, n_thresholds=25, seed=0, n_missing=3):
@@ -183,19 +183,19 @@ def large_set(n=3000, p=100, n_classes=12, n_thresholds=25, seed=0, n_missing=3)
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 def test_histograms_and_subtraction(criterion, n_jobs):
-    # 3000 x 100 is more than 2**18: nodes are shared, subtrees handed out.
+    # 3000 x 100 is more than 2**18: threads share nodes and get subtrees.
     check(*large_set(), criterion=criterion, max_depth=4, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 7])
 def test_no_room_for_histograms(n_jobs):
-    # 256 bins x 12 classes x 100 features: no buffer is left for 7 threads, few for 1.
+    # 256 bins x 12 classes x 100 features: no buffers for 7 threads, few for 1.
     check(*large_set(n_thresholds=254), max_depth=4, n_jobs=n_jobs)
 
 
 @pytest.mark.slow
 def test_full_depth():
-    # Many open nodes at once, down to nodes of two rows.
+    # Many nodes are open at once, and the last ones have two rows.
     check(*large_set(n=2700, n_classes=3, n_thresholds=12), n_jobs=2)
 
 
@@ -205,7 +205,7 @@ def test_full_depth():
 @pytest.mark.parametrize("most_repeats", [1, 8, 12])
 @pytest.mark.parametrize("min_samples_leaf", [1, 3])
 def test_tiny_nodes(min_samples_leaf, most_repeats, n_classes, criterion):
-    # Many thresholds keep histograms out; NaN and ties are in every node.
+    # Many thresholds prevent histograms; every node has NaN and ties.
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.integers(0, 30, size=(90, 4)).astype(np.float32)
@@ -245,7 +245,7 @@ def test_large_weighted(kind, max_candidates):
 @pytest.mark.quick(4)
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
-def test_drawn_candidates(dtype, n_jobs):
+def test_sampled_candidates(dtype, n_jobs):
     X, y, dictionary = large_set(n_missing=0 if dtype == "u1" else 3)
     if dtype == "u1":
         X = np.clip(X * 40 + 128, 0, 255)
@@ -256,7 +256,7 @@ def test_drawn_candidates(dtype, n_jobs):
 
 
 @pytest.mark.parametrize("max_candidates", [None, 30])
-def test_used_splits_are_gone(max_candidates):
+def test_splits_are_used_once(max_candidates):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(300, 4)).astype(np.float32)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -272,8 +272,8 @@ def test_used_splits_are_gone(max_candidates):
 
 @pytest.mark.parametrize("total", [2**30, 3 * 2**30, 2**32 - 4, 2**40])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_large_whole_weights(criterion, total):
-    # Class counts whose squares need more than 63 bits.
+def test_large_integer_weights(criterion, total):
+    # The squares of class counts need more than 63 bits.
     X = np.arange(8.0)[:, None]
     y = [0, 0, 0, 0, 1, 0, 1, 1]
     weights = [total // 2, total // 4, total // 4 - 5, 1, 1, 1, 1, 1]
@@ -289,7 +289,7 @@ def test_many_classes():
 
 @pytest.mark.parametrize("max_candidates", [None, 6])
 def test_ties_between_equal_features(max_candidates):
-    # Six copies of one column: only the random numbers of the nodes decide.
+    # Six copies of one column: the random numbers of the nodes decide.
     X = np.repeat(np.random.default_rng(0).normal(size=(200, 1)), 6, axis=1)
     y = (np.arange(200) * 7919) % 3
     tree = check(X, y, [np.linspace(-2, 2, 9)] * 6, max_candidates=max_candidates)
@@ -304,7 +304,7 @@ def test_middle_of_equal_thresholds():
 
 
 def test_widest_gap_wins():
-    # Both features part the classes; the second leaves more thresholds in the gap.
+    # Both features separate the classes; the second has more thresholds in the gap.
     X = np.array([[0.0, 0.0], [1.0, 9.0]])
     for seed in range(8):
         tree = check(X, [0, 1], [np.arange(0.5, 9), np.arange(0.5, 9)], seed=seed)
@@ -312,7 +312,7 @@ def test_widest_gap_wins():
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_missing_values_take_the_better_side(side):
+def test_missing_values_go_to_the_better_side(side):
     X = np.array([[0.0], [1.0], [np.nan], [np.nan]])
     tree = check(X, [0, 1, side, side], [[0.5]])
     assert tree.trees_.missing_left[0] == 1 - side
@@ -337,7 +337,7 @@ def test_missing_against_the_rest():
     ],
 )
 @pytest.mark.parametrize("max_candidates", [None, 1])
-def test_unseen_missing_goes_with_the_heavier_child(y, weights, left, max_candidates):
+def test_new_missing_values_go_to_the_heavier_child(y, weights, left, max_candidates):
     X = np.array(y, dtype=float)[:, None]
     dictionary = [[0.5, 40.0]]
     for seed in range(20):
@@ -348,7 +348,7 @@ def test_unseen_missing_goes_with_the_heavier_child(y, weights, left, max_candid
             assert tree.trees_.missing_left[0] == left
 
 
-# --- dictionaries of the library ------------------------------------------------------
+# --- thresholds of the library --------------------------------------------------------
 
 
 @pytest.mark.quick(8)
@@ -358,13 +358,13 @@ def test_unseen_missing_goes_with_the_heavier_child(y, weights, left, max_candid
         CentroidCandidates(),
         CentroidCandidates.paper(),
         CentroidCandidates(centroid_source="class", fill_quantiles=False),
-        QuantileCandidates(max_bins=21),  # too few cuts to be renewed by itself
+        QuantileCandidates(max_bins=21),  # too few thresholds to be renewed by default
     ],
     ids=["default", "paper", "class", "quantile"],
 )
 @pytest.mark.parametrize("max_candidates", [None, 25])
 @pytest.mark.parametrize("seed", range(3))
-def test_dictionaries_of_the_library(candidates, max_candidates, seed):
+def test_thresholds_of_the_library(candidates, max_candidates, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 8)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0) + 2 * (X[:, 3] > 1)
@@ -384,7 +384,7 @@ def test_dictionaries_of_the_library(candidates, max_candidates, seed):
     same_tree(tree, expected)
 
 
-# --- thresholds made anew in subtrees -------------------------------------------------
+# --- thresholds that subtrees renew ---------------------------------------------------
 
 
 @pytest.mark.quick(4)
@@ -392,8 +392,8 @@ def test_dictionaries_of_the_library(candidates, max_candidates, seed):
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("kind", ["plain", "missing", "weights", "ties"])
 def test_renewed_thresholds(kind, criterion, n_jobs):
-    # 9000 rows: renewed near 560 rows, where there are more than 255 values, and once
-    # more near 35, where every value counts.
+    # 9000 rows: thresholds are renewed at about 560 rows, with more than 255 values,
+    # and at about 35 rows, with all values.
     rng = np.random.default_rng(7)
     X = rng.normal(size=(9000, 4)).astype(np.float32)
     y = (np.sin(7 * X[:, 0]) + X[:, 1] * X[:, 2] > rng.normal(size=9000) / 3).astype(

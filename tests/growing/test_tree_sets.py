@@ -1,4 +1,4 @@
-"""Sets of categories in trees and forests against plain NumPy, node for node."""
+"""Sets of categories in trees and forests, against NumPy, for every node."""
 
 import itertools
 
@@ -28,7 +28,7 @@ def few_rows_of_each_category(monkeypatch):
 
 
 def make_rows(n, n_categories, seed, missing=0.0):
-    """Make categories whose effects have another order on each side of a number."""
+    """Make categories with effects that depend on the sign of a number."""
     rng = np.random.default_rng(seed)
     category = (n_categories * rng.random(n) ** 1.5).astype(int).astype(float)
     x = rng.normal(size=n).round(1)
@@ -39,11 +39,11 @@ def make_rows(n, n_categories, seed, missing=0.0):
     return np.stack([category, x, rng.integers(0, 5, n)], axis=1), y
 
 
-# --- the twin -------------------------------------------------------------------------
+# --- the reference --------------------------------------------------------------------
 
 
-class Shares:
-    """Gini or entropy; targets are a column for each class."""
+class ClassFractions:
+    """Gini or entropy; targets have one column per class."""
 
     def __init__(self, criterion):
         self.is_gini = criterion == "gini"
@@ -62,13 +62,13 @@ class Shares:
         unit = np.trace(covariance)
         if not self.is_gini:
             unit = ((share > 0).sum() - 1) / (2 * np.log(2))
-        # Directions that count, and what the first has of noise.
+        # Number of directions, and the noise of the first one.
         d = np.trace(covariance) ** 2 / np.trace(covariance @ covariance)
         first = min(1.0, (1 + np.sqrt(d / (n_categories - 1))) ** 2 / d)
         return unit * first * w.mean()
 
     def values(self, Y):
-        """Return what stands for rows where categories are put in order."""
+        """Return the values of rows that determine the order of categories."""
         Y = Y[:, Y.any(axis=0)]
         return Y[:, 1:] if Y.shape[1] == 2 else Y
 
@@ -111,7 +111,7 @@ def weighted_median(y, w):
 
 
 def category_order(ranks, Y, w, smooth):
-    """Return the categories by their mean targets, drawn to the mean of all rows."""
+    """Return the categories sorted by their smoothed mean targets."""
     categories = np.unique(ranks[~np.isnan(ranks)])
     added, mean = smooth * w.mean(), np.average(Y, axis=0, weights=w)
     means = np.array(
@@ -126,7 +126,7 @@ def category_order(ranks, Y, w, smooth):
 
 
 def along(means, ranks, categories):
-    """Return means along the direction in which they vary most, by power iteration."""
+    """Project means onto their first principal direction, by power iteration."""
     rows = np.array([(ranks == category).sum() for category in categories])
     centred = means - np.average(means, axis=0, weights=rows)
     direction = centred[rows.argmax()]
@@ -199,7 +199,7 @@ class Twin:
 
 
 def goes_left(tree, node, column):
-    """Tell which rows go left, by a set of ranks or by a threshold."""
+    """Return a mask of the rows that go left, by a set of ranks or a threshold."""
     members = None if tree.sets is None else tree.sets.members(node)
     if members is None:
         left = column < tree.threshold[node]
@@ -209,9 +209,9 @@ def goes_left(tree, node, column):
 
 
 def check_nodes(model, tree, X, Y, w, measure, *, only_chosen=False):
-    """Compare the worth of every split with that of the best; return how many are sets.
+    """Compare every split with the best one; return the number of sets.
 
-    Where features are drawn, only with the best of the feature that was chosen.
+    With sampled features, compare it with the best split of the chosen feature.
     """
     columns = model._check_matrix(X)
     twin = Twin(measure, model)
@@ -281,7 +281,7 @@ def as_labels(y, n_classes):
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("case", CASES)
-def test_trees_of_classes_have_the_best_sets(case, criterion, n_classes):
+def test_classification_trees_have_the_best_sets(case, criterion, n_classes):
     n_sets = 0
     for seed in (1, 3):
         X, y, weights, parameters = make_case(case, seed)
@@ -291,7 +291,7 @@ def test_trees_of_classes_have_the_best_sets(case, criterion, n_classes):
         ).fit(X, labels, weights)
         w = np.ones(len(y)) if weights is None else weights
         Y = np.eye(n_classes)[labels]
-        n_sets += check_nodes(model, model.trees_, X, Y, w, Shares(criterion))
+        n_sets += check_nodes(model, model.trees_, X, Y, w, ClassFractions(criterion))
     assert n_sets > 0
 
 
@@ -301,7 +301,7 @@ def test_trees_of_classes_have_the_best_sets(case, criterion, n_classes):
     [("squared_error", 1), ("squared_error", 2), ("poisson", 1), ("absolute_error", 1)],
 )
 @pytest.mark.parametrize("case", CASES)
-def test_trees_of_numbers_have_the_best_sets(case, criterion, n_outputs):
+def test_regression_trees_have_the_best_sets(case, criterion, n_outputs):
     n_sets = 0
     for seed in (1, 3):
         X, y, weights, parameters = make_case(case, seed)
@@ -315,7 +315,7 @@ def test_trees_of_numbers_have_the_best_sets(case, criterion, n_outputs):
     assert n_sets > 0
 
 
-def test_leaves_that_gain_most_have_the_best_sets():
+def test_leaf_limit_with_the_best_sets():
     X, y, _, parameters = make_case("missing", 3)
     parameters |= {"max_depth": None, "max_leaf_nodes": 9, "renew_thresholds": False}
     model = make(CGTreeRegressor, **parameters).fit(X, y)
@@ -327,13 +327,13 @@ def test_leaves_that_gain_most_have_the_best_sets():
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("feature_sampling", ["node", "tree"])
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
-def test_forests_have_the_best_sets_of_what_they_draw(kind, feature_sampling):
+def test_forests_have_the_best_sets_of_their_samples(kind, feature_sampling):
     X, y, _, parameters = make_case("missing", 1)
     parameters |= {"n_estimators": 8, "max_features": 2, "max_depth": 5}
     parameters |= {"feature_sampling": feature_sampling}
     if kind == "classes":
         cls, y = CGForestClassifier, as_labels(y, 3)
-        Y, measure = np.eye(3)[y], Shares("gini")
+        Y, measure = np.eye(3)[y], ClassFractions("gini")
     else:
         cls, Y, measure = CGForestRegressor, y[:, None], Numbers("squared_error")
     model = make(cls, **parameters).fit(X, y)
@@ -353,7 +353,7 @@ MODELS = [CGTreeClassifier, CGTreeRegressor, CGForestClassifier, CGForestRegress
 
 
 def make_frame(n=4000, seed=0):
-    """Make two categorical features whose effects change beyond some number."""
+    """Make two categorical features with effects that depend on a number."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"x": rng.normal(size=n), "z": rng.normal(size=n)})
     city, day = rng.integers(0, 30, n), rng.integers(0, 7, n)
@@ -374,7 +374,7 @@ def fitted(cls, *, n=4000, **parameters):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_any_number_of_threads_gives_the_same_sets(cls):
+def test_sets_any_n_jobs(cls):
     one, _, _ = fitted(cls, n=20_000, n_jobs=1)
     assert len(one.trees_.sets.words) > 0
     for n_jobs in (2, 7):
@@ -384,7 +384,7 @@ def test_any_number_of_threads_gives_the_same_sets(cls):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_sets_pay_where_categories_change_their_meaning(cls):
+def test_sets_are_better_with_interactions(cls):
     frame, y = make_frame(8000)
     if "Classifier" in cls.__name__:
         y = as_labels(y, 3)
@@ -399,7 +399,7 @@ def test_sets_pay_where_categories_change_their_meaning(cls):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_categories_of_noise_win_no_node(cls):
+def test_random_categories_are_not_used(cls):
     rng = np.random.default_rng(0)
     n = 6000
     frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
@@ -414,7 +414,7 @@ def test_categories_of_noise_win_no_node(cls):
     assert np.count_nonzero(trees.sets.numbers >= 0) < 0.01 * n_inner
 
 
-def test_new_thresholds_leave_categories_as_they_are():
+def test_renewed_thresholds_keep_categories():
     frame, y = make_frame(20_000)
     model = CGTreeRegressor(
         advanced=TreeOptions(renew_thresholds=True), random_state=0
@@ -450,7 +450,7 @@ def test_pruned_trees_keep_their_sets(cls):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_models_with_sets_travel(cls, tmp_path):
+def test_saved_models_with_sets(cls, tmp_path):
     model, frame, _ = fitted(cls)
     model.save(tmp_path / "model.dics")
     loaded = dics.load(tmp_path / "model.dics")
@@ -476,7 +476,7 @@ def test_a_warm_start_adds_sets(cls):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_texts_and_contributions_know_sets(cls):
+def test_texts_and_contributions_with_sets(cls):
     model, frame, _ = fitted(cls, max_depth=6, min_samples_leaf=20)
     tree = model if "Tree" in cls.__name__ else model[0]
     assert " in {city " in dics.export.export_text(tree)
@@ -489,13 +489,13 @@ def test_texts_and_contributions_know_sets(cls):
     np.testing.assert_allclose(added, predicted, atol=1e-5)
 
 
-def test_drawn_candidates_are_thresholds():
+def test_sampled_candidates_are_thresholds():
     for parameters in ({"max_candidates": 20}, {"reuse_splits": False, "max_depth": 4}):
         model, _, _ = fitted(CGTreeClassifier, **parameters)
         assert model.trees_.sets is None
 
 
-def test_constraints_hold_beside_sets():
+def test_constraints_with_sets():
     frame, y = make_frame()
     y = as_labels(y + frame.z, 2)
     model = CGTreeClassifier(
