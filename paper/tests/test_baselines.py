@@ -58,6 +58,7 @@ def same_model(one, other):
 # --- compared with the plain twin -----------------------------------------------------
 
 
+@pytest.mark.quick(20)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("shape", [(40, 3), (150, 5), (400, 4), (70, 60), (200, 60)])
 @pytest.mark.parametrize("reg_lambda", [0, 0.05, 3.0])

@@ -294,6 +294,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_and_going_on(tmp_path, capsys):
     arguments = ["table", "real-tree", *SMOKE, "--out", str(tmp_path)]

@@ -151,6 +151,7 @@ def test_the_process_survives_what_fails(worker, tmp_path):
     assert worker._process is process
 
 
+@pytest.mark.slow
 def test_a_fit_is_stopped_at_the_limit(worker):
     # The warm-up of 200 trees on 60 rows is quick, 20000 rows are not.
     large = synthetic(20_000, 100, 3, rho=0.5)

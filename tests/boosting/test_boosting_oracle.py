@@ -220,6 +220,7 @@ def test_mostly_zeros(n_classes, sampling, n_jobs, more):
     check(X, y, dictionary, n_jobs=n_jobs, n_rounds=3, **SAMPLINGS[sampling], **more)
 
 
+@pytest.mark.quick(16)
 @pytest.mark.parametrize("leaf_values", ["all", "sample"])
 @pytest.mark.parametrize("weights", [None, "zeros"])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -236,6 +237,7 @@ def test_rows_of_a_round(n_classes, sampling, weights, leaf_values):
     )
 
 
+@pytest.mark.quick(16)
 @pytest.mark.parametrize("weights", [None, "zeros"])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("n_numbers", [2, 6, 7, 20])
@@ -263,6 +265,7 @@ def test_noise_shrinkage(n_classes, shrinkage, weights):
     check(X, y, dictionary, weights=weights, noise_shrinkage=shrinkage)
 
 
+@pytest.mark.quick(24)
 @pytest.mark.parametrize("missing", [0.0, 0.1, 0.6])
 @pytest.mark.parametrize("max_candidates", [None, 1, 12, 10**6])
 @pytest.mark.parametrize("max_features", [None, 1, 3])
@@ -276,6 +279,7 @@ def test_splits_of_a_round(n_classes, max_features, max_candidates, missing):
     )
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize(
     "limits",
     [

@@ -99,6 +99,7 @@ def test_warm_start_keeps_the_rate_of_the_trial():
 X2, Y2 = NOISY[0], (NOISY[1] > 0).astype(int)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("data", "parameters", "rows"),
     [

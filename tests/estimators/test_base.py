@@ -1,4 +1,4 @@
-"""What the estimators inherit from one base."""
+"""The common base of the estimators."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Arguments of other libraries are refused with the name that they have here."""
+"""Errors for arguments of other libraries suggest the name in dics."""
 
 import inspect
 import pickle
@@ -32,7 +32,7 @@ MODELS = (
 )
 
 
-def test_answers_name_what_is_there():
+def test_suggestions_exist():
     here = {name for model in MODELS for name in argument_names(model)}
     here |= {name for model in MODELS for name in argument_names(model.fit)}
     here |= set(argument_names(CentroidCandidates))
@@ -42,7 +42,7 @@ def test_answers_name_what_is_there():
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_name_has_an_answer(model):
+def test_every_name_has_a_suggestion(model):
     for name in ANSWERS:
         if name not in argument_names(model):
             assert answer(model, "__init__", name).endswith(".")
@@ -153,8 +153,8 @@ def test_set_params():
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_signatures_stay(model):
-    """What tools look at is what was written."""
+def test_signatures_are_unchanged(model):
+    """Tools find the signature of the source."""
     parameters = inspect.signature(model).parameters
     assert "kwargs" not in parameters
     assert set(model().get_params(deep=False)) == set(parameters)

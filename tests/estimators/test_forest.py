@@ -1,4 +1,4 @@
-"""CGForestClassifier as users of scikit-learn meet it."""
+"""CGForestClassifier through the API of scikit-learn."""
 
 import pickle
 
@@ -32,7 +32,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def forest(data):
-    """Of shallow trees, so that leaves hold several classes."""
+    """Return a forest of shallow trees, with several classes per leaf."""
     return CGForestClassifier(n_estimators=15, max_depth=4, random_state=0).fit(*data)
 
 
@@ -53,7 +53,7 @@ def test_trees_are_trees(forest, data):
     assert export_text(forest[0]) != export_text(forest[1])
 
 
-def test_trees_by_number(forest):
+def test_trees_by_index(forest):
     same_bytes(forest[-1], forest.estimators_[14])
     assert [digest(tree) for tree in forest] == [
         digest(tree) for tree in forest.estimators_
@@ -67,7 +67,7 @@ def test_trees_share_the_memory_of_the_forest(forest):
         assert np.shares_memory(tree.trees_.feature, forest.trees_.feature)
 
 
-def test_a_tree_is_pickled_alone(forest, data):
+def test_pickle_of_one_tree(forest, data):
     alone = pickle.loads(pickle.dumps(forest[3]))
     same_bytes(alone, forest[3])
     assert (alone.predict_proba(data[0]) == forest[3].predict_proba(data[0])).all()
@@ -75,7 +75,7 @@ def test_a_tree_is_pickled_alone(forest, data):
     assert per_tree < len(pickle.dumps(forest.trees_)) / 5
 
 
-def test_trees_know_the_names_of_a_frame(data):
+def test_trees_have_the_names_of_a_frame(data):
     pd = pytest.importorskip("pandas")
     X, y = data
     names = [f"feature {i}" for i in range(9)]
@@ -123,7 +123,7 @@ def test_hard_votes(data, n_trees):
     votes = np.array([tree.predict(X) for tree in forest])
     counts = np.array([(votes == c).sum(axis=0) for c in forest.classes_]).T
     np.testing.assert_allclose(forest.predict_proba(X), counts / n_trees)
-    # Ties go to the lowest class: argmax takes the first.
+    # Ties go to the first class, as with argmax.
     assert (forest.predict(X) == forest.classes_[counts.argmax(axis=1)]).all()
     best = np.sort(counts, axis=1)
     assert (best[:, -1] == best[:, -2]).any()
@@ -151,8 +151,8 @@ def test_probabilities_sum_to_one(data, voting):
 
 
 @pytest.mark.parametrize("voting", ["soft", "hard"])
-def test_a_row_is_predicted_alone(data, voting):
-    # 64 rows go down together; which ones must not change a bit.
+def test_one_row_has_the_same_prediction(data, voting):
+    # The core predicts 64 rows together; the grouping must not change any bit.
     X, y = data
     forest = CGForestClassifier(
         n_estimators=20,
@@ -258,7 +258,7 @@ def test_one_feature(sampling, spelling):
     assert forest.score(X, y) > 0.8
 
 
-# --- growing on -----------------------------------------------------------------------
+# --- warm start -----------------------------------------------------------------------
 
 
 SAMPLINGS = [
@@ -270,7 +270,7 @@ SAMPLINGS = [
 
 
 @pytest.mark.parametrize("parameters", SAMPLINGS, ids=str)
-def test_a_forest_is_the_beginning_of_a_larger_one(data, parameters):
+def test_fewer_trees_are_a_prefix_of_more(data, parameters):
     small, large = (
         make(CGForestClassifier, n_estimators=n, random_state=0, **parameters).fit(
             *data
@@ -283,7 +283,7 @@ def test_a_forest_is_the_beginning_of_a_larger_one(data, parameters):
 
 @pytest.mark.parametrize("parameters", SAMPLINGS, ids=str)
 @pytest.mark.parametrize("random_state", [0, None, np.random.RandomState(5)])
-def test_growing_on_is_one_fit(data, parameters, random_state):
+def test_warm_start_equals_one_fit(data, parameters, random_state):
     X, y = data
     forest = make(
         CGForestClassifier,
@@ -304,7 +304,7 @@ def test_growing_on_is_one_fit(data, parameters, random_state):
     assert len({digest(tree) for tree in forest}) == 6
 
 
-def test_growing_on_estimates_out_of_bag_anew(data):
+def test_warm_start_updates_out_of_bag_estimates(data):
     X, y = data
     parameters = {"oob_score": True, "random_state": 0}
     forest = make(
@@ -318,7 +318,7 @@ def test_growing_on_estimates_out_of_bag_anew(data):
     )
 
 
-def test_out_of_bag_estimate_asked_for_later(data):
+def test_warm_start_adds_out_of_bag_estimates(data):
     X, y = data
     forest = CGForestClassifier(n_estimators=40, warm_start=True, random_state=0).fit(
         X, y
@@ -332,7 +332,7 @@ def test_out_of_bag_estimate_asked_for_later(data):
     assert forest.oob_score_ == at_once.oob_score_
 
 
-def test_nothing_to_grow_on(data):
+def test_no_trees_to_add(data):
     X, y = data
     forest = CGForestClassifier(n_estimators=3, warm_start=True, random_state=0).fit(
         X, y
@@ -353,7 +353,7 @@ def test_nothing_to_grow_on(data):
     ],
     ids=["fewer trees", "other classes", "other features"],
 )
-def test_growing_on_otherwise(data, change, match):
+def test_warm_start_with_other_parameters(data, change, match):
     X, y = data
     forest = CGForestClassifier(n_estimators=3, warm_start=True, random_state=0).fit(
         X, y
@@ -367,7 +367,7 @@ def test_growing_on_otherwise(data, change, match):
     assert (digest(forest), sorted(vars(forest))) == before
 
 
-def test_without_warm_start_a_refit_starts_anew(data):
+def test_refit_without_warm_start(data):
     X, y = data
     forest = CGForestClassifier(n_estimators=3, random_state=0).fit(
         *load_iris(return_X_y=True)
@@ -381,7 +381,7 @@ def test_without_warm_start_a_refit_starts_anew(data):
 # --- labels, shapes and values --------------------------------------------------------
 
 
-def test_labels_of_other_types(data):
+def test_label_types(data):
     X, y = data
     for classes in (["b", "a", "c"], [1.0, -2.0, 0.0], [True, False, True]):
         labels = np.asarray(classes)[y]
@@ -451,9 +451,9 @@ def test_constant_columns_are_not_used(data, sampling):
     assert set(forest.trees_.feature) <= {-1, *range(1, 10)}
 
 
-def test_constant_columns_do_not_count_as_drawn(data):
-    # As in RandomForestClassifier: one varying feature among many constant ones is
-    # found by every node.
+def test_constant_columns_are_not_sampled(data):
+    # As in RandomForestClassifier, every node finds the only feature that is not
+    # constant.
     X, y = data
     wide = np.zeros((len(X), 100), dtype=np.float32)
     wide[:, 42] = np.arange(len(X))
@@ -521,7 +521,7 @@ def test_limits(data):
     assert heavy.fit(X, y).trees_.weight.min() >= 40
 
 
-def test_limits_as_shares(data):
+def test_limits_as_fractions(data):
     X, y = data
     for name in ("min_samples_leaf", "min_samples_split"):
         one, other = (
@@ -572,7 +572,7 @@ def test_size_of_a_pickle(n_classes):
     theirs = RandomForestClassifier(20, random_state=0).fit(X, y)
     n_nodes = sum(tree.tree_.node_count for tree in theirs.estimators_)
     their_size = len(pickle.dumps(theirs)) / n_nodes
-    # 29 bytes per node: 16 to walk, and missing_left, weight, impurity, n_samples.
+    # 29 bytes per node: 16 to predict, and missing_left, weight, impurity, n_samples.
     assert len(pickle.dumps(ours)) / ours.trees_.n_nodes <= their_size / 2.5
 
 
@@ -636,8 +636,8 @@ def test_index_and_slice(forest):
 
 
 @pytest.mark.parametrize("n_features", [129, 193])
-def test_every_feature_is_drawn_as_often(n_features):
-    # Three and four lines of which the last would be short if they were filled up.
+def test_every_feature_is_sampled_equally(n_features):
+    # Three and four cache lines; the last one is not full.
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, n_features)), rng.integers(0, 2, 40)
     forest = CGForestClassifier(

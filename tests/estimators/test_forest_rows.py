@@ -1,4 +1,4 @@
-"""Rows of a forest's trees: drawn, weighed, balanced, and out of the bag."""
+"""Rows of the trees in a forest: samples, weights, balance, and out-of-bag rows."""
 
 import math
 
@@ -20,8 +20,8 @@ def data():
     return X.astype(np.float32), y
 
 
-def drawn(number, n_rows, n_draws=None, weights=None, seed=0):
-    """How often a tree of a forest drew each row."""
+def sample_counts(number, n_rows, n_draws=None, weights=None, seed=0):
+    """Return the number of times a tree of a forest sampled each row."""
     counts = np.empty(n_rows, dtype=np.uint32)
     cumulative = None if weights is None else np.cumsum(weights)
     _core.bootstrap(seed, number, n_draws or n_rows, cumulative, counts)
@@ -31,13 +31,13 @@ def drawn(number, n_rows, n_draws=None, weights=None, seed=0):
 # --- the bootstrap --------------------------------------------------------------------
 
 
-def test_rows_of_a_tree_are_those_drawn(data):
+def test_rows_of_a_tree_are_its_sample(data):
     X, y = data
     forest = CGForestClassifier(n_estimators=4, random_state=0, max_features=None).fit(
         X, y
     )
     for t, tree in enumerate(forest):
-        counts = drawn(t, len(y))
+        counts = sample_counts(t, len(y))
         assert tree.trees_.n_samples[0] == np.count_nonzero(counts)
         assert tree.trees_.weight[0] == len(y)
         in_bag = counts > 0
@@ -81,12 +81,12 @@ def test_max_samples(data, max_samples, weights, n_draws):
     forest = CGForestClassifier(n_estimators=3, max_samples=max_samples, random_state=0)
     forest.fit(X, y, sample_weight=weights)
     for t, tree in enumerate(forest):
-        counts = drawn(t, len(y), n_draws, weights)
+        counts = sample_counts(t, len(y), n_draws, weights)
         assert tree.trees_.weight[0] == n_draws
         assert tree.trees_.n_samples[0] == np.count_nonzero(counts)
 
 
-def test_rows_of_weight_zero_are_never_drawn(data):
+def test_rows_of_weight_zero_are_never_sampled(data):
     X, y = data
     weights = (np.arange(len(y)) % 3 == 0).astype(float)
     weights[y == 2] = 0.0
@@ -97,15 +97,17 @@ def test_rows_of_weight_zero_are_never_drawn(data):
     assert (forest.predict_proba(X)[:, 2] == 0).all()
     used = weights > 0
     for t, tree in enumerate(forest):
-        counts = drawn(t, len(y), weights=weights)
+        counts = sample_counts(t, len(y), weights=weights)
         assert counts[~used].sum() == 0
         assert tree.trees_.n_samples[0] <= used.sum()
 
 
-def test_heavier_rows_are_drawn_more_often(data):
+def test_heavier_rows_are_sampled_more_often(data):
     _, y = data
     weights = np.where(y == 1, 5.0, 1.0)
-    share = sum(drawn(t, len(y), weights=weights) for t in range(20))[y == 1].sum()
+    share = sum(sample_counts(t, len(y), weights=weights) for t in range(20))[
+        y == 1
+    ].sum()
     assert share / (20 * len(y)) == pytest.approx(
         weights[y == 1].sum() / weights.sum(), abs=0.03
     )
@@ -133,7 +135,7 @@ def test_weights_are_repeats_without_bootstrap(data, sampling):
 
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("unit", [2.0**-60, 2.0**60, 2.0**900])
-def test_the_unit_of_weights_does_not_matter(data, unit, bootstrap):
+def test_any_scale_of_weights(data, unit, bootstrap):
     X, y = data
     weights = np.random.default_rng(0).random(len(y)) + 0.1
     forest = CGForestClassifier(
@@ -146,7 +148,7 @@ def test_the_unit_of_weights_does_not_matter(data, unit, bootstrap):
     same_bytes(one, clone(forest).fit(X, y, sample_weight=weights * unit))
 
 
-# --- weights of classes ---------------------------------------------------------------
+# --- class weights --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bootstrap", [True, False])
@@ -162,13 +164,13 @@ def test_class_weights_are_row_weights(data, bootstrap):
 
 @pytest.fixture(scope="module")
 def skewed(data):
-    """One class of three is rare."""
+    """Return rows with one rare class of three."""
     X, y = data
     keep = (y != 1) | (np.arange(len(y)) % 8 == 0)
     return X[keep], y[keep]
 
 
-def mean_root_shares(forest):
+def mean_root_fractions(forest):
     return np.mean([tree.trees_.node_values()[0] for tree in forest], axis=0)
 
 
@@ -183,13 +185,13 @@ def test_balanced_classes(skewed, class_weight, bootstrap):
         max_depth=3,
         random_state=0,
     ).fit(X, y)
-    # Drawn classes are balanced in the mean, weighed ones in each tree.
+    # Sampled classes are balanced on average, weighted classes in each tree.
     by_chance = bootstrap and class_weight == "balanced"
     np.testing.assert_allclose(
-        mean_root_shares(forest), 1 / 3, atol=0.03 if by_chance else 1e-5
+        mean_root_fractions(forest), 1 / 3, atol=0.03 if by_chance else 1e-5
     )
     plain = CGForestClassifier(n_estimators=30, max_depth=3, random_state=0).fit(X, y)
-    assert mean_root_shares(plain)[1] < 0.1
+    assert mean_root_fractions(plain)[1] < 0.1
     assert (forest.predict(X) == 1).sum() > (plain.predict(X) == 1).sum()
     assert forest.trees_.weight[0] == pytest.approx(len(y), rel=1e-6)
 
@@ -211,7 +213,7 @@ def test_balanced_subsample_without_bootstrap_is_balanced(skewed):
 
 
 def test_balanced_subsample_of_one_class():
-    # A sample of one row has one class, whatever the weights.
+    # A sample of one row has one class, with any weights.
     X, y = np.arange(6.0)[:, None], [0, 1] * 3
     forest = CGForestClassifier(
         n_estimators=8, max_samples=1, class_weight="balanced_subsample", random_state=0
@@ -223,10 +225,10 @@ def test_balanced_subsample_of_one_class():
 # --- out of bag -----------------------------------------------------------------------
 
 
-def hand_counted_votes(forest, X, seed=0, weights=None):
+def expected_votes(forest, X, seed=0, weights=None):
     votes = np.zeros((len(X), forest.n_classes_))
     for t, tree in enumerate(forest):
-        out = drawn(t, len(X), weights=weights, seed=seed) == 0
+        out = sample_counts(t, len(X), weights=weights, seed=seed) == 0
         if forest._options.voting == "hard":
             choice = np.searchsorted(forest.classes_, tree.predict(X[out]))
             votes[out] += np.eye(forest.n_classes_)[choice]
@@ -248,7 +250,7 @@ def test_out_of_bag_votes(data, voting, weighted):
         oob_score=True,
         random_state=3,
     ).fit(X, names, sample_weight=weights)
-    votes = hand_counted_votes(forest, X, seed=3, weights=weights)
+    votes = expected_votes(forest, X, seed=3, weights=weights)
     np.testing.assert_allclose(
         forest.oob_decision_function_,
         votes / votes.sum(axis=1, keepdims=True),
@@ -283,7 +285,7 @@ def test_rows_without_out_of_bag_votes(data):
     with pytest.warns(UserWarning, match="do not have OOB scores") as caught:
         forest.fit(X, y)
     assert caught[0].filename == __file__
-    always = (drawn(0, len(y)) > 0) & (drawn(1, len(y)) > 0)
+    always = (sample_counts(0, len(y)) > 0) & (sample_counts(1, len(y)) > 0)
     assert 0 < always.sum() < len(y)
     missing = np.isnan(forest.oob_decision_function_).all(axis=1)
     assert (missing == always).all()
@@ -292,7 +294,7 @@ def test_rows_without_out_of_bag_votes(data):
     assert forest.oob_score_ == accuracy_score(y[seen], guess)
 
 
-def test_no_out_of_bag_votes_at_all():
+def test_no_out_of_bag_votes():
     forest = CGForestClassifier(n_estimators=3, oob_score=True, random_state=0)
     with pytest.warns(UserWarning, match="do not have OOB scores"):
         forest.fit([[1.0]], ["a"])
@@ -300,7 +302,7 @@ def test_no_out_of_bag_votes_at_all():
     assert np.isnan(forest.oob_decision_function_).all()
 
 
-def test_no_out_of_bag_score_of_another_fit():
+def test_refit_removes_out_of_bag_score():
     X, y = make_classification(80, 5, random_state=0)
     forest = CGForestClassifier(n_estimators=60, oob_score=True, random_state=0).fit(
         X, y

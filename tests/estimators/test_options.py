@@ -1,4 +1,4 @@
-"""Groups of options: which estimator supports what, and that fits leave them alone."""
+"""Groups of options: supported options, and no changes by fits."""
 
 import inspect
 
@@ -41,7 +41,7 @@ def parameters_of(cls):
 
 
 @pytest.mark.parametrize("most", FAMILIES)
-def test_both_of_a_family_have_the_same_parameters(most):
+def test_classifier_and_regressor_have_the_same_parameters(most):
     of_both = [[p.name for p in parameters_of(cls)] for cls in FAMILIES[most]]
     assert max(map(len, of_both)) <= most
     shared = set(of_both[0]) & set(of_both[1])
@@ -80,7 +80,7 @@ def test_unsupported_options_are_refused(cls, name, value):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_a_fit_leaves_options_alone(cls):
+def test_fit_does_not_change_options(cls):
     given = {
         "categorical": CategoricalOptions(smooth=3.0),
         "advanced": cls._options_class(max_candidates=20),
@@ -97,7 +97,7 @@ def test_a_fit_leaves_options_alone(cls):
 
 
 def test_options_are_used():
-    """Defaults that are given make the model that they make by themselves."""
+    """Explicit defaults give the same model as no options."""
     for cls in MODELS:
         given = cls(categorical=CategoricalOptions(), advanced=cls._options_class())
         given.set_params(random_state=0)

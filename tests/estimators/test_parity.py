@@ -1,4 +1,4 @@
-"""Names and attributes that scikit-learn's trees and forests have."""
+"""Names and attributes of the trees and forests in scikit-learn."""
 
 import io
 import pickle
@@ -29,7 +29,7 @@ X, Y = load_iris(return_X_y=True)
     ],
 )
 def test_log_loss_is_entropy(model, two):
-    """Also with monotonic constraints, which two classes may have."""
+    """Test it with monotonic constraints also, which two classes support."""
     rows = slice(50, 150) if two else slice(None)
     constraint = [1, 0, 0, 0] if two else None
     fits = [
@@ -74,7 +74,7 @@ def test_classifiers_have_one_output(model):
 @pytest.mark.parametrize(
     ("asked", "drawn"), [("sqrt", 2), ("log2", 2), (3, 3), (0.5, 2), (None, 4)]
 )
-def test_features_drawn(asked, drawn):
+def test_sampled_features(asked, drawn):
     forest = CGForestClassifier(n_estimators=2, max_features=asked).fit(X, Y)
     assert forest.max_features_ == drawn
     forest.set_params(max_features=1)
@@ -83,8 +83,8 @@ def test_features_drawn(asked, drawn):
 
 @pytest.mark.parametrize("weights", [None, np.arange(len(X)) % 4])
 @pytest.mark.parametrize("max_samples", [None, 40])
-def test_rows_drawn(weights, max_samples):
-    """Each tree has what is drawn, no more and no less."""
+def test_sampled_rows(weights, max_samples):
+    """Each tree has exactly its sample."""
     forest = CGForestClassifier(n_estimators=4, max_samples=max_samples, random_state=0)
     assert not hasattr(forest, "estimators_samples_")
     forest.fit(X, Y, weights)
@@ -100,8 +100,8 @@ def test_rows_drawn(weights, max_samples):
     assert any(len(np.unique(rows)) < len(rows) for rows in samples)
 
 
-def test_rows_drawn_are_those_in_the_bag():
-    """A row that every tree has drawn has no out-of-bag estimate."""
+def test_sampled_rows_are_in_the_bag():
+    """A row that every tree sampled has no out-of-bag estimate."""
     X, y = load_diabetes(return_X_y=True)
     forest = CGForestRegressor(n_estimators=3, oob_score=True, random_state=0)
     with pytest.warns(UserWarning, match="OOB"):
@@ -127,7 +127,7 @@ def saved_and_loaded(model):
     return dics.load(file)
 
 
-def test_rows_drawn_travel_with_the_model():
+def test_saved_models_have_sampled_rows():
     forest = CGForestClassifier(n_estimators=3, random_state=0).fit(X, Y)
     loaded = saved_and_loaded(forest)
     for a, b in zip(
@@ -136,8 +136,8 @@ def test_rows_drawn_travel_with_the_model():
         assert (a == b).all()
 
 
-def test_weights_of_draws_stay_out_of_files():
-    """There is one for each training row, and predictions don't need them."""
+def test_files_have_no_sample_weights():
+    """Every training row has one, and predictions do not need them."""
     forest = CGForestClassifier(n_estimators=3, random_state=0).fit(
         X, Y, np.arange(len(X))
     )
@@ -156,7 +156,7 @@ def test_weights_of_draws_stay_out_of_files():
     ("name", "value"),
     [("_n_rows", -1), ("_n_drawn", 2.5), ("_draw_weights", "no")],
 )
-def test_contradictory_draws_are_refused(name, value):
+def test_contradictory_samples_are_rejected(name, value):
     forest = CGForestClassifier(n_estimators=2, random_state=0).fit(
         X, Y, np.arange(len(X))
     )
@@ -169,7 +169,7 @@ def test_contradictory_draws_are_refused(name, value):
 
 
 def test_first_arguments_by_position():
-    """As scikit-learn has them: of a tree, none."""
+    """Use the order of scikit-learn; trees have none."""
     assert CGForestClassifier(n_estimators=7).n_estimators == 7
     assert CGForestRegressor(n_estimators=7).n_estimators == 7
     with pytest.raises(TypeError):

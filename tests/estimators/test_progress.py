@@ -41,7 +41,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds as the test says."""
+    """Return seconds that the test sets."""
     now = [100.0]
     monkeypatch.setattr("dics._estimator.running.time.monotonic", lambda: now[0])
     return now
@@ -54,7 +54,7 @@ def test_progress_in_a_log(clock):
             clock[0] += 0.5
             progress.update(done)
     lines = log.getvalue().splitlines()
-    # Quiet for a second, then a line at every tenth.
+    # Nothing for a second, then one line per 10 %.
     assert lines[0] == "Forest: 10/100 trees, 49.5 s left"
     assert [line.split()[1] for line in lines[:-1]] == [
         f"{done}/100" for done in range(10, 101, 10)
@@ -78,7 +78,7 @@ def test_progress_on_a_terminal(clock):
         "900/1000",
         "1000",
     ]
-    # Shorter lines cover what was there.
+    # Shorter lines overwrite longer ones.
     assert len(lines[1]) == len(lines[0])
     assert lines[-1].rstrip() == "Forest: 1000 trees in 2.0 s"
     assert terminal.getvalue().endswith("\n")
@@ -95,7 +95,7 @@ def test_progress_that_is_stopped(clock, stream):
     assert stream.getvalue().endswith("\n")
 
 
-def test_short_work_says_nothing_before_its_end(clock):
+def test_short_work_writes_only_its_end(clock):
     log = io.StringIO()
     with Progress("Forest", 10, "trees", stream=log) as progress:
         for done in range(10):

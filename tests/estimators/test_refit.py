@@ -1,4 +1,4 @@
-"""A model that is asked while it is fitted again."""
+"""Predictions during a refit."""
 
 import threading
 
@@ -19,6 +19,7 @@ MODELS = {
 }
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_readers_have_the_old_model_or_the_new_one(name):
     model = MODELS[name]().fit(WIDE, Y)
@@ -56,7 +57,7 @@ def test_rows_of_another_width_than_the_trees(name):
         model.predict(NARROW)
 
 
-def test_a_failed_refit_leaves_the_model():
+def test_failed_refit_keeps_the_model():
     model = MODELS["boosting"]().fit(WIDE, Y)
     before = model.predict_proba(WIDE)
 

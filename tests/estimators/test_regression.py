@@ -1,4 +1,4 @@
-"""Regression trees and forests: what users of scikit-learn expect."""
+"""Regression trees and forests through the API of scikit-learn."""
 
 import pickle
 
@@ -25,7 +25,7 @@ def make_data(n=600, seed=0):
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
 @pytest.mark.parametrize("offset", [0.0, 1e9])
-def test_a_full_tree_knows_its_rows(scale, offset):
+def test_full_tree_predicts_its_rows(scale, offset):
     X, y = make_data(2000)
     y = y * scale + offset * scale
     tree = CGTreeRegressor(candidates=CentroidCandidates(), random_state=0).fit(X, y)
@@ -38,7 +38,7 @@ def test_a_full_tree_knows_its_rows(scale, offset):
     )
 
 
-def test_equal_targets_are_predicted_to_the_bit():
+def test_equal_targets_are_predicted_exactly():
     X, _ = make_data(300)
     y = np.full(300, 0.1)
     assert_array_equal(CGTreeRegressor().fit(X, y).predict(X), y)
@@ -49,7 +49,7 @@ def test_equal_targets_are_predicted_to_the_bit():
     assert_allclose(tree.predict(X), two, rtol=1e-12)
 
 
-def test_the_order_of_rows_does_not_matter():
+def test_any_order_of_rows():
     X, y = make_data(500)
     mixed = np.random.default_rng(0).permutation(500)
     candidates = CentroidCandidates(random_state=0).fit(X, y)
@@ -118,11 +118,11 @@ def test_several_targets(estimator):
     assert_allclose(model.predict(X).sum(axis=1), 100)
 
 
-def test_targets_that_are_the_same_twice_change_nothing():
+def test_repeated_targets():
     X, y = make_data()
     one = CGTreeRegressor(random_state=0, max_depth=6).fit(X, y)
     two = CGTreeRegressor(random_state=0, max_depth=6).fit(X, np.column_stack([y, y]))
-    # Groups of like targets are others, so only the quality is compared.
+    # The groups of similar targets differ, so only the score is compared.
     assert abs(one.score(X, y) - two.score(X, np.column_stack([y, y]))) < 0.03
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators."""
+"""Estimator checks of scikit-learn."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -33,14 +33,12 @@ HARD_VOTES = {
 
 
 def expected_failed_checks(estimator):
-    """What scikit-learn declares for its own KMeans, RandomForestClassifier and
-    HistGradientBoostingClassifier.
-    """
+    """Return the failures that scikit-learn also declares for its own estimators."""
     if isinstance(estimator, CentroidCandidates) and not estimator.fill_quantiles:
         return dict.fromkeys(
             WEIGHT_CHECKS,
-            "the start of K-means and the rows of a batch are drawn by their "
-            "number, so a row given twice isn't a row of weight two",
+            "the start of K-means and the batches are sampled by row index, so "
+            "two equal rows differ from one row of weight two",
         )
     if (
         isinstance(estimator, CGForestClassifier | CGForestRegressor)
@@ -48,16 +46,16 @@ def expected_failed_checks(estimator):
     ):
         return dict.fromkeys(
             WEIGHT_CHECKS,
-            "rows are drawn by their weight, so a row given twice and a row of "
-            "weight two are only drawn as often on average",
+            "rows are sampled by weight, so two equal rows and one row of weight "
+            "two are sampled equally often only on average",
         )
     if isinstance(estimator, CGBoostingClassifier | CGBoostingRegressor):
         drawn = estimator.sampling not in (None, "auto")
         if drawn or estimator.early_stopping is True:
             return dict.fromkeys(
                 WEIGHT_CHECKS,
-                "rows are drawn for a round, or held out, by their number, so a "
-                "row given twice isn't a row of weight two",
+                "rows are sampled or held out by row index, so two equal rows "
+                "differ from one row of weight two",
             )
     if isinstance(estimator, CGTreeClassifier | CGForestClassifier) and (
         getattr(estimator._options, "reuse_splits", True) is False
@@ -66,8 +64,8 @@ def expected_failed_checks(estimator):
         return {
             **(HARD_VOTES if isinstance(estimator, CGForestClassifier) else {}),
             "check_classifiers_train": (
-                "X is rounded for estimators that take categories, and its few values "
-                "leave too few splits for those that draw them or use each once"
+                "X is rounded for estimators with categories, and its few values leave "
+                "too few splits if they are sampled or used once"
             ),
         }
     if isinstance(estimator, CGTreeRegressor) and estimator.criterion == "poisson":

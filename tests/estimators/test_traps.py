@@ -1,4 +1,4 @@
-"""Mistakes that would go unnoticed, or end in an obscure error, are named."""
+"""Clear errors and warnings for common mistakes."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def scaled(**options):
     return Pipeline(steps, **options)
 
 
-def test_unscaled_validation_rows_are_noticed():
+def test_unscaled_validation_rows_warn():
     with sklearn.config_context(enable_metadata_routing=True):
         with pytest.warns(UserWarning, match=r"keeps none of 10 rounds.*transform_inp"):
             lost = scaled().fit(X, Y, X_val=X_VAL, y_val=Y_VAL)
@@ -47,7 +47,7 @@ def test_unscaled_validation_rows_are_noticed():
         assert found.score(X_VAL, Y_VAL) > 0.95
 
 
-def test_nothing_to_learn_is_noticed():
+def test_nothing_to_learn_warns():
     rng = np.random.default_rng(1)
     model = CGBoostingRegressor(
         learning_rate=1.0, min_samples_leaf=1, early_stopping=True, random_state=0
@@ -57,8 +57,8 @@ def test_nothing_to_learn_is_noticed():
     assert model.n_iter_ == 0
 
 
-def test_a_warm_start_may_add_nothing():
-    """Rounds that are there already are no constant."""
+def test_warm_start_without_improvement():
+    """The earlier rounds are kept, so the model is not constant."""
     model = CGBoostingClassifier(n_estimators=40, warm_start=True, random_state=0)
     model.fit(X, Y, X_val=X_VAL, y_val=Y_VAL)
     model.set_params(n_estimators=80)
@@ -66,7 +66,7 @@ def test_a_warm_start_may_add_nothing():
     assert model.n_iter_ == 40
 
 
-# --- parameters of objects that are not there yet -------------------------------------
+# --- nested parameters of default objects ---------------------------------------------
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -78,7 +78,7 @@ def test_a_warm_start_may_add_nothing():
         ("advanced__max_candidates", 9),
     ],
 )
-def test_the_default_object_takes_its_place(model, name, value):
+def test_default_object_is_created(model, name, value):
     given = clone(model)
     outer = name.partition("__")[0]
     assert getattr(given, outer) is None
@@ -101,13 +101,13 @@ def test_parameters_of_given_objects():
     assert (model.sampling.top_rate, model.sampling.other_rate) == (0.4, 0.1)
 
 
-# --- columns that are no numbers ------------------------------------------------------
+# --- columns that are not numeric -----------------------------------------------------
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 class TestFrames:
-    """Of both libraries, in fit and in predict."""
+    """Frames of pandas and polars, in fit and in predict."""
 
     def frame(self, library, name, values):
         module = pytest.importorskip(library)
@@ -144,14 +144,14 @@ def test_categories_of_text_are_named():
         CGTreeClassifier(categorical_features=None).fit(frame, [0, 1] * 5)
 
 
-def test_lazy_frames_are_to_be_collected():
+def test_lazy_frames():
     polars = pytest.importorskip("polars")
     frame = polars.LazyFrame({"a": [1.0, 2.0]})
     with pytest.raises(TypeError, match=r"X is a LazyFrame.*X\.collect\(\)"):
         CGTreeClassifier().fit(frame, [0, 1])
 
 
-def test_structured_arrays_are_to_be_made_plain():
+def test_structured_arrays():
     records = np.zeros(2, dtype=[("a", float), ("b", int)])
     with pytest.raises(ValueError, match=r"fields a, b; call .*_to_unstructured\(X\)"):
         CGTreeClassifier().fit(records, [0, 1])

@@ -1,4 +1,4 @@
-"""CGTreeClassifier as users of scikit-learn meet it."""
+"""CGTreeClassifier through the API of scikit-learn."""
 
 import copy
 import pickle
@@ -53,7 +53,7 @@ def tree(data):
     ],
     ids=lambda c: f"{np.asarray(c).dtype}-{c[0]}",
 )
-def test_labels_of_any_type(data, classes):
+def test_label_types(data, classes):
     X, y = data
     labels = np.asarray(classes)[y]
     tree = CGTreeClassifier(random_state=0).fit(X, labels)
@@ -65,7 +65,7 @@ def test_labels_of_any_type(data, classes):
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_wide_range_of_small_integers():
-    # As many labels as the element type has values.
+    # One label for each value of the element type.
     X = np.arange(256.0)[:, None]
     y = np.arange(-128, 128).astype(np.int8)
     tree = CGTreeClassifier(candidates=QuantileCandidates(), random_state=0)
@@ -143,7 +143,7 @@ def test_useless_columns_are_not_used(data):
     assert set(tree.trees_.feature) <= {-1, *range(1, 9)}
 
 
-def test_infinities_are_values():
+def test_infinities_are_ordinary_values():
     X = np.array([[-np.inf], [-1.0], [1.0], [np.inf]] * 3)
     y = [0, 1, 2, 3] * 3
     tree = CGTreeClassifier(random_state=0).fit(X, y)
@@ -159,14 +159,14 @@ def test_missing_values_are_learned(data):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_scales_far_apart(data, dtype):
+def test_very_different_scales(data, dtype):
     X, y = data
     X = (X * 10.0 ** np.arange(-30, 34, 8)).astype(dtype)
     assert CGTreeClassifier(random_state=0).fit(X, y).score(X, y) == 1.0
 
 
 def test_values_beyond_float32(data):
-    # Thresholds are float32 numbers: zero is one between 1e300 and -1e300.
+    # Zero is a float32 threshold between 1e300 and -1e300.
     X, y = data
     X = np.column_stack([X, np.where(y == 1, 1e300, -1e300)])
     tree = CGTreeClassifier(random_state=0).fit(X, y)
@@ -194,7 +194,7 @@ def test_probabilities(shallow):
         np.testing.assert_array_equal(tree.predict_log_proba(X), np.log(p))
 
 
-def test_probabilities_are_shares_of_the_training_rows(shallow, data):
+def test_probabilities_are_class_fractions(shallow, data):
     tree, X = shallow
     leaves = tree.apply(X)
     p = tree.predict_proba(X)
@@ -253,8 +253,8 @@ def test_breadth_first_order(tree):
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_importances_are_those_of_scikit_learn(criterion):
-    # Continuous data, all midpoints: both trees make the same splits.
+def test_importances_equal_scikit_learn(criterion):
+    # With continuous data and all midpoints, both trees have the same splits.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4)).astype(np.float32)
     y = (X[:, 0] > 0.3) + (X[:, 1] + X[:, 2] > 0)
@@ -289,7 +289,7 @@ def test_limits(data):
 @pytest.mark.parametrize(
     ("share", "rows"), [("min_samples_leaf", 25), ("min_samples_split", 25)]
 )
-def test_limits_as_shares(data, share, rows):
+def test_limits_as_fractions(data, share, rows):
     X, y = data
     one = CGTreeClassifier(random_state=0, **{share: 0.05}).fit(X, y)
     same_bytes(one, CGTreeClassifier(random_state=0, **{share: rows}).fit(X, y))
@@ -334,7 +334,7 @@ def test_class_weights_of_strings(data):
     assert tree.classes_.tolist() == ["a", "b", "c"]
 
 
-def test_rows_of_weight_zero_are_left_out(data):
+def test_rows_of_weight_zero_are_ignored(data):
     X, y = data
     weights = (np.arange(len(y)) % 2).astype(float)
     model = CGTreeClassifier(candidates=QuantileCandidates(), random_state=0)
@@ -344,7 +344,7 @@ def test_rows_of_weight_zero_are_left_out(data):
 
 
 @pytest.mark.parametrize("unit", [2.0**-60, 2.0**60, 2.0**900, 2.0**-1000])
-def test_the_unit_of_weights_does_not_matter(data, unit):
+def test_any_scale_of_weights(data, unit):
     X, y = data
     weights = np.random.default_rng(0).random(len(y)) + 0.1
     model = CGTreeClassifier(candidates=QuantileCandidates(), random_state=0)
@@ -362,7 +362,7 @@ def test_weights_whose_sum_overflows(data):
     same_bytes(tree, clone(tree).fit(X, y, sample_weight=weights * 2.0**-100))
 
 
-def test_a_scalar_weight_is_for_all_rows(data):
+def test_scalar_weight(data):
     X, y = data
     one = CGTreeClassifier(random_state=0).fit(X, y, sample_weight=2.0)
     other = CGTreeClassifier(random_state=0).fit(
@@ -438,7 +438,7 @@ def test_joblib_with_memory_maps(tree, data, tmp_path):
     same_bytes(loaded.fit(mapped, y), tree)
 
 
-def test_refit_forgets_the_first(data):
+def test_refit_replaces_the_first_fit(data):
     X, y = data
     tree = CGTreeClassifier(random_state=0).fit(*load_iris(return_X_y=True))
     same_bytes(tree.fit(X, y), CGTreeClassifier(random_state=0).fit(X, y))
@@ -463,7 +463,7 @@ def test_paper_setting(data):
 
 
 def test_a_fitted_tree_is_self_contained(data):
-    """What a parameter is set to after the fit changes nothing."""
+    """Changed parameters do not affect a fitted tree."""
     X, y = data
     tree = CGTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     importances, text = tree.feature_importances_, export_text(tree)

@@ -1,8 +1,8 @@
 """With all midpoints, trees equal those of the exhaustive search of scikit-learn.
 
-The libraries break ties in different ways, and trees differ below a tie. With continuous
-values and many rows per node, ties are unlikely. `min_samples_leaf` excludes small
-nodes, in which ties between features are common.
+The libraries break ties in different ways, and trees differ below a tie. With
+continuous values and many rows per node, ties are unlikely. `min_samples_leaf` excludes
+small nodes, in which ties between features are common.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Bad input is refused before any work, by name, and an earlier fit stays intact."""
+"""Bad input raises clear errors before any work and keeps an earlier fit."""
 
 import re
 
@@ -25,7 +25,7 @@ N = 30
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 3))
 Y = np.arange(N) % 3
-# Another width, so that an attribute taken over too early shows.
+# Another width, to detect attributes that are set too early.
 OTHER = RNG.normal(size=(N, 2))
 NAN = np.nan
 
@@ -179,7 +179,7 @@ BAD_CANDIDATE_PARAMETERS = {
 
 
 def each(table):
-    """The (name, value) pairs of a table of bad values."""
+    """Return the (name, value) pairs of a table of bad values."""
     return [
         pytest.param(name, value, id=f"{name}={str(value)[:20]}")
         for name, values in table.items()
@@ -188,7 +188,7 @@ def each(table):
 
 
 def state(estimator):
-    """All that a fit may change."""
+    """Return everything that a fit can change."""
     return (
         digest(estimator),
         sorted(vars(estimator)),
@@ -199,7 +199,7 @@ def state(estimator):
 
 
 def refuse(estimator, error, match, *args, **kwargs):
-    """A refit fails in the expected way and leaves the earlier fit alone."""
+    """Check that a refit raises the expected error and keeps the earlier fit."""
     before = state(estimator)
     with pytest.raises(error, match=match):
         estimator.fit(*args, **kwargs)
@@ -232,7 +232,7 @@ def booster(request):
 
 @pytest.fixture
 def no_work(monkeypatch):
-    """Fail if the core is called at all."""
+    """Fail if the core is called."""
 
     def work(*_args, **_kwargs):
         raise AssertionError("work was done before the parameters were checked")
@@ -263,7 +263,7 @@ def test_bad_labels(tree, forest, booster, name):
         refuse(estimator, (ValueError, TypeError), match, OTHER, bad)
 
 
-# Numbers to predict are good for groups of like targets.
+# Continuous targets are valid: they are grouped.
 @pytest.mark.parametrize("name", [n for n in BAD_Y if n not in ("continuous", "2-D")])
 @pytest.mark.parametrize(
     "parameters", [{"centroid_source": "class"}, {"n_clusters": "classes"}]
@@ -315,7 +315,7 @@ def test_bad_parameters_of_the_tree(tree, name, value):
 
 
 def refuse_unfitted(model, name, value):
-    """The refusal names the parameter and its value."""
+    """Check that the error contains the parameter and its value."""
     before = vars(model).copy()
     with pytest.raises((ValueError, TypeError)) as caught:
         model.fit(X, Y)
@@ -346,14 +346,14 @@ def test_all_parameters_of_boosting_are_tried():
 
 @pytest.mark.quick(5)
 @pytest.mark.parametrize(("name", "value"), each(BAD_FOREST_PARAMETERS))
-def test_a_refused_refit_leaves_the_forest_alone(forest, name, value):
+def test_failed_refit_keeps_the_forest(forest, name, value):
     forest.set_params(**{name: value})
     refuse(forest, (ValueError, TypeError), name.replace("__", r"\."), OTHER, Y)
 
 
 @pytest.mark.quick(5)
 @pytest.mark.parametrize(("name", "value"), each(BAD_BOOSTING_PARAMETERS))
-def test_a_refused_refit_leaves_boosting_alone(booster, name, value):
+def test_failed_refit_keeps_boosting(booster, name, value):
     booster.set_params(**{name: value})
     refuse(booster, (ValueError, TypeError), name.replace("__", r"\."), OTHER, Y)
 
@@ -369,7 +369,7 @@ def test_a_refused_refit_leaves_boosting_alone(booster, name, value):
     ],
     ids=str,
 )
-def test_parameters_that_do_not_go_together(parameters, match):
+def test_contradictory_parameters(parameters, match):
     with pytest.raises(ValueError, match=match):
         CGForestClassifier(**parameters).fit(X, Y)
 
@@ -409,7 +409,7 @@ def test_parameters_that_do_not_go_together(parameters, match):
     ],
     ids=str,
 )
-def test_parameters_of_boosting_that_do_not_go_together(parameters, match):
+def test_contradictory_parameters_of_boosting(parameters, match):
     with pytest.raises(ValueError, match=match):
         CGBoostingClassifier(**parameters).fit(X, Y)
 
@@ -464,9 +464,7 @@ def test_bad_parameters_of_quantiles(value):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i8"])
 @pytest.mark.parametrize("n_features", [1, 2, 4, 40])
-def test_another_number_of_features(
-    tree, forest, booster, candidates, dtype, n_features
-):
+def test_wrong_number_of_features(tree, forest, booster, candidates, dtype, n_features):
     bad = np.zeros((5, n_features), dtype=dtype)
     message = f"X has {n_features} features, but .* is expecting 3 features"
     for call in (
@@ -494,7 +492,7 @@ def test_another_number_of_features(
 
 
 def test_predict_is_safe_after_a_failed_refit():
-    # The tree of 40 features must not be walked with rows of two.
+    # A tree with 40 features must not read rows with two.
     wide = RNG.normal(size=(200, 40))
     tree = CGTreeClassifier(random_state=0).fit(wide, (wide[:, 39] > 0).astype(int))
     with pytest.raises(ValueError, match="y"):

@@ -1,4 +1,4 @@
-"""Tests of categorical features: frames, categories, numbers, and bad input."""
+"""Categorical features: frames, categories, encodings and bad input."""
 
 import io
 import pickle
@@ -35,14 +35,14 @@ CATEGORIES = list("abcdefgh")
 
 
 def small(cls, **parameters):
-    """Make a model that is quickly fitted."""
+    """Return a model with a short fit."""
     if cls not in (CGTreeClassifier, CGTreeRegressor):
         parameters = {"n_estimators": 10, **parameters}
     return cls(random_state=0, **parameters)
 
 
 def make_rows(n=1200, seed=0):
-    """Make a frame with a category that matters, and numbers y."""
+    """Make a frame with an informative category, and a continuous y."""
     rng = np.random.default_rng(seed)
     color = rng.choice(CATEGORIES, n)
     x = rng.normal(size=n)
@@ -97,13 +97,13 @@ def test_all_frames_give_the_same_model(cls):
 
 @pytest.mark.parametrize("wanted", [["k"], [2], np.array([False, False, True])])
 @pytest.mark.parametrize("cls", [CGTreeRegressor, CGBoostingClassifier])
-def test_numbers_can_be_named_categories(cls, wanted):
+def test_numeric_columns_as_categories(cls, wanted):
     frame, y = make_rows()
     numbers = frame[["x", "x", "k"]].set_axis(["a", "b", "k"], axis=1)
     y = target_for(cls, y, 2)
     model = small(cls, categorical_features=wanted).fit(numbers, y)
     assert model.is_categorical_.tolist() == [False, False, True]
-    # Names of numbers don't matter.
+    # The values of the numbers do not matter.
     renamed = numbers.assign(k=numbers.k.map({0: 7, 1: -3, 2: 100, 3: 0.5, 4: 2}))
     again = small(cls, categorical_features=wanted).fit(renamed, y)
     np.testing.assert_array_equal(model.predict(numbers), again.predict(renamed))
@@ -128,7 +128,7 @@ def test_arrays_of_objects_have_categories():
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_missing_and_new_categories_go_with_nan(cls):
+def test_missing_and_new_categories_are_nan(cls):
     frame, y = make_rows()
     model = small(cls).fit(frame, target_for(cls, y))
     others = frame.iloc[:50]
@@ -138,7 +138,7 @@ def test_missing_and_new_categories_go_with_nan(cls):
 
 
 def smoothed_means(categories, y, n_categories, smooth):
-    """Return mean targets of categories, each with some rows of the mean of all."""
+    """Return smoothed mean targets of categories."""
     means = []
     for category in range(n_categories):
         own = y[categories == category]
@@ -174,8 +174,8 @@ def test_many_categories_have_the_means_of_other_folds():
     whole = smoothed_means(places, y, len(values), 10.0)
     np.testing.assert_allclose(known.values, whole)
     np.testing.assert_allclose(model._check_matrix(X)[:, 0], whole[places])
-    # A training row is told by the rows of other folds: a fifth of all knows neither
-    # its own target nor that of any of them.
+    # Training rows are encoded by the targets of other folds, never by those of their
+    # own fold.
     changed = y.copy()
     changed[7] += 100.0
     other = CGTreeRegressor(categorical_features=[0], random_state=0)
@@ -187,7 +187,7 @@ def test_many_categories_have_the_means_of_other_folds():
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_a_category_of_noise_does_no_harm(cls):
+def test_random_category_is_harmless(cls):
     rng = np.random.default_rng(0)
     n = 10_000
     frame = pd.DataFrame(rng.normal(size=(2 * n, 4)), columns=list("abcd"))
@@ -210,14 +210,14 @@ def test_a_category_of_noise_does_no_harm(cls):
         else:
             shares = model.predict_proba(rows[n:])[:, 1]
             scores[name] = roc_auc_score(y[n:], shares)
-    # Any column of noise costs trees of single rows something.
+    # Any random column makes fully grown trees a little worse.
     least = scores["nothing"]
     if cls is not CGBoostingClassifier:
         least = min(least, scores["numbers"])
     assert scores["categories"] > least - 0.005
 
 
-def test_sets_of_categories_of_noise_do_no_harm():
+def test_sets_of_random_categories_are_harmless():
     rng = np.random.default_rng(0)
     n = 10_000
     frame = pd.DataFrame(rng.normal(size=(2 * n, 4)), columns=list("abcd"))
@@ -234,7 +234,7 @@ def test_sets_of_categories_of_noise_do_no_harm():
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_models_travel(cls):
+def test_saved_models(cls):
     frame, y = make_rows()
     model = small(cls).fit(frame, target_for(cls, y))
     file = io.BytesIO()
@@ -246,7 +246,7 @@ def test_models_travel(cls):
 
 
 @pytest.mark.parametrize("cls", [CGForestClassifier, CGBoostingRegressor])
-def test_a_warm_start_knows_the_same_categories(cls):
+def test_warm_start_keeps_categories(cls):
     rng = np.random.default_rng(0)
     n = 1000
     frame = pd.DataFrame({"c": rng.integers(0, 300, n).astype(str), "x": np.arange(n)})
@@ -254,7 +254,7 @@ def test_a_warm_start_knows_the_same_categories(cls):
     options = {"random_state": 0}
     if (
         "learning_rate" in cls().get_params()
-    ):  # a trial of 20 rounds may find another rate than one of 10
+    ):  # trials of 10 and of 20 rounds may choose different rates
         options["learning_rate"] = 0.1
     whole = cls(n_estimators=20, **options).fit(frame, y)
     parts = cls(n_estimators=10, warm_start=True, **options).fit(frame, y)
@@ -263,7 +263,7 @@ def test_a_warm_start_knows_the_same_categories(cls):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_any_number_of_threads_gives_the_same_model(cls):
+def test_any_n_jobs(cls):
     frame, y = make_rows(3000)
     frame["many"] = (np.arange(len(frame)) * 7919 % 997).astype(str)
     y = target_for(cls, y)
@@ -296,13 +296,13 @@ def test_texts_name_the_categories():
     )
 
 
-def test_texts_show_odd_categories():
+def test_texts_with_unusual_categories():
     frame = pd.DataFrame({"c": ["a\nb", "", "x"] * 40})
     tree = CGTreeRegressor(max_depth=1).fit(frame, [0.0, 0.0, 1.0] * 40)
     assert export_text(tree).startswith("|--- c in {'', 'a\\nb'}\n")
 
 
-def test_texts_ask_for_what_is_missing():
+def test_texts_with_missing_values():
     X = np.array([np.nan, 1.0, 2.0, 2.0] * 30)[:, None]
     tree = CGTreeRegressor(max_depth=1).fit(X, [0.0, 5.0, 5.0, 9.0] * 30)
     tree.trees_.threshold[0], tree.trees_.missing_left[0] = -np.inf, True
@@ -320,7 +320,7 @@ def test_contributions_add_up():
     assert np.abs(added[:, 0]).mean() > 0.1
 
 
-def test_tools_of_scikit_learn_take_categories():
+def test_scikit_learn_tools_with_categories():
     frame, y = make_rows()
     frame = frame.drop(index=3)
     y = np.delete(y, 3)
@@ -355,7 +355,7 @@ def test_validation_rows_have_categories():
 def test_many_classes_and_outputs_are_ordered_along_a_direction():
     rng = np.random.default_rng(0)
     category = rng.integers(0, 6, 1200)
-    direction = np.array([3, 0, 5, 1, 4, 2])[category]  # the order that is to be found
+    direction = np.array([3, 0, 5, 1, 4, 2])[category]  # the expected order
     frame = pd.DataFrame({"c": pd.Categorical(category.astype(str))})
     outputs = np.stack([direction, -2.0 * direction], axis=1)
     outputs += rng.normal(size=outputs.shape)
@@ -367,7 +367,7 @@ def test_many_classes_and_outputs_are_ordered_along_a_direction():
     assert tree.score(frame, classes) > 0.45
 
 
-def test_odd_categorical_features_work():
+def test_unusual_categorical_features():
     _, y = make_rows(60)
     frame = pd.DataFrame(
         {
@@ -398,13 +398,13 @@ def test_odd_categorical_features_work():
         (["x"], "'color' holds text"),
     ],
 )
-def test_columns_that_cannot_be(cls, wanted, message):
+def test_bad_columns(cls, wanted, message):
     frame, y = make_rows()
     with pytest.raises(ValueError, match=message):
         cls(categorical_features=wanted).fit(frame, target_for(cls, y))
 
 
-def test_more_ways_to_name_columns():
+def test_column_specifications():
     frame, y = make_rows()
     by_set = CGTreeRegressor(categorical_features={"color", "k"}).fit(frame, y)
     assert by_set.is_categorical_.tolist() == [True, False, True]
@@ -414,7 +414,7 @@ def test_more_ways_to_name_columns():
     assert (listed.predict(rows) == array.predict(np.array(rows))).all()
 
 
-def test_sparse_rows_hold_no_categories():
+def test_sparse_rows_have_no_categories():
     X = scipy.sparse.csr_array(np.eye(6))
     CGTreeRegressor(categorical_features=[False] * 6).fit(X, np.arange(6))
     with pytest.raises(ValueError, match="columns of a sparse X"):

@@ -1,4 +1,4 @@
-"""Pairs of categories against plain NumPy, and where they must not be taken."""
+"""Pairs of categories against NumPy, and fits that must not use them."""
 
 import io
 import pickle
@@ -24,7 +24,7 @@ N_CATEGORIES = 40
 
 
 def make_rows(n=3000, seed=0):
-    """Make two columns of many categories that tell little alone, and much together."""
+    """Make two columns of many categories that are informative only together."""
     rng = np.random.default_rng(seed)
     first, second = rng.integers(0, N_CATEGORIES, (2, n))
     effects = rng.normal(size=(N_CATEGORIES, N_CATEGORIES))
@@ -46,18 +46,18 @@ def small(cls=CGBoostingRegressor, **options):
 
 
 def keys_of(frame):
-    """Return a number for each pair of categories; -1 where one is missing."""
+    """Return an integer for each pair of categories; -1 if one is missing."""
     first, second = (
         frame[name].cat.codes.to_numpy().astype(int) for name in ("user", "site")
     )
     return np.where((first < 0) | (second < 0), -1, first * N_CATEGORIES + second)
 
 
-def drawn_to_mean(own, others, smooth):
+def smoothed(own, others, smooth):
     return (own.sum() + smooth * others.mean()) / (len(own) + smooth)
 
 
-def test_numbers_of_pairs_are_their_mean_targets():
+def test_pairs_are_encoded_by_mean_targets():
     frame, y = make_rows()
     model = small(smooth=3.0)
     training = training_data(model, frame, y).rows.take()
@@ -72,18 +72,18 @@ def test_numbers_of_pairs_are_their_mean_targets():
             assert np.isnan(rows[i, 3])
             assert np.isnan(training[i, 3])
             continue
-        whole = drawn_to_mean(y[keys == keys[i]], y[keys >= 0], 3.0)
+        whole = smoothed(y[keys == keys[i]], y[keys >= 0], 3.0)
         assert rows[i, 3] == pytest.approx(whole)
         others = (keys >= 0) & (fold != fold[i])
         own = others & (keys == keys[i])
         if own.any():
-            expected = drawn_to_mean(y[own], y[others], 3.0)
+            expected = smoothed(y[own], y[others], 3.0)
             assert training[i, 3] == pytest.approx(expected)
         else:
             assert np.isnan(training[i, 3])
 
 
-def test_pairs_tell_what_their_columns_do_not():
+def test_pairs_improve_the_score():
     frame, y = make_rows(3900)
     half = 3000
     scores = {}
@@ -108,7 +108,7 @@ def test_noise_has_no_pairs(seed):
     model = small()
     training_data(model, frame, y)
     paired = [(pair.first, pair.second) for pair in model._categories.pairs]
-    assert set(paired) <= {(0, 3)}  # the columns that tell something
+    assert set(paired) <= {(0, 3)}  # the informative columns
 
 
 def test_ranked_columns_have_no_pairs(monkeypatch):
@@ -118,7 +118,7 @@ def test_ranked_columns_have_no_pairs(monkeypatch):
     assert model._categories.pairs == []
 
 
-def test_only_some_fits_take_pairs():
+def test_fits_with_and_without_pairs():
     frame, y = make_rows()
     for model in (
         small(interaction_cst="pairwise"),
@@ -131,7 +131,7 @@ def test_only_some_fits_take_pairs():
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_models_know_pairs_everywhere(n_classes):
+def test_all_methods_with_pairs(n_classes):
     frame, y = make_rows()
     model = small()
     if n_classes:
@@ -169,9 +169,9 @@ def test_pairs_are_matched_by_category():
     )
 
 
-def test_a_warm_start_goes_on_with_the_same_pairs():
+def test_warm_start_keeps_pairs():
     frame, y = make_rows()
-    # Trials of 10 and of 20 rounds may find different rates.
+    # Trials of 10 and of 20 rounds may choose different rates.
     whole = small(learning_rate=0.1).fit(frame, y)
     model = small(learning_rate=0.1, n_estimators=10, warm_start=True)
     model.fit(frame, y).set_params(n_estimators=20).fit(frame, y)
@@ -185,7 +185,7 @@ def test_validation_rows_have_pairs():
     assert -model.best_score_ in (pytest.approx(loss), pytest.approx(2 * loss))
 
 
-def test_two_classes_take_smaller_steps_with_categories():
+def test_two_classes_with_categories_have_smaller_steps():
     frame, y = make_rows()
     numbers = frame.select_dtypes("number").assign(one=1.0)
     for options, share in (({}, 0.5), ({"learning_rate": 0.3}, 1.0)):
@@ -196,7 +196,7 @@ def test_two_classes_take_smaller_steps_with_categories():
         assert with_categories == share * without
 
 
-def test_weights_of_rows_count():
+def test_row_weights_are_used():
     frame, y = make_rows()
     rng = np.random.default_rng(0)
     times = rng.integers(1, 4, len(y))
@@ -225,7 +225,7 @@ def test_tampered_pairs_are_refused(field):
 @pytest.mark.parametrize("n_categories", [1, 7, 300, 70_000])
 @pytest.mark.parametrize("has_missing", [False, True])
 def test_joined_column(n_categories, has_missing):
-    """The twin: distinct keys of all rows, and which of them each row has."""
+    """Compare with NumPy: distinct keys of all rows, and the key of each row."""
     rng = np.random.default_rng(n_categories)
     first, second = (
         CategoricalColumn(

@@ -1,4 +1,4 @@
-"""A sparse X gives, byte for byte, the model of its dense copy."""
+"""A sparse X and its dense copy give bit-identical models."""
 
 import numpy as np
 import pandas as pd
@@ -82,7 +82,7 @@ MODELS = {
 
 
 def make_data(dtype="f4", shape=(300, 200), seed=0, rate=0.1):
-    """Rows that are mostly zeros, with negative numbers if they can be."""
+    """Return rows that are mostly zeros, with negative numbers if the type allows."""
     rng = np.random.default_rng(seed)
     X = rng.poisson(rate, shape).astype(dtype)
     if X.dtype.kind == "f":
@@ -99,7 +99,7 @@ def make_data(dtype="f4", shape=(300, 200), seed=0, rate=0.1):
 
 @pytest.fixture(params=["bytes", "lists"])
 def store(request, monkeypatch):
-    """Codes of a sparse X are a matrix of bytes, or lists of those that differ."""
+    """Store bin indices of a sparse X as a matrix of bytes, or as lists."""
     share = 0.0 if request.param == "bytes" else 2.0
     monkeypatch.setattr(dictionary, "LISTED_FRACTION", share)
     return request.param
@@ -137,7 +137,7 @@ def test_types(store, name, dtype):
 @pytest.mark.parametrize("rate", [0.002, 0.02])
 @pytest.mark.parametrize("name", ["tree", "forest", "number forest", "boosting"])
 def test_many_features(store, name, rate):
-    """Of more features than a node is offered, most have one value in all samples."""
+    """There are more features than a node searches, and most are constant."""
     X, y = make_data(shape=(300, 3000), rate=rate)
     check_same(MODELS[name], X, scipy.sparse.csr_array(X), y)
 
@@ -145,7 +145,7 @@ def test_many_features(store, name, rate):
 @pytest.mark.parametrize("shape", [(66_000, 12), (60, 66_000)])
 @pytest.mark.parametrize("name", ["tree", "boosting"])
 def test_wide_numbers(monkeypatch, name, shape):
-    """Rows or features whose numbers need more than two bytes in lists."""
+    """Row or feature indices in lists need more than two bytes."""
     monkeypatch.setattr(dictionary, "LISTED_FRACTION", 2.0)
     rng = np.random.default_rng(0)
     X = (rng.random(shape, dtype=np.float32) < 0.05).astype(np.uint8)
@@ -164,7 +164,7 @@ def test_several_outputs(store, name):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_twin(store, seed):
-    """Node for node the tree that NumPy grows from the dense copy."""
+    """Compare every node with the tree that NumPy grows from the dense copy."""
     X, y = make_data(shape=(80, 12), seed=seed, rate=0.3)
     rng = np.random.default_rng(seed)
     taus = [np.sort(rng.choice([-1, -0.5, 0, 0.25, 1, 2, 9], 3, replace=False))] * 12
@@ -199,7 +199,7 @@ def test_formats(name):
 
 
 def unusual(X):
-    """The same matrix with zeros stored, entries in parts and rows in no order."""
+    """Return the same matrix with stored zeros, split entries and unsorted rows."""
     entries = scipy.sparse.coo_array(X)
     row, column = entries.coords
     data = np.concatenate([entries.data, np.zeros(5), [2.0, -2.0]]).astype(X.dtype)
@@ -222,7 +222,7 @@ def test_unusual_entries(store, name):
     before = given.copy()
     fitted = clone(MODELS[name]).fit(given, y)
     same_bytes(fitted, clone(MODELS[name]).fit(X, y))
-    for part in ("data", "indices", "indptr"):  # the caller's is as it was
+    for part in ("data", "indices", "indptr"):  # the input is unchanged
         np.testing.assert_array_equal(getattr(given, part), getattr(before, part))
 
 
@@ -266,7 +266,7 @@ class DenseHalves(BaseCandidates):
         return np.full((X.shape[1], 1), 0.5)
 
 
-def test_own_candidates():
+def test_custom_candidates():
     X, y = make_data()
     sparse = scipy.sparse.csr_array(X)
     tree = CGTreeClassifier(candidates=Halves(), random_state=0).fit(sparse, y)
@@ -298,7 +298,7 @@ def test_other_methods(store):
 
 
 def test_more_threads_than_blocks():
-    """Rows are spread out in blocks of up to 1024; any of the threads may take one."""
+    """Rows are expanded in blocks of up to 1024; any thread may process a block."""
     X, y = make_data(shape=(1200, 60))
     model = CGForestClassifier(n_estimators=10, random_state=0, n_jobs=8).fit(X, y)
     leaves = model.apply(X)
@@ -320,7 +320,7 @@ def test_validation_rows(store):
 
 
 def test_trial(store):
-    """Rows that a trial holds out, and those that it keeps."""
+    """A trial splits the rows into held-out and training rows."""
     X, y = make_data(shape=(1200, 60))
     model = CGBoostingClassifier(learning_rate="auto", random_state=0)
     fitted, _ = check_same(model, X, scipy.sparse.csr_array(X), y)
@@ -328,7 +328,7 @@ def test_trial(store):
 
 
 def test_rows_taken_twice(monkeypatch):
-    """Lists of some rows share their entries with the lists that these are taken of."""
+    """Lists for a subset of rows share their entries with the original lists."""
     monkeypatch.setattr(dictionary, "LISTED_FRACTION", 2.0)
     X, y = make_data()
     model = CGBoostingClassifier(n_estimators=5, early_stopping=True, random_state=0)
@@ -398,7 +398,7 @@ def test_pipelines(model):
     np.testing.assert_array_equal(fitted[1].predict(frame), fitted[0].predict(frame))
 
 
-# --- what is refused ------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["tree", "forest", "boosting", "number tree"])
@@ -450,7 +450,7 @@ def test_used_splits_need_a_dense_matrix():
 
 
 def test_frame_of_both_kinds():
-    """Columns that aren't all sparse make a dense array, as in scikit-learn."""
+    """Frames with dense and sparse columns give a dense array, as in scikit-learn."""
     X, y = make_data()
     frame = pd.DataFrame.sparse.from_spmatrix(scipy.sparse.csr_matrix(X))
     frame["dense"] = np.arange(float(len(X)))
@@ -463,7 +463,7 @@ def test_frame_of_both_kinds():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_dummies_of_pandas(name):
-    """Sparse bools, alone and beside numbers."""
+    """Sparse bools, with and without numbers."""
     letters = pd.Series(list("abcd") * 50)
     bools = pd.get_dummies(letters, sparse=True)
     numbers = pd.get_dummies(letters, prefix="n", sparse=True, dtype=float)
@@ -484,13 +484,13 @@ def test_only_zeros_may_be_left_out_of_frames(fill):
 
 
 def beyond(matrix, name, value, at=0):
-    """Change a number of a matrix, behind the back of scipy."""
+    """Change an index of a matrix without the checks of scipy."""
     getattr(matrix, name)[at] = value
     return matrix
 
 
 def test_entries_outside_the_matrix():
-    """Left to scipy and the core, these would read and write somewhere else."""
+    """Without checks, scipy and the core would access memory outside the matrix."""
     X, y = make_data()
 
     def new(kind, *options):

@@ -1,4 +1,4 @@
-"""What CGTreeClassifier may be given as X and y: frames, lists, memory maps."""
+"""Types of X and y for CGTreeClassifier: frames, lists, memory maps."""
 
 import hashlib
 
@@ -44,7 +44,7 @@ def test_pandas(data):
         without.predict(frame)
 
 
-def test_candidates_of_a_frame_know_its_names(data):
+def test_candidates_have_the_names_of_a_frame(data):
     pd = pytest.importorskip("pandas")
     X, y = data
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
@@ -53,7 +53,7 @@ def test_candidates_of_a_frame_know_its_names(data):
     assert codes.shape == X.shape
 
 
-def test_refit_without_names_forgets_them(data):
+def test_refit_without_names_removes_them(data):
     pd = pytest.importorskip("pandas")
     X, y = data
     tree = CGTreeClassifier(random_state=0)
@@ -107,7 +107,7 @@ def test_containers_make_no_difference(data, convert, max_candidates):
     model = CGTreeClassifier(
         advanced=TreeOptions(max_candidates=max_candidates), random_state=0
     )
-    # One type on both sides: sums for the centroids run in that of X.
+    # Use one element type, because sums for the centroids have the type of X.
     exact = QuantileCandidates(max_bins=201)
     model.set_params(candidates=exact)
     expected = clone(model).fit(X, y)
@@ -117,7 +117,7 @@ def test_containers_make_no_difference(data, convert, max_candidates):
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u2", "u4", "u8", "?", "f2"])
-def test_whole_numbers_of_any_type(dtype):
+def test_integers_of_any_type(dtype):
     X = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 100, (200, 4))
     y = (X.sum(axis=1) > X.sum(axis=1).mean()).astype(int)
     one = CGTreeClassifier(random_state=0, candidates=QuantileCandidates())
@@ -127,7 +127,7 @@ def test_whole_numbers_of_any_type(dtype):
 
 
 def test_unaligned_and_packed_arrays(data):
-    # A field of a packed record: strides that aren't whole elements.
+    # A field of a packed record: strides are not multiples of the element size.
     X, y = data
     records = np.zeros(len(X), dtype=[("key", "u1"), ("x", "f4", (8,))])
     records["x"] = X

@@ -54,7 +54,7 @@ def fitted(name):
 
 
 def predicted(model, rows):
-    """What contributions sum up to, [row][output]."""
+    """Return the expected sums of contributions, [row][output]."""
     if isinstance(model, dics.CGBoostingClassifier):
         found = model.decision_function(rows)
     elif hasattr(model, "predict_proba"):
@@ -76,7 +76,7 @@ def test_contributions_sum_up_to_the_prediction(name):
 
 
 def expected_value(tree, values, row, known, node=0):
-    """What a tree says of a row of which some features are known."""
+    """Return the expected prediction of a tree if some features are known."""
     feature = tree.feature[node]
     if feature < 0:
         return values[node]
@@ -94,7 +94,7 @@ def expected_value(tree, values, row, known, node=0):
 
 
 def shapley(tree, values, row, n_features):
-    """By definition: all sets of features."""
+    """Return Shapley values by definition, from all sets of features."""
     found = np.zeros((n_features + 1, values.shape[1]))
     found[-1] = expected_value(tree, values, row, set())
     for f in range(n_features):
@@ -132,7 +132,7 @@ def test_contributions_are_shapley_values(name):
 
 
 @pytest.mark.parametrize("name", ["forest", "boosting of two"])
-def test_any_threads_and_any_memory_order(name):
+def test_any_n_jobs_and_memory_order(name):
     model = fitted(name)
     expected = model.predict_contributions(X)
     for n_jobs in (1, 3):

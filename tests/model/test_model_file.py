@@ -1,4 +1,4 @@
-"""Model files and pickles: the same model again, or a clear refusal."""
+"""Model files and pickles: the same model again, or a clear error."""
 
 import io
 import json
@@ -71,7 +71,7 @@ MODELS = {
 }
 
 WEIGHTS = np.random.default_rng(0).random(200) + 0.1
-# Models whose files could be written but not read at revision 4e736fd.
+# Revision 4e736fd could write files of these models, but not read them.
 ONCE_REFUSED = {
     "leaf limit": lambda: dics.CGTreeRegressor(max_leaf_nodes=20, random_state=0).fit(
         X, T[:, 0]
@@ -96,7 +96,7 @@ ONCE_REFUSED = {
 
 
 def outputs(model):
-    """What can be asked of a model."""
+    """Return the results of all methods of a model."""
     names = ("predict_proba", "decision_function", "predict", "apply")
     found = [getattr(model, name)(X) for name in names if hasattr(model, name)]
     if hasattr(model, "predict_quantiles"):
@@ -123,7 +123,7 @@ def test_a_model_comes_back(name, mmap_mode, tmp_path):
     model.save(path)
     loaded = dics.load(path, mmap_mode=mmap_mode)
     assert type(loaded) is type(model)
-    drawn = {"random_state": None}  # its state is equal, not its address
+    drawn = {"random_state": None}  # its state is equal, but not its address
     assert repr(loaded.get_params() | drawn) == repr(model.get_params() | drawn)
     assert set(vars(loaded)) | PER_ROW == set(vars(model)) | PER_ROW
     same_outputs(model, loaded)
@@ -132,7 +132,7 @@ def test_a_model_comes_back(name, mmap_mode, tmp_path):
     same_outputs(model, again)
 
 
-def test_a_loaded_model_grows_on():
+def test_warm_start_of_a_loaded_model():
     model = dics.CGBoostingClassifier(
         n_estimators=4, warm_start=True, random_state=0
     ).fit(X, Y)
@@ -151,7 +151,7 @@ def test_names_of_features(tmp_path):
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
 
 
-def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "model.dics"
     MODELS["tree"]().save(path)
     before = path.read_bytes()
@@ -166,7 +166,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_what_a_file_cannot_hold():
+def test_unsupported_objects():
     def score(model, X, y):
         return 0.0
 
@@ -178,7 +178,7 @@ def test_what_a_file_cannot_hold():
         model.save(io.BytesIO())
 
 
-def test_an_unfitted_model_is_saved_too():
+def test_unfitted_model_is_saved():
     loaded = dics.load(io.BytesIO(file_of(dics.CGTreeClassifier(max_depth=7))))
     assert loaded.max_depth == 7
 
@@ -214,7 +214,7 @@ def test_columns_that_were_ranks(path):
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.dics")), ids=lambda p: p.stem)
 def test_old_parameters_have_new_names(path):
-    """Options that were the defaults are no options, and the model can grow on."""
+    """Old defaults become None, and a warm start works."""
     model = dics.load(path)
     assert (model.categorical, model.advanced) == (None, None)
     if hasattr(model, "warm_start"):
@@ -281,10 +281,10 @@ def test_parameters_of_format_1(name, old, new):
 
 
 def write_files():
-    """Write what `test_old_files_can_be_read` reads; only for a new format."""
+    """Write the files of `test_old_files_can_be_read`; only for a new format."""
     FOLDER.mkdir(exist_ok=True)
     for name, make in MODELS.items():
-        if name != "tree of names":  # its predictions are no numbers
+        if name != "tree of names":  # its predictions are not numeric
             model = make()
             path = FOLDER / f"format_2_{name.replace(' ', '_')}.dics"
             model.save(path)
@@ -304,7 +304,7 @@ def refused(content):
 
 
 def rewritten(content, change):
-    """Change the header and make its checksum right again."""
+    """Change the header and update its checksum."""
     _, version, _, length = PREFIX.unpack(content[: PREFIX.size])
     end = PREFIX.size + length
     header = json.loads(content[PREFIX.size : end])
@@ -336,12 +336,12 @@ def test_changed_bytes_are_noticed(name):
             model = dics.load(io.BytesIO(changed))
         except ValueError:
             continue
-        # Only what lies between the arrays may differ.
+        # Only bytes between the arrays may differ.
         assert place in padding or file_of(model) == bytes(content)
 
 
 def change_nothing(header):
-    """Show that rewriting alone does no harm."""
+    """Change nothing: rewriting alone must be harmless."""
 
 
 HOSTILE = {
@@ -373,7 +373,7 @@ HOSTILE = {
 }
 
 
-def test_a_header_that_is_written_again():
+def test_rewritten_header():
     content = file_of(MODELS["boosting"]())
     assert dics.load(io.BytesIO(rewritten(content, change_nothing))).n_iter_ == 8
 
@@ -386,7 +386,7 @@ def test_hostile_headers_are_refused(name):
 @pytest.mark.parametrize(
     "text", [b"[" * 10**6, b'{"a":' * 10**5, b"1" * 10**5, b"\xff"]
 )
-def test_headers_that_are_no_json(text):
+def test_headers_that_are_not_json(text):
     refused(PREFIX.pack(MAGIC, 1, zlib.crc32(text), len(text)) + text)
 
 
@@ -447,7 +447,7 @@ CHANGES = [
 
 @pytest.mark.parametrize("name", ["tree", "boosting", "forest", "tree of numbers"])
 @pytest.mark.parametrize("change", range(len(CHANGES)))
-def test_trees_that_contradict_themselves(name, change):
+def test_inconsistent_trees(name, change):
     trees = MODELS[name]().trees_
     array, function = CHANGES[change]
     with pytest.raises(ValueError, match="This is no valid model"):
@@ -467,13 +467,13 @@ def test_trees_that_contradict_themselves(name, change):
         ("n_features", "six"),
     ],
 )
-def test_trees_of_other_arrays(array, other):
+def test_trees_with_wrong_arrays(array, other):
     fields = {**vars(MODELS["forest"]().trees_), array: other}
     with pytest.raises(ValueError, match="This is no valid model"):
         dics.model.Trees(**fields)
 
 
-def test_trees_made_by_hand():
+def test_trees_from_arrays():
     trees = MODELS["forest"]().trees_
     fields = {
         name: value for name, value in vars(trees).items() if name != "n_features"
@@ -486,7 +486,7 @@ def test_trees_made_by_hand():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_pickles_with_changed_bytes(name):
-    """None crashes; here in one process, since a crash would end the test."""
+    """None crashes; a crash would end this process."""
     model = MODELS[name]()
     content = bytearray(pickle.dumps(model))
     rng = np.random.default_rng(1)
