@@ -57,6 +57,7 @@ FITS = {
 }
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("fit", FITS)
 def test_exit_while_a_daemon_thread_fits(fit, n_threads):
@@ -92,6 +93,7 @@ def test_exit_while_a_daemon_thread_fits(fit, n_threads):
 # --- threads that can't start ---------------------------------------------------------
 
 
+@pytest.mark.quick(1)
 @pytest.mark.skipif(not ON_LINUX, reason="needs limits as Linux has them")
 @pytest.mark.parametrize("model", ["tree", "forest", "boosting"])
 def test_threads_that_can_not_start(model):
@@ -158,6 +160,7 @@ def test_more_draws_than_can_be_counted(data, max_samples):
         forest.fit(*data)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
 @pytest.mark.parametrize(
     "draw",

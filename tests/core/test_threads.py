@@ -107,6 +107,7 @@ def fit(setting, X, y, weights=None, **more):
     return model.fit(X, y, sample_weight=weights)
 
 
+@pytest.mark.quick(12)
 @pytest.mark.core
 @pytest.mark.parametrize("weights", [None, "whole", "fractional"])
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -298,6 +299,7 @@ def test_any_instruction_set():
     assert len(plain) == 1 + 3 * len({**SETTINGS, **FORESTS, **BOOSTERS}) * 2
 
 
+@pytest.mark.quick(2)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("max_candidates", [None, 4000])
@@ -335,6 +337,7 @@ def test_interrupt(n_jobs, max_candidates):
     assert done.stdout == "interrupted\n"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupted_forest(n_jobs):
@@ -384,6 +387,7 @@ def test_interrupted_forest(n_jobs):
     assert done.stderr.count("stopped after") == 2
 
 
+@pytest.mark.quick(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupted_boosting(n_jobs):

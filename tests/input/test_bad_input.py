@@ -246,6 +246,7 @@ def candidates(request):
     return request.param(random_state=0).fit(X, Y)
 
 
+@pytest.mark.quick(60)
 @pytest.mark.parametrize("name", BAD_X)
 def test_bad_matrix(tree, forest, booster, candidates, name):
     bad, error, match = BAD_X[name]
@@ -462,6 +463,7 @@ def test_bad_parameters_of_quantiles(value):
     refuse(found.set_params(max_bins=value), ValueError, "max_bins", OTHER)
 
 
+@pytest.mark.quick(60)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i8"])
 @pytest.mark.parametrize("n_features", [1, 2, 4, 40])
 def test_wrong_number_of_features(tree, forest, booster, candidates, dtype, n_features):

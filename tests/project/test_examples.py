@@ -23,6 +23,7 @@ def test_sparse(capsys):
     )
 
 
+@pytest.mark.slow
 def test_cluster(capsys):
     pytest.importorskip("distributed")
     assert "Bit-identical to the local model: yes" in run("cluster.py", capsys)
