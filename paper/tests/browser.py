@@ -1,4 +1,4 @@
-"""What a real browser makes of a page: headless Chromium, if there is one."""
+"""Open a page in a browser: headless Chromium, if it is installed."""
 
 import html
 import json
@@ -20,7 +20,7 @@ NAMES = (
 SECONDS = 90
 FLAGS = (
     "--headless",
-    "--no-sandbox",  # Chromium has none for root, as in containers
+    "--no-sandbox",  # Chromium has none for root, for example in containers
     "--no-first-run",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -30,11 +30,11 @@ FLAGS = (
     "--disable-extensions",
     "--disable-sync",
     "--hide-scrollbars",
-    # No name is found, so a test reaches no other machine; attempts are noted anyway.
+    # No host name is resolved, so tests reach no other machine; attempts are logged.
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
-# The page goes into a frame: a window can't be as narrow as a phone. As `srcdoc` it
-# counts as the same site, so that the script outside may look in.
+# The page is in a frame, because a window cannot be as narrow as a phone. As `srcdoc`
+# it belongs to the same site, so that the outer script can read it.
 FRAME = """<!DOCTYPE html>
 <meta charset="utf-8">
 <iframe id="page" style="width: %(width)dpx; height: 900px; border: 0"></iframe>
@@ -77,7 +77,7 @@ frame.srcdoc = %(page)s;
 
 
 def find_browser():
-    """Path of a browser; skips the test without one."""
+    """Return the path of a browser; skip the test without one."""
     for name in NAMES:
         if path := shutil.which(name):
             return path
@@ -85,11 +85,11 @@ def find_browser():
 
 
 def inspect(page: Path, folder: Path, width: int = 390) -> dict:
-    """Open a page in a frame of some width and tell what the browser sees.
+    """Open a page in a frame of some width and return its properties.
 
-    Returns `title`, `width` and `scroll_width` in pixels, `images`, `tables`,
-    `broken_links` within the page, and `resources`: what it loaded or tried to load
-    besides data URIs. `folder` is for files of the browser.
+    They are `title`, `width` and `scroll_width` in pixels, `images`, `tables`,
+    `broken_links` within the page, and `resources`: requested URLs, without data URIs.
+    `folder` is for files of the browser.
     """
     source = json.dumps(page.read_text(encoding="utf-8")).replace("</", "<\\/")
     frame = folder / f"frame_{width}.html"
@@ -102,7 +102,7 @@ def inspect(page: Path, folder: Path, width: int = 390) -> dict:
 
 
 def find_requests(page: Path, folder: Path) -> list[str]:
-    """Open a page itself and list what it asks of the network, by the browser's log."""
+    """Open a page and return its network requests, from the log of the browser."""
     file = folder / "net_log.json"
     _run(page, folder, "--dump-dom", f"--log-net-log={file}")
     log = json.loads(file.read_text(encoding="utf-8"))
@@ -112,8 +112,8 @@ def find_requests(page: Path, folder: Path) -> list[str]:
         for event in log["events"]
         if event["type"] == start and "url" in event.get("params", {})
     ]
-    # Requests for a page carry its origin; the browser's own, for the time or for
-    # updates, have none.
+    # Requests of a page have its origin; requests of the browser itself, for the time
+    # or for updates, have none.
     return [
         event["url"]
         for event in events

@@ -1,6 +1,6 @@
-"""BDTKS in plain NumPy, with plain recursion: the oracle of the tests.
+"""BDTKS in NumPy, with recursion: the reference of the tests.
 
-Nothing here is fast, and nothing is shared with the library.
+It is slow, and uses nothing of the library.
 """
 
 from typing import NamedTuple
@@ -39,7 +39,7 @@ def distances(X, centroids):
 
 
 def two_means(X, max_iter, tol):
-    """Return centroids and, for each row, which is nearer."""
+    """Return centroids and, for each row, the index of the nearer one."""
     projections = (X - X.mean(axis=0)) @ first_component(X)
     sides = (projections > np.median(projections)).astype(int)
     if sides.max() == 0:
@@ -57,7 +57,7 @@ def two_means(X, max_iter, tol):
 
 
 def is_leaf(counts, class_counts, reg_lambda):
-    """The stop rule, class by class."""
+    """Return True if the stop rule holds, for each class."""
     majority, n = counts.argmax(), counts.sum()
     if counts[majority] == n:
         return True
@@ -71,7 +71,7 @@ def is_leaf(counts, class_counts, reg_lambda):
 
 
 def grow(X, y, n_classes, reg_lambda, max_depth=None, max_iter=100, tol=1e-4):
-    """Grow the tree; y holds numbers of classes."""
+    """Grow the tree; y has class indices."""
     X = np.asarray(X, dtype=np.float64)
     class_counts = np.bincount(y, minlength=n_classes)
 

@@ -1,4 +1,4 @@
-"""A report with everything that one can have, for the tests of its forms."""
+"""A report with all kinds of parts, for the tests of its formats."""
 
 from dics_paper.report.document import (
     Block,
@@ -27,7 +27,7 @@ SVG = """<?xml version="1.0" encoding="utf-8"?>
 def make_tree_table():
     columns = [
         Column("model"),
-        Column("accuracy", "share of the test rows that are right"),
+        Column("accuracy", "fraction of correct test rows"),
         Column("± sd"),
         Column("fit", "median of the times of whole fits"),
         Column("DT / model", "how many times faster than DT <exhaustive>"),
@@ -77,7 +77,7 @@ def make_small_table():
 
 def make_figure(svg=SVG):
     return Figure(
-        "real-tree",  # as the table: what one command makes may share its name
+        "real-tree",  # as the table: parts of one command can have the same name
         "Figure 3: times compared",
         "How many times longer the peers take, with a <caption> & signs.",
         'A line that "rises" from left to right',

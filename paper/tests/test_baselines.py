@@ -1,4 +1,4 @@
-"""BDTKSClassifier, compared with its plain twin and as users meet it."""
+"""BDTKSClassifier, compared with its reference, and through the API."""
 
 import pickle
 import sys
@@ -35,13 +35,13 @@ def noisy(n_rows, n_features, n_classes, seed):
 
 @pytest.fixture
 def exact_components(monkeypatch):
-    """Lanczos to the end: from another start, 2-means can end in other clusters."""
+    """Run Lanczos to the end: 2-means may depend on its start."""
     monkeypatch.setattr(_bisect, "RESIDUAL", 1e-6)
     monkeypatch.setattr(_bisect, "MOST_STEPS", 60)
 
 
 def same_partition(fitted, root, X):
-    """The leaves hold the same rows as those of the reference."""
+    """Check that leaves have the same rows as those of the reference."""
     leaves = fitted.apply(X)
     found = sorted(np.flatnonzero(leaves == leaf).tolist() for leaf in set(leaves))
     assert found == sorted(leaf.rows.tolist() for leaf in root.leaves())
@@ -55,7 +55,7 @@ def same_model(one, other):
     assert one.lambda_ == other.lambda_
 
 
-# --- compared with the plain twin -----------------------------------------------------
+# --- compared with the reference ------------------------------------------------------
 
 
 @pytest.mark.quick(20)
@@ -63,7 +63,7 @@ def same_model(one, other):
 @pytest.mark.parametrize("shape", [(40, 3), (150, 5), (400, 4), (70, 60), (200, 60)])
 @pytest.mark.parametrize("reg_lambda", [0, 0.05, 3.0])
 @pytest.mark.usefixtures("exact_components")
-def test_tree_of_the_twin(shape, reg_lambda, seed):
+def test_tree_of_the_reference(shape, reg_lambda, seed):
     X, y = noisy(*shape, 3, seed)
     root = reference.grow(X, y, 3, reg_lambda)
     fitted = BDTKSClassifier(reg_lambda=reg_lambda).fit(X, y)
@@ -82,7 +82,7 @@ def test_tree_of_the_twin(shape, reg_lambda, seed):
     "parameters", [{"max_depth": 3}, {"max_iter": 1}, {"max_iter": 2}, {"tol": 0.5}]
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_parameters_of_the_twin(parameters, seed):
+def test_parameters_of_the_reference(parameters, seed):
     X, y = noisy(200, 4, 2, seed)
     root = reference.grow(X, y, 2, 0.0, **parameters)
     fitted = BDTKSClassifier(reg_lambda=0.0, **parameters).fit(X, y)
@@ -98,12 +98,12 @@ def test_narrow_types(dtype):
     root = reference.grow(X, y, 3, 0.05)
     fitted = BDTKSClassifier(reg_lambda=0.05).fit(X, y)
     same = fitted.predict(X) == reference.predict(root, X)
-    assert same.mean() > 0.98  # whole numbers: some rows are as near to both centroids
+    assert same.mean() > 0.98  # integers: some distances are equal
     assert fitted.tree_.normals.dtype == np.float32
 
 
-def test_blocks_and_copies_change_nothing(monkeypatch):
-    """Nodes in one block, in many, and gathered anew for each step."""
+def test_any_blocks_and_copies(monkeypatch):
+    """Use one block, many blocks, and a new copy for each step."""
     X, y = noisy(400, 8, 3, 0)
     whole = BDTKSClassifier(reg_lambda=0.1).fit(X, y)
     monkeypatch.setattr(_bisect, "BLOCK_BYTES", 20 * 8 * 8)
@@ -118,7 +118,7 @@ def test_blocks_and_copies_change_nothing(monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("shape", [(100, 6), (20, 6), (100, 80), (20, 80)])
 def test_component(shape, seed):
-    """From inner products of columns or of rows, and from Lanczos."""
+    """Compute it from inner products of columns or rows, and by Lanczos."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=shape) * np.linspace(3, 1, shape[1]) + 10
     found = first_component(NodeRows(X, np.arange(len(X))))
@@ -145,11 +145,11 @@ def test_hyperplane_is_halfway_between_centroids():
 def test_stop_bound_by_hand():
     totals = np.array([50, 30, 20])
     assert stop_bound(np.array([0, 7, 0]), totals) == ALWAYS
-    # 5 of 10 is the share of class 0 in all rows, which isn't enough.
+    # 5 of 10 is the fraction of class 0 in all rows, which is not enough.
     assert stop_bound(np.array([5, 3, 2]), totals) == NEVER
     # 6 of 10: class 1 has 3 * 10 / 30, class 2 has 1 * 10 / 20.
     assert stop_bound(np.array([6, 3, 1]), totals) == 1.0
-    # A majority that is rare elsewhere; the first class of equal ones is the majority.
+    # A majority that is rare in other rows; the first of equal classes is the majority.
     assert stop_bound(np.array([1, 0, 3]), totals) == 4 / 50
     assert stop_bound(np.array([0, 2, 2]), totals) == 2 * 4 / 20
     assert stop_bound(totals, totals) == NEVER
@@ -160,7 +160,7 @@ def test_stop_rule_by_hand():
     X = np.array([0.0, 1, 2, 3, 10, 11, 12, 13])[:, None]
     y = np.array([0, 0, 0, 1, 1, 1, 1, 1])
     # 0 to 3 is a leaf if 1 * 4 < 5 lambda, and if not, then 2 to 3 is if 1 * 2 < 5
-    # lambda: of two equal classes, 0 is the majority.
+    # lambda: 0 is the majority of two equal classes.
     for reg_lambda, n_leaves in [(0.4, 4), (0.41, 3), (0.8, 3), (0.81, 2), (99, 2)]:
         fitted = BDTKSClassifier(reg_lambda=reg_lambda).fit(X, y)
         assert fitted.get_n_leaves() == n_leaves
@@ -199,7 +199,7 @@ def test_holdout_is_a_loop_over_lambdas(seed, max_depth):
     same_model(fitted, given)
 
 
-def test_a_class_of_one_row_can_be_held_out():
+def test_class_of_one_row_can_be_held_out():
     X, y = noisy(60, 4, 2, 0)
     y[0] = 7
     for seed in range(8):
@@ -231,8 +231,8 @@ def test_two_distinct_rows(repeats, gap):
     assert fitted.score(X, y) == 1
 
 
-def test_neighbouring_floats():
-    """Centroids so near that their halfway can't be told from one of them."""
+def test_neighboring_floats():
+    """The midpoint of two very close centroids equals one of them."""
     for dtype in (np.float32, np.float64):
         low = dtype(1)
         X = np.array([[low], [np.nextafter(low, dtype(2))]] * 40)
@@ -258,7 +258,7 @@ def test_one_row_and_one_class(reg_lambda):
 @pytest.mark.parametrize("n_rows", [30, 300])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_constant_columns(n_rows, dtype):
-    """They must not matter, not even if their mean can't be written exactly."""
+    """They must not matter, even if their mean is rounded."""
     X, y = noisy(n_rows, 4, 2, 0)
     X = X.astype(dtype)
     wide = np.column_stack([np.full(n_rows, 123456.7, dtype), X])
@@ -274,7 +274,7 @@ def test_constant_columns(n_rows, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_rows", [30, 300])
 def test_scales(n_rows, dtype):
-    """A power of two changes nothing, up to the ends of the range."""
+    """Scaling by a power of two has no effect, up to the limits of the type."""
     X, y = noisy(n_rows, 60, 2, 0)
     X = (X / np.abs(X).max()).astype(dtype)
     plain = BDTKSClassifier(reg_lambda=0.1).fit(X, y)
@@ -390,7 +390,7 @@ def test_read_only_memmap(tmp_path, dtype):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_input_is_left_alone(order):
+def test_input_is_unchanged(order):
     X, y = noisy(300, 5, 3, 0)
     X = np.array(X, order=order)
     before = X.copy()
@@ -454,13 +454,13 @@ def test_bad_parameters(parameters):
         BDTKSClassifier(**parameters).fit(X, y)
 
 
-def test_nothing_left_to_grow_from():
+def test_no_rows_to_grow_from():
     with pytest.raises(ValueError, match=r"validation_fraction=0\.9 of 3 rows"):
         BDTKSClassifier(validation_fraction=0.9).fit([[0], [1], [2]], [0, 1, 0])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_numbers_must_be_finite(bad):
+def test_values_must_be_finite(bad):
     X, y = noisy(30, 3, 2, 0)
     fitted = BDTKSClassifier(random_state=0).fit(X, y)
     X[3, 1] = bad

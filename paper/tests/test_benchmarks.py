@@ -1,4 +1,4 @@
-"""The benchmarks run, write their results, and the README has those that are kept."""
+"""The benchmarks run and write results, and README.md has the stored ones."""
 
 import importlib
 import json
@@ -22,7 +22,7 @@ def run(name, *arguments):
     importlib.import_module(f"bench_{name}").main(list(arguments))
 
 
-def test_a_tree(tmp_path, capsys):
+def test_tree_benchmark(tmp_path, capsys):
     file = tmp_path / "tree.json"
     run("tree", "--datasets", "iris", "--repeats", "1", "--json", str(file))
     (row,) = json.loads(file.read_text())["rows"]
@@ -37,7 +37,7 @@ def test_missing_data_are_skipped(monkeypatch, capsys):
     assert "Skipped otto: set DICS_DATA_DIR" in capsys.readouterr().out
 
 
-def test_accuracies_of_peers_are_kept(tmp_path, monkeypatch, capsys):
+def test_accuracies_of_other_libraries_are_stored(tmp_path, monkeypatch, capsys):
     bench = importlib.import_module("bench_accuracy")
     family = bench.FAMILIES["tree"]._replace(small_splits=2)
     monkeypatch.setitem(bench.FAMILIES, "tree", family)
@@ -48,7 +48,7 @@ def test_accuracies_of_peers_are_kept(tmp_path, monkeypatch, capsys):
     assert "| iris |" in capsys.readouterr().out
 
 
-def test_slow_peers_of_boosting_are_kept(tmp_path, monkeypatch):
+def test_slow_boosting_libraries_are_stored(tmp_path, monkeypatch):
     pytest.importorskip("lightgbm")
     peers = importlib.import_module("boosting_peers")
     monkeypatch.setattr(peers, "SLOW", 0.0)
@@ -64,7 +64,7 @@ def test_slow_peers_of_boosting_are_kept(tmp_path, monkeypatch):
     assert not fresh["kept"]
 
 
-def test_the_list_of_benchmarks(capsys):
+def test_list_of_benchmarks(capsys):
     main = runpy.run_path(str(BENCHMARKS / "run.py"))["main"]
     assert main([]) == 0
     shown = capsys.readouterr().out
@@ -72,6 +72,6 @@ def test_the_list_of_benchmarks(capsys):
         assert file.stem.removeprefix("bench_") in shown
 
 
-def test_the_readme_has_the_kept_results():
+def test_readme_has_the_stored_results():
     update_readme = runpy.run_path(str(ROOT / "tools" / "update_readme.py"))
     assert update_readme["main"](["--check"]) == 0

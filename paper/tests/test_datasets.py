@@ -1,4 +1,4 @@
-"""The loader of the paper's real data sets."""
+"""The loader of the real data sets of the paper."""
 
 import os
 from dataclasses import replace
@@ -25,7 +25,7 @@ needs_data = pytest.mark.skipif(
 
 @pytest.fixture
 def data_dir(tmp_path, monkeypatch):
-    """An empty directory; the sets are small, and OpenML is out of reach."""
+    """Return an empty directory; sets are small, and OpenML is unreachable."""
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     monkeypatch.setattr(_real, "fetch_openml", no_network)
     small = {
@@ -77,7 +77,7 @@ def test_official_split_is_the_first_rows(data_dir, name):
 
 
 @pytest.mark.parametrize("name", ["helena", "spambase", "santander"])
-def test_other_sets_hold_out_a_quarter_drawn_with_the_seed(data_dir, name):
+def test_other_sets_hold_out_a_random_quarter(data_dir, name):
     X = np.arange(120, dtype=np.float32).reshape(40, 3)
     write(data_dir, name, X=X, y=rows()[1])
     data = load_dataset(name, str(data_dir))
@@ -98,10 +98,10 @@ def test_directory_of_the_environment(data_dir, monkeypatch):
     assert load_dataset("spambase").source == "file"
     write(data_dir / "b", "mnist")
     with pytest.raises(DatasetNotFoundError, match=r"there is no .*b.*spambase"):
-        load_dataset("spambase", data_dir / "b")  # the argument wins
+        load_dataset("spambase", data_dir / "b")  # the argument has precedence
 
 
-def test_part_of_helena_stands_in_only_when_helena_is_missing(data_dir):
+def test_part_of_helena_replaces_a_missing_helena(data_dir):
     X, y = rows(20)
     write(data_dir, "helena_part", X=X, y=y)
     data = load_dataset("helena", data_dir)
@@ -112,13 +112,13 @@ def test_part_of_helena_stands_in_only_when_helena_is_missing(data_dir):
     assert (data.name, data.shape, data.note) == ("helena", (40, 3), "")
 
 
-def test_whole_labels_of_any_type(data_dir):
+def test_integer_labels_of_any_type(data_dir):
     for kind in (np.float64, np.uint8, np.int16):
         file = write(data_dir, f"set_{kind.__name__}", X=X, y=Y.astype(kind))
         np.testing.assert_array_equal(read_npz(file).y, Y)
 
 
-# --- what is missing ------------------------------------------------------------------
+# --- missing files --------------------------------------------------------------------
 
 
 def test_unknown_name_lists_the_known_ones():
@@ -127,7 +127,7 @@ def test_unknown_name_lists_the_known_ones():
         load_dataset("iris")
 
 
-def test_given_directory_is_never_passed_over(data_dir, monkeypatch):
+def test_given_directory_is_always_used(data_dir, monkeypatch):
     def unwanted(**kwargs):
         raise AssertionError("downloads")
 
@@ -138,7 +138,7 @@ def test_given_directory_is_never_passed_over(data_dir, monkeypatch):
     assert DATA_VARIABLE in str(error.value)
 
 
-def test_nothing_works(data_dir, monkeypatch):
+def test_no_source(data_dir, monkeypatch):
     with pytest.raises(DatasetNotFoundError) as error:
         load_dataset("spambase")
     assert f"{DATA_VARIABLE} is not set" in str(error.value)
@@ -156,7 +156,7 @@ def test_santander_names_its_source(data_dir):
         load_dataset("santander", data_dir)
 
 
-def test_directory_that_is_none(data_dir, monkeypatch):
+def test_missing_directory(data_dir, monkeypatch):
     with pytest.raises(DatasetNotFoundError, match=r"^data_dir: .*nowhere does not ex"):
         load_dataset("mnist", data_dir / "nowhere")
     monkeypatch.setenv(DATA_VARIABLE, str(data_dir / "nowhere"))
@@ -167,7 +167,7 @@ def test_directory_that_is_none(data_dir, monkeypatch):
         load_dataset("mnist", file)
 
 
-# --- what is wrong --------------------------------------------------------------------
+# --- wrong files ----------------------------------------------------------------------
 
 X, Y = rows()
 HOLE = X.astype(np.float32)
@@ -198,7 +198,7 @@ HOLE[3, 1] = np.nan
         ({"X": X, "y": np.sort(Y)}, "first 32 rows should be the training rows"),
     ],
 )
-def test_wrong_file_says_what_is_wrong(data_dir, arrays, message):
+def test_errors_of_wrong_files(data_dir, arrays, message):
     file = write(data_dir, "cifar10", **arrays)
     with pytest.raises(BadDatasetError, match=message) as error:
         load_dataset("cifar10", data_dir)
@@ -206,7 +206,7 @@ def test_wrong_file_says_what_is_wrong(data_dir, arrays, message):
 
 
 @pytest.mark.parametrize("kind", ["text", "empty", "npy", "cut", "flipped"])
-def test_file_that_is_no_npz(data_dir, kind):
+def test_file_that_is_not_npz(data_dir, kind):
     file = write(data_dir, "mnist")
     whole = file.read_bytes()
     if kind == "npy":
@@ -288,7 +288,7 @@ def test_openml_data_are_checked(data_dir, monkeypatch, X, y, message):
     "error",
     [URLError("offline"), ValueError("bad page"), IncompleteRead(b""), EOFError("cut")],
 )
-def test_any_failure_of_openml_is_told(data_dir, monkeypatch, error):
+def test_any_failure_of_openml_is_reported(data_dir, monkeypatch, error):
     def fail(**kwargs):
         raise error
 

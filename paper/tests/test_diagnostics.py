@@ -1,4 +1,4 @@
-"""Gains by depth, and the gap between the splits of a dictionary and the best ones."""
+"""Gains by depth, and the gap between candidate splits and the best ones."""
 
 from itertools import product
 from math import inf, sqrt
@@ -58,7 +58,7 @@ def data():
 
 
 def naive_by_depth(tree, X, y):
-    """The definitions of the paper, from the rows that pass each node."""
+    """Return gains by the definitions of the paper, from the rows of each node."""
     path = tree.decision_path(X).toarray().astype(bool)
     leaves = np.unique(tree.apply(X))
     rows = {}
@@ -96,7 +96,7 @@ def test_a_full_tree_gains_all_of_the_impurity(data):
         assert last.cumulative_gain == pytest.approx(gini(y), abs=1e-6)
 
 
-def test_weights_count_as_rows(data):
+def test_weights_are_repeats(data):
     X, y = data
     weights = 1 + np.arange(len(y)) % 3
     often = np.repeat(np.arange(len(y)), weights)
@@ -123,7 +123,7 @@ def test_comparison_by_depth(data):
     assert compare_by_depth(deep, shallow)[3].retained > 1
 
 
-def test_retained_share_of_nothing():
+def test_retained_fraction_of_nothing():
     def at_root(ours, theirs):
         gains = [DepthGain(1, 1, gain, gain, gain) for gain in (ours, theirs)]
         return DepthComparison(1, *gains).retained
@@ -194,8 +194,8 @@ def test_equal_and_one_sided_splits():
     assert outside.holds
 
 
-def test_a_broken_bound_is_noticed():
-    # A gap that no two splits have: `holds` is no constant.
+def test_broken_bound_is_reported():
+    # No two splits have this gap: `holds` must depend on it.
     found = compare_splits([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1], (0, 2.5), (0, 9))
     wrong = type(found)(1000, found.first, found.second, 1, 0.5)
     assert found.holds
@@ -204,8 +204,8 @@ def test_a_broken_bound_is_noticed():
 
 @pytest.mark.parametrize(("n", "n_classes"), [(7, 2), (5, 3), (4, 4)])
 def test_bound_for_all_pairs_of_partitions(n, n_classes):
-    # All labels, all partitions: what the docstring of gap_bound says is proved, here
-    # checked, one-sided partitions and single rows included.
+    # Check the bound in the docstring of gap_bound for all labels and all partitions,
+    # with one-sided partitions and single rows.
     left = np.array(list(product([False, True], repeat=n)))
     delta = (left[:, None] != left[None]).sum(axis=2)
     n_left = left.sum(axis=1)
@@ -224,7 +224,7 @@ def test_bound_for_all_pairs_of_partitions(n, n_classes):
         assert (gap <= bound + 1e-12).all()
         assert (gap <= 2 * delta / n + 1e-12).all()
         reached = max(reached, (gap[delta > 0] / (2 * delta / n)[delta > 0]).max())
-    assert reached > 0.5  # the sharp bound is no idle one
+    assert reached > 0.5  # the sharp bound is reached
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
@@ -243,7 +243,7 @@ def test_roots_of_two_trees(data, dtype):
     assert found.holds
 
 
-def test_a_value_on_the_threshold_goes_where_its_tree_sends_it():
+def test_values_on_the_threshold():
     X, y = [[0.0], [2.0]], [0, 1]
     tree = CGTreeClassifier().fit(X, y)
     exhaustive = DecisionTreeClassifier().fit(X, y)
@@ -273,7 +273,7 @@ def test_bad_rows_are_refused(data):
 
 
 def naive_best(X, y, thresholds):
-    """The best gain of the thresholds of each feature, 0 where none parts the rows."""
+    """Return the best gain of each feature, 0 if no threshold separates rows."""
     return [
         max([0.0, *(naive_gain(y, column < tau) for tau in offered)])
         for column, offered in zip(X.T, thresholds, strict=True)
@@ -309,7 +309,7 @@ def check_root_gap(X, y, thresholds):
 
 @st.composite
 def problems(draw):
-    """Rows with ties or without, classes balanced or not, informative or not."""
+    """Generate rows with and without ties, class balance and information."""
     n = draw(st.integers(2, 60))
     n_features = draw(st.integers(1, 5))
     n_classes = draw(st.integers(2, 5))
@@ -346,7 +346,7 @@ def test_bound_holds_in_every_root_split(source, problem):
 
 @settings(deadline=None, max_examples=60)
 @given(problem=problems(), seed=st.integers(0, 1000))
-def test_any_thresholds_will_do(problem, seed):
+def test_any_thresholds(problem, seed):
     X, y = problem
     if (X[0] == X).all():
         return
@@ -365,7 +365,7 @@ def test_delta_of_one_feature():
     assert (found.delta, found.alpha) == (2, 0.4)
 
 
-def test_both_sides_are_those_of_the_trees(data):
+def test_same_sides_as_the_trees(data):
     X, y = data
     for source in (SOURCES["default"], SOURCES["paper"]):
         tree = CGTreeClassifier(max_depth=1, candidates=source, random_state=0)
@@ -377,7 +377,7 @@ def test_both_sides_are_those_of_the_trees(data):
         assert found.gap == roots.gap
 
 
-def test_dictionary_without_thresholds_where_they_are_needed():
+def test_missing_thresholds():
     X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0], [3.0, 6.0]])
     y = np.array([0, 1, 1, 1])
     found = root_split_gap(X, y, [[], [5.5]])
@@ -402,7 +402,7 @@ def test_nothing_to_split():
     assert (pure.gap, pure.exhaustive.gain) == (0.0, 0.0)
 
 
-def test_neighbouring_numbers_are_told_apart():
+def test_neighboring_numbers_are_distinguished():
     low = 1.0
     high = np.nextafter(low, 2)
     found = root_split_gap([[low], [high]], [0, 1], [[]])

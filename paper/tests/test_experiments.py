@@ -1,4 +1,4 @@
-"""What the experiments compare: models, the paper's figures, data, summaries."""
+"""Parts of the experiments: models, numbers of the paper, data, summaries."""
 
 import importlib
 from dataclasses import replace
@@ -28,7 +28,7 @@ TINY = synthetic(120, 6, 3, rho=0.5)
 
 
 def try_import(package):
-    """Skip where a peer is missing, or lacks a library of its own."""
+    """Skip if another library is missing or incomplete."""
     try:
         importlib.import_module(package)
     except Exception as error:
@@ -52,7 +52,7 @@ def test_models_can_be_fitted(name, n_classes):
     assert estimator.fit(X, y).predict(X).shape == (80,)
 
 
-def test_the_papers_setting():
+def test_configuration_of_the_paper():
     tree = BY_NAME["cgct-paper"].make(settings={"candidates__n_pairs": 7})
     assert (tree.max_depth, tree.min_samples_split) == (8, 3)
     assert tree.advanced.max_candidates == 100
@@ -94,7 +94,7 @@ def number(text):
 
 @pytest.mark.parametrize("table", paper.COMPARISONS, ids=str)
 def test_printed_ratios_are_those_of_the_printed_times(table):
-    # Each time is rounded to 0.005 s, so small ones leave much room.
+    # Times are rounded to 0.005 s, so ratios of small times are uncertain.
     name, rho = table
     family = name.split("-")[1]
     baseline = next(m.name for m in of_family(family) if m.baseline)
@@ -139,7 +139,7 @@ def test_classes_are_numbered():
     X = np.zeros((3, 2))
     split = numbered(X, [5, 9, 5], X, [9, 5, 7])
     assert split.y_train.tolist() == [0, 1, 0]
-    assert split.y_test.tolist() == [1, 0, -1]  # 7 is unknown: never right
+    assert split.y_test.tolist() == [1, 0, -1]  # 7 is unknown, so it is always wrong
     assert split.n_classes == 2
 
 
@@ -157,14 +157,14 @@ def test_only_santander_is_replaced(monkeypatch, tmp_path):
     np.testing.assert_array_equal(split.X_train, santander.load(1, tmp_path).X_train)
 
 
-def test_a_stand_in_has_the_rows_of_the_set():
+def test_generated_set_has_the_same_size():
     data = real("santander")
     n_rows, n_features, n_classes = paper.DATASETS["santander"]
     assert (data.n_samples, data.n_features, data.n_classes) == (150_000, 200, 2)
     assert (n_rows, n_features, n_classes) == (200_000, 200, 2)
 
 
-def test_the_origin_of_a_set(monkeypatch, tmp_path):
+def test_origin_of_a_set(monkeypatch, tmp_path):
     monkeypatch.delenv("DICS_DATA_DIR", raising=False)
     assert real("mnist").found_in(None).origin == "OpenML"
     assert real("mnist").found_in(tmp_path).origin == "nowhere"
@@ -182,7 +182,7 @@ def test_the_origin_of_a_set(monkeypatch, tmp_path):
         real("spambase").found_in(None)
 
 
-def test_reduced_sets_never_ask_the_network(monkeypatch):
+def test_reduced_sets_use_no_network(monkeypatch):
     monkeypatch.delenv("DICS_DATA_DIR", raising=False)
     monkeypatch.setattr(data_module, "load_dataset", None)  # would fail if called
     split = reduced("mnist", 100).load(0, None)
@@ -190,7 +190,7 @@ def test_reduced_sets_never_ask_the_network(monkeypatch):
     assert "generated data" in split.note
 
 
-def test_reduced_sets_take_files_that_are_there(tmp_path):
+def test_reduced_sets_use_existing_files(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4601, 57)).astype(np.float32)
     write_spambase(tmp_path, X, np.arange(4601) % 2)
@@ -275,7 +275,7 @@ def test_stopped_runs_are_reported():
     assert summary.notes == ["One run of BDTKS is left out: stopped after 60 s"]
 
 
-# --- parts that lack something --------------------------------------------------------
+# --- incomplete parts -----------------------------------------------------------------
 
 
 def results_of(experiment, options, result):
@@ -289,7 +289,7 @@ def grown(task):
     return Result("ok", 1.0, 0.5, gains=[[0.1, 0.1]] * 8)
 
 
-def test_the_papers_gains_are_shown_with_their_own_model(monkeypatch):
+def test_gains_of_the_paper_are_shown_with_their_model(monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.delenv("DICS_DATA_DIR", raising=False)
     options = Options(SCALES["smoke"], 1)
@@ -316,7 +316,7 @@ def test_a_stopped_exhaustive_tree_is_reported(monkeypatch):
     assert "over limit" in table.notes[0]
 
 
-def test_regression_is_marked_as_ours(monkeypatch, tmp_path):
+def test_regression_is_marked_as_not_in_the_paper(monkeypatch, tmp_path):
     monkeypatch.delenv("DICS_DATA_DIR", raising=False)
     options = Options(SCALES["smoke"], 1)
     for family in ("tree", "forest", "boosting"):
@@ -352,15 +352,15 @@ def test_choices_reach_every_experiment(monkeypatch):
 
 
 @pytest.mark.parametrize("note", ["", "generated data stand in"])
-def test_an_accuracy_of_other_data_says_so(note):
-    """The paper's figure stands in the same cell as one of a stand-in."""
+def test_accuracies_on_other_data_are_marked(note):
+    """One cell has the number of the paper and that of generated data."""
     results = [Result("ok", 1.0, 0.5, note=note)]
     row = Summary(BY_NAME["cgct"], results, Printed("1", "2", "0.90"))
     assert row.show_printed_accuracy() == ("0.90, other data" if note else "0.90")
     assert Summary(row.model, results, Printed()).show_printed_accuracy() == ""
 
 
-def test_the_report_says_how_busy_the_machine_was():
+def test_report_has_the_load_of_the_machine():
     runs = [Run(None, None, {"cpu": "x", "load": load}) for load in (0.1, 2.5)]
     found = facts(Options(SCALES["smoke"], 1), runs)
     assert found["cpu"] == "x"

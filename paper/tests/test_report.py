@@ -1,4 +1,4 @@
-"""Forms of a report: HTML, Markdown, the terminal, and its pictures."""
+"""Formats of a report: HTML, Markdown, the terminal, and figures."""
 
 import re
 from html.parser import HTMLParser
@@ -81,7 +81,7 @@ def test_text_is_escaped(page, elements):
     )
 
 
-def test_cells_show_ours_and_the_papers(page):
+def test_cells_show_measured_and_printed_numbers(page):
     ours = r"<td><strong>0\.7300</strong></td>"
     paper = r'<td class="paper"><span class="spoken">paper: </span>0\.690</td>'
     assert re.search(ours + paper, page)
@@ -90,7 +90,7 @@ def test_cells_show_ours_and_the_papers(page):
     assert "Bold: the best" in page
 
 
-def test_legend_only_of_what_occurs():
+def test_legend_has_used_marks_only():
     page = as_html(Document("t", [], [sample_report.make_small_table()]))
     assert "Grey" not in page
     assert "Bold" not in page
@@ -112,13 +112,13 @@ def test_rows_of_a_table_have_the_same_width(page):
     assert set(widths) == {7 + 3}
 
 
-def test_figures_have_words(elements):
+def test_figures_have_descriptions(elements):
     (image,) = elements.all("img")
     assert image["alt"] == 'A line that "rises" from left to right'
     assert image["src"].startswith("data:image/svg+xml;base64,")
 
 
-def test_links_lead_to_parts_with_the_same_name(elements):
+def test_links_and_parts_have_the_same_names(elements):
     targets = [a["href"] for a in elements.all("a")]
     assert targets == ["#real-tree", "#real-tree-2", "#split-scaling", "#machine"]
     ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
@@ -130,7 +130,7 @@ def test_machine_is_described(page):
     assert "<dt>instruction set</dt><dd>avx2</dd>" in page
 
 
-def test_nothing_from_outside(page, elements):
+def test_no_external_resources(page, elements):
     for tag, attributes in elements.found:
         for name in ("src", "href", "srcset", "data", "action", "poster"):
             value = attributes.get(name) or "data:"
@@ -139,12 +139,12 @@ def test_nothing_from_outside(page, elements):
     assert "default-src 'none'" in page
 
 
-def test_style_minds_dark_narrow_and_paper(page):
+def test_style_for_dark_narrow_and_print(page):
     for query in ("prefers-color-scheme: dark", "max-width: 600px", "@media print"):
         assert query in page
 
 
-def test_page_is_the_same_again(document, page):
+def test_page_is_reproducible(document, page):
     assert as_html(document) == page
 
 
@@ -188,7 +188,7 @@ def test_terminal_shows_a_table(capsys):
 
 
 def make_plots():
-    """One of each picture, with all that it can show."""
+    """Return one figure of each kind, with all elements."""
     panel = plots.Panel("m", [1, 5, 25], [0.2, 0.3, 0.3], [0.01] * 3, paper_value=25)
     log = plots.Panel("k", [10, 100, 10000], [0.2, 0.3, 0.3], [0.01] * 3, log=True)
     curves = [
@@ -215,7 +215,7 @@ def drawn():
     return make_plots()
 
 
-def test_pictures_are_the_same_again_and_change_no_settings(drawn):
+def test_figures_are_reproducible(drawn):
     before = mpl.rcParams["lines.linewidth"]
     with mpl.rc_context({"lines.linewidth": 9.0, "font.size": 30.0}):
         assert make_plots() == drawn
@@ -235,7 +235,7 @@ def test_ratios_in_words():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_clusters_know_the_classes(seed):
+def test_clusters_follow_the_classes(seed):
     plane = make_plane(seed)
     assert plane.X.shape == (600, 2)
     agree = plane.bayes.predict(plane.X) == plane.clusters.predict(plane.X)
@@ -247,7 +247,7 @@ def test_clusters_know_the_classes(seed):
     np.testing.assert_allclose(on_line @ plane.bayes.normal, plane.bayes.offset)
 
 
-def test_boundary_minds_the_spread():
+def test_boundary_depends_on_the_spread():
     assert EQUAL.cut("midpoint") == EQUAL.cut("variance") == 2.0
     middle, adjusted = UNEQUAL.cut("midpoint"), UNEQUAL.cut("variance")
     assert UNEQUAL.means[0] < adjusted < middle
@@ -265,7 +265,7 @@ def write(page, folder):
 
 @pytest.fixture(scope="module")
 def pictured(drawn):
-    """A page with the sample's parts and all pictures."""
+    """Return a page with the parts of the sample and all figures."""
     document = sample_report.make_document()
     figures = [
         Figure(k, f"Figure: {k}", "", f"alt {k}", svg) for k, svg in drawn.items()
@@ -294,13 +294,13 @@ def test_browser_shows_everything(pictured, tmp_path, width):
 
 
 @pytest.mark.slow
-def test_browser_asks_for_nothing(pictured, tmp_path):
+def test_browser_sends_no_requests(pictured, tmp_path):
     assert browser.find_requests(write(pictured, tmp_path), tmp_path) == []
 
 
 @pytest.mark.slow
-def test_browser_would_tell_of_requests(tmp_path):
-    # The two tests above prove nothing if the helper is blind.
+def test_browser_reports_requests(tmp_path):
+    # The two tests above are useless if the helper finds nothing.
     page = '<p style="width: 900px"><img src="http://example.org/a.png" alt="a">'
     file = write(page, tmp_path)
     seen = browser.inspect(file, tmp_path, 390)

@@ -1,4 +1,4 @@
-"""The command `dics-paper`: all of it at the smoke scale, and what goes wrong."""
+"""The command `dics-paper`: everything at the smoke scale, and errors."""
 
 import csv
 import importlib.metadata
@@ -24,7 +24,7 @@ from dics_paper.running.worker import Worker
 from dics_paper.scales import SCALES as KNOWN_SCALES
 
 for package in ("lightgbm", "xgboost"):
-    if importlib.util.find_spec(package) is None:  # without loading it
+    if importlib.util.find_spec(package) is None:  # without an import
         pytest.skip(f"needs {package}", allow_module_level=True)
 
 SMOKE = ["--scale", "smoke", "--jobs", "1"]
@@ -40,7 +40,7 @@ def out(tmp_path_factory):
 
 @pytest.fixture
 def copy(out, tmp_path):
-    """The same in a directory that a test may change."""
+    """Return a copy of the directory, which a test can change."""
     shutil.copytree(out, tmp_path / "copy")
     return tmp_path / "copy"
 
@@ -76,7 +76,7 @@ def test_every_fit_succeeded(runs):
 
 
 @pytest.mark.slow
-def test_every_run_says_where_it_comes_from(out, runs):
+def test_every_run_has_its_origin(out, runs):
     with (out / "report.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(runs)
@@ -88,7 +88,7 @@ def test_every_run_says_where_it_comes_from(out, runs):
 
 
 @pytest.mark.slow
-def test_the_report_has_every_table_and_figure(out):
+def test_report_has_every_table_and_figure(out):
     text = (out / "report.md").read_text()
     html = (out / "report.html").read_text()
     for experiment in (*TABLES, *FIGURES):
@@ -99,7 +99,7 @@ def test_the_report_has_every_table_and_figure(out):
         assert f"figures/{picture.name}" in text
         assert picture.read_text().startswith("<?xml")
     assert "smoke scale" in html
-    assert "generated data" in html  # stand-ins are named
+    assert "generated data" in html  # generated data are marked
     assert re.search(r"\(paper 0\.\d+, other data\)", text)  # in the cell itself
     assert re.search(r"load average +\| +[0-9.]+", text)
     assert "only ratios" in html
@@ -107,7 +107,7 @@ def test_the_report_has_every_table_and_figure(out):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_report_in_a_browser(out, tmp_path, width):
+def test_report_in_a_browser(out, tmp_path, width):
     seen = browser.inspect(out / "report.html", tmp_path, width)
     assert seen["scroll_width"] <= seen["width"]
     assert seen["resources"] == []
@@ -122,12 +122,12 @@ def test_the_report_in_a_browser(out, tmp_path, width):
 
 
 @pytest.mark.slow
-def test_the_report_makes_no_request(out, tmp_path):
+def test_report_sends_no_requests(out, tmp_path):
     assert browser.find_requests(out / "report.html", tmp_path) == []
 
 
 @pytest.mark.slow
-def test_a_second_run_fits_nothing_and_says_the_same(copy, no_fits, capsys):
+def test_second_run_uses_stored_results(copy, no_fits, capsys):
     before = (copy / "report.html").read_text()
     assert main(["all", *SMOKE, "--out", str(copy)]) == 0
     assert (copy / "report.html").read_text() == before
@@ -140,7 +140,7 @@ def test_one_table_is_shown_in_the_terminal(copy, no_fits, capsys):
     command = ["table", "real-tree", *SMOKE, "--out", str(copy)]
     before = (copy / "report.html").read_text()
     assert main([*command, *arguments]) == 0
-    assert (copy / "report.html").read_text() == before  # it has its own file
+    assert (copy / "report.html").read_text() == before  # it has a separate file
     assert (copy / "real-tree.html").is_file()
     shown = capsys.readouterr().out
     assert "MNIST: the set is not available" in shown
@@ -152,7 +152,7 @@ def test_one_table_is_shown_in_the_terminal(copy, no_fits, capsys):
 
 
 @pytest.mark.slow
-def test_a_broken_kept_result_is_computed_again(copy, capsys):
+def test_damaged_result_is_computed_again(copy, capsys):
     file = copy / "fits.jsonl"
     lines = file.read_text().splitlines()
     one = next(i for i, line in enumerate(lines) if '"model": "cgct"' in line)
@@ -161,7 +161,7 @@ def test_a_broken_kept_result_is_computed_again(copy, capsys):
     assert main(["all", *SMOKE, "--out", str(copy)]) == 0
     shown = capsys.readouterr().err
     assert f"dics-paper: warning: line {one + 1} of {file} is broken" in shown
-    # All but the broken one. Repeats of a fit that took long may never have been made.
+    # All except the damaged one. Slow fits may have no repeats.
     assert f" fits to do, {len(lines) - 1} kept from before" in shown
     assert len(file.read_text().splitlines()) == len(lines) + 1
 
@@ -169,7 +169,7 @@ def test_a_broken_kept_result_is_computed_again(copy, capsys):
 # --- parts ----------------------------------------------------------------------------
 
 
-def test_kept_alone_fits_nothing(tmp_path, no_fits, capsys):
+def test_stored_results_only(tmp_path, no_fits, capsys):
     command = ["table", "real-tree", *SMOKE, "--out", str(tmp_path)]
     assert main([*command, "--kept"]) == 0
     assert "not run" in capsys.readouterr().out
@@ -197,7 +197,7 @@ def test_a_figure_alone(tmp_path, no_fits):
     assert (tmp_path / "figures" / "illustration.svg").is_file()
 
 
-# --- what goes wrong ------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_wrong_files_are_named(tmp_path, capsys):
     assert "4601" in error
 
 
-def test_missing_peers_name_the_command(tmp_path, monkeypatch, no_fits, capsys):
+def test_missing_libraries_name_the_command(tmp_path, monkeypatch, no_fits, capsys):
     def fail(package):
         raise PackageNotFoundError(package)
 
@@ -285,7 +285,7 @@ def test_help_and_version(capsys, monkeypatch):
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
-# A job in the background ignores Ctrl-C, and its children with it.
+# Background jobs and their children ignore Ctrl-C.
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -296,7 +296,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_and_going_on(tmp_path, capsys):
+def test_ctrl_c_and_resume(tmp_path, capsys):
     arguments = ["table", "real-tree", *SMOKE, "--out", str(tmp_path)]
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments], stderr=subprocess.PIPE, text=True
@@ -319,14 +319,14 @@ def test_ctrl_c_and_going_on(tmp_path, capsys):
     assert f", {n_kept} kept from before" in capsys.readouterr().err
 
 
-def test_an_unusable_directory_is_noticed_before_any_fit(tmp_path, capsys):
+def test_unusable_directory_fails_before_any_fit(tmp_path, capsys):
     (tmp_path / "file").write_text("in the way")
     arguments = ["table", "datasets", "--scale", "smoke", "--out"]
     assert main([*arguments, str(tmp_path / "file" / "out")]) == 2
     assert "can't write to" in capsys.readouterr().err
 
 
-def test_the_command_ends_quietly_while_it_is_imported():
+def test_ctrl_c_during_imports():
     code = (
         "import sys\n"
         "class Stop:\n"

@@ -1,4 +1,4 @@
-"""How experiments are run: tasks, kept results, the process and the runner."""
+"""Runs of experiments: tasks, stored results, the process and the runner."""
 
 import json
 import math
@@ -82,17 +82,17 @@ def test_comparing_roots():
     assert 0 <= values["gap"] <= values["bound"]
 
 
-# --- kept results ---------------------------------------------------------------------
+# --- stored results -------------------------------------------------------------------
 
 KEY = {"data": "iris", "seed": 0}
 
 
-def test_an_entry_is_kept(tmp_path):
+def test_entries_are_stored(tmp_path):
     store = Store(tmp_path / "new" / "fits.jsonl")
     assert store.find(KEY) is None
     store.keep(KEY, seconds=1.5)
     store.keep({**KEY, "seed": 1}, seconds=2.5)
-    store.keep(KEY, seconds=3.5)  # the last counts
+    store.keep(KEY, seconds=3.5)  # the last one is used
     for same in (store, Store(store.file)):
         assert same.find(dict(reversed(KEY.items()))) == {"key": KEY, "seconds": 3.5}
         assert same.find({**KEY, "seed": 2}) is None
@@ -112,10 +112,10 @@ def test_an_entry_is_kept(tmp_path):
     ],
     ids=lambda line: line[:30],
 )
-def test_a_broken_line_is_reported_and_the_others_count(tmp_path, line):
+def test_damaged_line_is_reported(tmp_path, line):
     file = tmp_path / "fits.jsonl"
     Store(file).keep(KEY, seconds=1.5)
-    file.write_text(file.read_text() + line)  # without an end of line, too
+    file.write_text(file.read_text() + line)  # also without an end of line
     with pytest.warns(UserWarning, match=r"line 2 of .*fits.jsonl is broken"):
         store = Store(file)
     store.keep({**KEY, "seed": 1}, seconds=2.5)
@@ -123,7 +123,7 @@ def test_a_broken_line_is_reported_and_the_others_count(tmp_path, line):
         assert len(Store(file).entries()) == 2
 
 
-def test_a_changed_digit_is_not_believed(tmp_path):
+def test_changed_digit_is_detected(tmp_path):
     file = tmp_path / "fits.jsonl"
     Store(file).keep(KEY, seconds=1.5)
     file.write_text(file.read_text().replace("1.5", "2.5"))
@@ -141,7 +141,7 @@ def worker(tmp_path):
     worker.close()
 
 
-def test_the_process_survives_what_fails(worker, tmp_path):
+def test_process_survives_failures(worker, tmp_path):
     result = worker.run(task(settings={"max_depth": -5}), None)
     assert result.status == "failed"
     assert "max_depth" in result.error
@@ -152,8 +152,8 @@ def test_the_process_survives_what_fails(worker, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_fit_is_stopped_at_the_limit(worker):
-    # The warm-up of 200 trees on 60 rows is quick, 20000 rows are not.
+def test_fit_is_stopped_at_the_limit(worker):
+    # The warm-up of 200 trees is fast with 60 rows, but not with 20000.
     large = synthetic(20_000, 100, 3, rho=0.5)
     slow = task("random-forest", settings={"n_estimators": 200}, data=large)
     result = worker.run(slow, 3.0)
@@ -162,25 +162,25 @@ def test_a_fit_is_stopped_at_the_limit(worker):
     assert worker.run(task(), 100.0).ok  # in a new process
 
 
-def test_an_endless_warm_up_is_stopped_too(worker):
+def test_endless_warm_up_is_stopped(worker):
     endless = task("random-forest", settings={"n_estimators": 10**6})
     assert worker.run(endless, 1.0).status == "over limit"
 
 
-def test_a_process_that_died_between_tasks_is_replaced(worker):
+def test_dead_process_is_replaced(worker):
     assert worker.run(task(), None).ok
     worker._process.kill()
     worker._process.join()
     assert worker.run(task(), None).ok
 
 
-def test_a_process_that_dies_is_a_failed_task(worker, tmp_path, monkeypatch):
+def test_dying_process_is_a_failed_task(worker, tmp_path, monkeypatch):
     (tmp_path / "worker.log").write_text("written by another one\n")
     worker._start()
     process = worker._process
     process.kill()
     process.join()
-    monkeypatch.setattr(process, "is_alive", lambda: True)  # as if it died right after
+    monkeypatch.setattr(process, "is_alive", lambda: True)  # as if it died later
     result = worker.run(task(), None)
     assert result.status == "failed"
     assert result.error == "the process ended with code -9: it wrote nothing"
@@ -202,10 +202,10 @@ def test_missing_and_bad_data_have_a_status(tmp_path):
         worker.close()
 
 
-def test_the_process_may_use_all_threads(worker, tmp_path):
+def test_process_can_use_all_threads(worker, tmp_path):
     forest = Task(TINY, "random-forest", 0, 2, {"n_estimators": 3})
     assert worker.run(forest, None).ok
-    assert (tmp_path / "worker.log").read_text() == ""  # joblib warns if it may not
+    assert (tmp_path / "worker.log").read_text() == ""  # joblib warns if it cannot
 
 
 PARENT = """
@@ -223,7 +223,7 @@ worker.run(Task(data, "random-forest", 0, 1, {"n_estimators": 10**6}), None)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_the_process_ends_with_its_caller(tmp_path):
+def test_process_ends_with_its_caller(tmp_path):
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, str(tmp_path / "log")], stdout=subprocess.PIPE
     )
@@ -255,7 +255,7 @@ def _alive(pid):
 
 
 class FakeWorker:
-    """Answers from a table by model and repeat, and notes what it was asked."""
+    """Returns results from a table by model and repeat, and records its tasks."""
 
     def __init__(self, answers=None):
         self.answers = answers or {}
@@ -291,7 +291,7 @@ def test_finished_tasks_are_not_run_again(tmp_path):
     assert runner.worker.asked == [("cgct", 2)]
 
 
-def test_without_fitting_only_kept_results_count(tmp_path):
+def test_only_stored_results_without_fits(tmp_path):
     answers = {"bdtks": Result("over limit", 60.0)}
     make_runner(tmp_path, answers).run([task(), task("bdtks")], NO_RULES)
     runner = make_runner(tmp_path)
@@ -300,7 +300,7 @@ def test_without_fitting_only_kept_results_count(tmp_path):
     assert runner.worker.asked == []
 
 
-def test_ctrl_c_keeps_what_is_finished(tmp_path):
+def test_ctrl_c_keeps_finished_tasks(tmp_path):
     runner = make_runner(tmp_path, {"bdtks": KeyboardInterrupt()})
     with pytest.raises(KeyboardInterrupt):
         runner.run([task(), task("bdtks")], NO_RULES)
@@ -310,7 +310,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     assert runner.worker.asked == [("bdtks", 0)]
 
 
-def test_slow_peers_are_fitted_once_but_ours_always(tmp_path):
+def test_slow_libraries_are_fitted_once(tmp_path):
     slow = Result("ok", 100.0, 0.5)
     runner = make_runner(tmp_path, {"bdtks": slow, "cgct": slow})
     tasks = [task(m, i) for m in ("bdtks", "cgct", "decision-tree") for i in range(2)]
@@ -320,7 +320,7 @@ def test_slow_peers_are_fitted_once_but_ours_always(tmp_path):
     assert runner.worker.asked.count(("decision-tree", 1)) == 1
 
 
-def test_what_was_stopped_or_failed_is_not_repeated(tmp_path, capsys):
+def test_stopped_or_failed_tasks_are_not_repeated(tmp_path, capsys):
     answers = {"cgct": Result("failed", error="ouch"), "bdtks": Result("over limit", 9)}
     runner = make_runner(tmp_path, answers)
     tasks = [task(model, i) for model in answers for i in range(3)]
@@ -329,10 +329,10 @@ def test_what_was_stopped_or_failed_is_not_repeated(tmp_path, capsys):
     assert "failed: 120 x 6, 3 classes, CGCT, default: ouch" in capsys.readouterr().err
     runner = make_runner(tmp_path)
     runner.run(tasks[:1], NO_RULES)
-    assert runner.worker.asked == [("cgct", 0)]  # a failure isn't kept
+    assert runner.worker.asked == [("cgct", 0)]  # failures are not stored
 
 
-def test_missing_data_are_asked_for_once(tmp_path, capsys):
+def test_missing_data_are_requested_once(tmp_path, capsys):
     gone = Result("no data", error="no network")
     runner = make_runner(tmp_path, {"cgct": gone, "bdtks": gone})
     results = runner.run([task(), task("bdtks"), task(repeat=1)], NO_RULES)
@@ -365,7 +365,7 @@ def test_order_of_tasks():
 @pytest.mark.parametrize(
     ("limit", "fits"), [(60.0, 0), (10.0, 0), (61.0, 1), (None, 1)]
 )
-def test_a_stopped_fit_counts_up_to_its_limit(tmp_path, limit, fits):
+def test_stopped_fit_counts_up_to_its_limit(tmp_path, limit, fits):
     stopped = {"cgct": Result("over limit", 60.0)}
     make_runner(tmp_path, stopped).run([task()], Rules(60.0, math.inf))
     runner = make_runner(tmp_path)
@@ -373,7 +373,7 @@ def test_a_stopped_fit_counts_up_to_its_limit(tmp_path, limit, fits):
     assert len(runner.worker.asked) == fits
 
 
-def test_a_result_of_another_form_is_computed_again(tmp_path):
+def test_result_of_another_format_is_computed_again(tmp_path):
     store = Store(tmp_path / "fits.jsonl")
     store.keep(task().describe(), result={"colour": "red"}, machine={})
     runner = make_runner(tmp_path)

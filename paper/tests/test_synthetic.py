@@ -1,4 +1,4 @@
-"""The paper's synthetic data."""
+"""The synthetic data of the paper."""
 
 import tracemalloc
 from math import pi, sin
@@ -30,18 +30,18 @@ def test_features_are_standard_normal_with_one_correlation(rho):
     np.testing.assert_allclose(np.cov(X.T), expected, atol=0.05)
 
 
-def test_labels_hang_on_the_features_only_with_weights_per_class():
-    # With one feature its part is that of the pairs, which is empty; with two, one is
-    # linear: the label then follows its sign, unless all classes share the weight.
-    def share_explained(class_weights):
+def test_labels_depend_on_features_with_weights_per_class():
+    # With one feature, all terms are pairs, of which there are none. With two, one is
+    # linear, and the label follows its sign unless all classes have the same weight.
+    def explained_fraction(class_weights):
         X, y = make_paper_synthetic(
             20_000, 2, 2, rho=0.0, class_weights=class_weights, random_state=1
         )
         rates = [abs(y[x > 0].mean() - y[x <= 0].mean()) for x in X.T]
         return max(rates)
 
-    assert share_explained("per_class") > 0.1
-    assert share_explained("shared") < 0.03
+    assert explained_fraction("per_class") > 0.1
+    assert explained_fraction("shared") < 0.03
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_parts_have_the_sizes_of_the_paper(n_features):
 
 
 def naive_score(x, parts, weights):
-    """The paper's formula, term by term."""
+    """Return the score by the formula of the paper."""
     linear, sine, square, pairs = parts
     a, b, c, d = weights
     score = sum(a[i] * x[j] for i, j in enumerate(linear))
@@ -75,7 +75,7 @@ def naive_score(x, parts, weights):
 
 
 @pytest.mark.parametrize("n_features", [1, 8, 40])
-def test_scores_are_those_of_the_formula(n_features):
+def test_scores_follow_the_formula(n_features):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((20, n_features), dtype=np.float32)
     parts = _synthetic._draw_parts(rng, n_features)
@@ -85,7 +85,7 @@ def test_scores_are_those_of_the_formula(n_features):
     np.testing.assert_allclose(score, naive, rtol=1e-4, atol=1e-4)
 
 
-def test_chunks_change_nothing(monkeypatch):
+def test_any_chunks(monkeypatch):
     X, y = make_paper_synthetic(500, 30, 3, random_state=0)
     monkeypatch.setattr(_synthetic, "CHUNK_ROWS", 64)
     again, labels = make_paper_synthetic(500, 30, 3, random_state=0)
@@ -93,9 +93,9 @@ def test_chunks_change_nothing(monkeypatch):
     np.testing.assert_array_equal(y, labels)
 
 
-def test_products_need_no_memory_of_their_own():
-    # 100 features act in pairs: all products at once would be 6000 x 4950 numbers, six
-    # times X.
+def test_products_need_little_memory():
+    # 100 features form pairs: all products together would have 6000 x 4950 numbers,
+    # six times as many as X.
     tracemalloc.start()
     X, _ = make_paper_synthetic(6000, 800, 2, random_state=0)
     peak = tracemalloc.get_traced_memory()[1]

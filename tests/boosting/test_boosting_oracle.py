@@ -50,7 +50,7 @@ def following(core):
 
         def next_of_core(self, leaves):
             split = [n for n in leaves if core.feature[self.place[n]] >= 0]
-            assert all(node.splits for node in split), "a split that isn't allowed"
+            assert all(node.splits for node in split), "a split that is not allowed"
             return super().choose_node(split) or (split[0] if split else None)
 
         def choose_split(self, node):
@@ -471,7 +471,7 @@ def test_missing_values_alone(n_classes):
     X = np.random.default_rng(0).normal(size=(60, 1))
     X[y == 0] = np.nan
     tree = stump(X, y, [[-0.5, 0.0, 0.5]])
-    # Rows that aren't missing stay together.
+    # Rows with values stay together.
     alone = tree.n_samples[1] if tree.missing_left[0] else tree.n_samples[2]
     assert alone == (y == 0).sum()
 

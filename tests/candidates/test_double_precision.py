@@ -26,11 +26,9 @@ MODELS = {
         n_estimators=10, max_features=None, random_state=0
     ),
     "boosting": lambda: dics.CGBoostingClassifier(n_estimators=20, random_state=0),
-    "tree of numbers": lambda: dics.CGTreeRegressor(random_state=0),
-    "forest of numbers": lambda: dics.CGForestRegressor(
-        n_estimators=10, random_state=0
-    ),
-    "boosting of numbers": lambda: dics.CGBoostingRegressor(
+    "tree regressor": lambda: dics.CGTreeRegressor(random_state=0),
+    "forest regressor": lambda: dics.CGForestRegressor(n_estimators=10, random_state=0),
+    "boosting regressor": lambda: dics.CGBoostingRegressor(
         n_estimators=50, learning_rate=0.3, random_state=0
     ),
 }

@@ -1,4 +1,4 @@
-"""A sample of tools/failures.py: memory and threads that fail inside the core."""
+"""A sample of tools/failures.py: failures of memory and threads in the core."""
 
 import pathlib
 import re

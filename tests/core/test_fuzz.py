@@ -15,7 +15,7 @@ def test_a_case(seed):
     fuzz.run_case(seed)
 
 
-def test_a_search_finds_what_fails(monkeypatch, capsys):
+def test_search_reports_failures(monkeypatch, capsys):
     def run(command, **_):
         class Done:
             returncode, stdout, stderr = 1, '{"seed": 7}\n', "boom"

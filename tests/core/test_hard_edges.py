@@ -1,4 +1,4 @@
-"""What is rare and used to end badly: exits, limits of the system, extreme numbers."""
+"""Rare cases that once failed: exits, system limits, extreme numbers."""
 
 import sys
 
@@ -35,7 +35,7 @@ def data():
 FITS = {
     "tree": "CGTreeClassifier(advanced=TreeOptions(max_candidates=4000)).fit(X, y)",
     "forest": "CGForestClassifier(n_estimators=10**5).fit(X, y)",
-    "forest, told": "CGForestClassifier(n_estimators=10**5, verbose=1).fit(X, y)",
+    "forest, verbose": "CGForestClassifier(n_estimators=10**5, verbose=1).fit(X, y)",
     "forest of few rows": (
         "CGForestClassifier(n_estimators=10**5, max_depth=2).fit(X[:50], y[:50])"
     ),
@@ -61,7 +61,7 @@ FITS = {
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("fit", FITS)
 def test_exit_while_a_daemon_thread_fits(fit, n_threads):
-    # Objects of the core that the thread still has are no leak to be told of.
+    # Objects of the core that the thread still uses must not be reported as leaks.
     script = f"""
     import threading, time
     import numpy as np
@@ -86,19 +86,19 @@ def test_exit_while_a_daemon_thread_fits(fit, n_threads):
     done = run_script(script, OMP_NUM_THREADS=str(n_threads))
     assert done.returncode == 0, done.stderr
     assert done.stdout == "end\n"
-    if "told" not in fit:
+    if "verbose" not in fit:
         assert done.stderr == ""
 
 
-# --- threads that can't start ---------------------------------------------------------
+# --- threads that cannot start --------------------------------------------------------
 
 
 @pytest.mark.quick(1)
 @pytest.mark.skipif(not ON_LINUX, reason="needs limits as Linux has them")
 @pytest.mark.parametrize("model", ["tree", "forest", "boosting"])
-def test_threads_that_can_not_start(model):
-    # Stacks of 8 GB in an address space with room for 2 GB more. The size of stacks is
-    # read when a process starts.
+def test_threads_that_cannot_start(model):
+    # Stacks of 8 GB do not fit into an address space with 2 GB left. Processes read
+    # the size of stacks when they start.
     script = f"""
     import os, resource, sys
     stack = 8 << 30
@@ -121,13 +121,13 @@ def test_threads_that_can_not_start(model):
     """
     done = run_script(script, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     if "no" in done.stderr.split():
-        pytest.skip("stacks can't be as large")
+        pytest.skip("stacks cannot be this large")
     assert done.returncode == 0, done.stderr
     assert done.stdout == few_threads(model, n_jobs=1) + "\n"
 
 
 def few_threads(name, n_jobs):
-    """Fit a model in parallel, and return what it is like."""
+    """Fit a model in parallel, and return its digest."""
     X, y = large_set()
     model = {
         "tree": CGTreeClassifier(max_depth=6, random_state=0),
@@ -139,10 +139,10 @@ def few_threads(name, n_jobs):
     return digest(model.set_params(n_jobs=n_jobs).fit(X, y))
 
 
-# --- draws of a forest ----------------------------------------------------------------
+# --- samples of a forest --------------------------------------------------------------
 
 
-def test_draws_do_not_grow_with_the_weights():
+def test_sample_size_does_not_depend_on_the_weights():
     X, y = [[0.0], [1.0]], [0, 1]
     heavy = CGForestClassifier(n_estimators=1, max_samples=0.25, random_state=0)
     heavy.fit(X, y, [4e8, 6e8])
@@ -154,7 +154,7 @@ def test_draws_do_not_grow_with_the_weights():
 
 
 @pytest.mark.parametrize("max_samples", [1.7e308, 10**400])
-def test_more_draws_than_can_be_counted(data, max_samples):
+def test_samples_larger_than_a_counter(data, max_samples):
     forest = CGForestClassifier(n_estimators=1, max_samples=max_samples)
     with pytest.raises(ValueError, match=r"max_samples=.* more than 1073741824 rows"):
         forest.fit(*data)
@@ -170,7 +170,7 @@ def test_more_draws_than_can_be_counted(data, max_samples):
         "CGForestClassifier(n_estimators=1, max_samples=2**30).fit(X, y)",
     ],
 )
-def test_interrupted_draws(draw):
+def test_interrupted_sampling(draw):
     script = f"""
     import os, signal, threading
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -199,7 +199,7 @@ def check_no_nan(model, X):
 
 
 @pytest.mark.parametrize("tiny", [1e-310, 5e-324, 1e-200])
-def test_classes_that_weigh_next_to_nothing(data, tiny):
+def test_classes_of_almost_no_weight(data, tiny):
     X, y = data
     y = y + (X[:, 1] > 0)
     weights = (y != 2).astype(float)
@@ -223,8 +223,8 @@ def test_products_of_small_weights(data):
 
 @pytest.mark.parametrize("weight", [1e46, 1e100, 1e-46, 1e-100])
 @pytest.mark.parametrize("given", [False, True])
-def test_held_out_rows_of_another_size(data, given, weight):
-    # Rows held out and rows for training have weights of their own size.
+def test_held_out_rows_with_other_weights(data, given, weight):
+    # The weights of held-out rows and of training rows have different scales.
     X, y = data
     weights = np.ones(len(y))
     more = {"early_stopping": True, "scoring": "loss", "n_iter_no_change": 20}
@@ -249,7 +249,7 @@ def training_data(X, y):
 
 @pytest.mark.parametrize("heavy", range(0, 300, 60))
 @pytest.mark.filterwarnings("ignore:Early stopping keeps none")
-def test_a_row_that_outweighs_all_others(data, heavy):
+def test_one_very_heavy_row(data, heavy):
     X, y = data
     weights = np.ones(len(y))
     weights[heavy] = 1e46
@@ -260,7 +260,7 @@ def test_a_row_that_outweighs_all_others(data, heavy):
 @pytest.mark.parametrize("early_stopping", [False, True])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.filterwarnings("ignore:Early stopping keeps none")
-def test_weights_of_many_sizes(n_classes, early_stopping, largest):
+def test_weights_of_very_different_sizes(n_classes, early_stopping, largest):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 4))
     y = X[:, 0] + rng.normal(size=len(X))
@@ -291,7 +291,7 @@ def test_validation_rows_without_weight(data):
 
 @pytest.mark.parametrize("sampling", ["goss", "mvs"])
 @pytest.mark.parametrize("max_features", ["auto", None])
-def test_next_to_no_rows_are_drawn(data, sampling, max_features):
+def test_very_small_samples(data, sampling, max_features):
     rates = {"subsample": 5e-324}
     if sampling == "goss":
         rates = {"top_rate": 5e-324, "other_rate": 0}
@@ -303,7 +303,7 @@ def test_next_to_no_rows_are_drawn(data, sampling, max_features):
 @pytest.mark.parametrize("l2", [1e10, 1e16, 1e20, 1e25, 1e30, 1e300])
 def test_prediction_is_the_most_probable_class(data, n_classes, l2):
     X, y = data
-    # As many rows of each class, so that scores begin at zero.
+    # Classes have equal sizes, so that scores start at zero.
     y = np.arange(len(y)) % n_classes
     model = booster(5, l2_regularization=l2).fit(X, y)
     assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
@@ -318,8 +318,8 @@ def test_prediction_is_the_most_probable_class(data, n_classes, l2):
 @pytest.mark.core
 @pytest.mark.parametrize("leaf_values", ["all", "sample"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_more_leaves_than_bits_of_a_word(n_classes, leaf_values):
-    # The leaves of rows that weren't drawn, and of validation rows, are looked up.
+def test_more_leaves_than_bits_in_a_word(n_classes, leaf_values):
+    # The leaves of rows outside the sample and of validation rows are found later.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 5)).astype(np.float32)
     X[rng.random(X.shape) < 0.05] = np.nan
@@ -348,8 +348,8 @@ def test_more_leaves_than_bits_of_a_word(n_classes, leaf_values):
 
 
 @pytest.mark.core
-def test_rounds_say_whether_to_stop(data):
-    # The core takes a bool of Python and nothing else.
+def test_rounds_return_true_to_stop(data):
+    # The core accepts only a bool of Python.
     model = booster()
     model.fit(*data, callbacks=[lambda report: np.bool_(report.round == 3)])
     assert model.n_iter_ == 3
@@ -387,7 +387,7 @@ def test_polars_frames_of_several_types():
 
 @pytest.mark.parametrize("convert", [int, float, str, bool])
 @pytest.mark.parametrize("model", [CGTreeClassifier, CGBoostingClassifier])
-def test_more_classes_than_rows_can_tell(model, convert):
+def test_more_classes_than_rows(model, convert):
     X = np.arange(30.0).reshape(-1, 1)
     model = model(n_estimators=2) if model is CGBoostingClassifier else model()
     y = np.array([convert(i) for i in range(30)])
@@ -396,11 +396,11 @@ def test_more_classes_than_rows_can_tell(model, convert):
         return
     with pytest.warns(UserWarning, match="greater than 50% of the number of samples"):
         model.fit(X, y)
-    model.fit(X, np.array([convert(i // 2) for i in range(30)]))  # no more than half
+    model.fit(X, np.array([convert(i // 2) for i in range(30)]))  # at most half
     model.fit(X[:20], y[:20])
 
 
-def test_validation_rows_may_have_many_classes():
+def test_validation_rows_with_many_classes():
     X = np.arange(120.0).reshape(-1, 1)
     y = np.arange(120) % 25
     booster(2).fit(X, y, X_val=X[:30], y_val=y[:30])

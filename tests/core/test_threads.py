@@ -1,4 +1,4 @@
-"""The same bytes for any number of threads, in children, in threads, on any CPU."""
+"""Bit-identical models for any number of threads, in any process, on any CPU."""
 
 import contextlib
 import multiprocessing
@@ -25,11 +25,11 @@ from dics import (
 )
 
 HERE = pathlib.Path(__file__).parent
-HANG = 120  # seconds after which a child counts as stuck
+HANG = 120  # seconds, the time limit of a process
 
 
 def large_set(n=6000, p=80, dtype="f4", n_missing=2):
-    """More than 2**18 values: the core goes parallel."""
+    """Return more than 2**18 values, so that the core uses threads."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, p)) * 30 + 128
     y = ((X[:, 0] - X[:, 1]) / 20 + rng.normal(size=n)).astype(int) % 7
@@ -111,7 +111,7 @@ def fit(setting, X, y, weights=None, **more):
 @pytest.mark.core
 @pytest.mark.parametrize("weights", [None, "whole", "fractional"])
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_fit_with_any_number_of_threads(setting, weights):
+def test_tree_any_n_jobs(setting, weights):
     X, y = large_set()
     weights = weights_of(weights, len(y))
     one, two, seven = (
@@ -124,7 +124,7 @@ def test_fit_with_any_number_of_threads(setting, weights):
 @pytest.mark.core
 @pytest.mark.parametrize("weights", [None, "whole", "fractional"])
 @pytest.mark.parametrize("setting", FORESTS)
-def test_forest_with_any_number_of_threads(setting, weights):
+def test_forest_any_n_jobs(setting, weights):
     X, y = large_set(n=1500, p=40)
     weights = weights_of(weights, len(y))
     one, two, five = (
@@ -137,8 +137,8 @@ def test_forest_with_any_number_of_threads(setting, weights):
 @pytest.mark.core
 @pytest.mark.parametrize("weights", [None, "whole", "fractional"])
 @pytest.mark.parametrize("setting", BOOSTERS)
-def test_boosting_with_any_number_of_threads(setting, weights):
-    # More than 2**14 scores and 2**17 additions: the core goes parallel.
+def test_boosting_any_n_jobs(setting, weights):
+    # With more than 2**14 scores and 2**17 additions, the core uses threads.
     X, y = large_set(n=20_000 if "two" in setting else 4000, p=30)
     weights = weights_of(weights, len(y))
     one, *others = (fit(setting, X, y, weights, n_jobs=n_jobs) for n_jobs in (1, 2, 5))
@@ -150,7 +150,7 @@ def test_boosting_with_any_number_of_threads(setting, weights):
 
 
 @pytest.mark.parametrize("setting", ["whole", "forest", "boosting, mvs"])
-def test_model_files_with_any_number_of_threads(setting):
+def test_model_files_any_n_jobs(setting):
     X, y = large_set(n=4000)
     fits = [fit(setting, X, y, n_jobs=n_jobs) for n_jobs in (1, 2, 5)]
     one, *others = (file_bytes(model.set_params(n_jobs=None)) for model in fits)
@@ -159,7 +159,7 @@ def test_model_files_with_any_number_of_threads(setting):
 
 @pytest.mark.core
 @pytest.mark.parametrize("voting", ["soft", "hard"])
-def test_votes_with_any_number_of_threads(voting):
+def test_votes_any_n_jobs(voting):
     X, y = large_set(n=1500, p=10)
     forest = CGForestClassifier(
         n_estimators=40,
@@ -178,7 +178,7 @@ def test_votes_with_any_number_of_threads(voting):
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_memory_order_makes_no_difference(dtype, order, n_jobs):
+def test_any_memory_order(dtype, order, n_jobs):
     X, y = large_set(dtype=dtype)
     expected = digest(fit("whole, 6 deep", X, y, n_jobs=2))
     X = np.array(X, order=order)
@@ -198,7 +198,7 @@ def test_memory_order_makes_no_difference(dtype, order, n_jobs):
     ],
     ids=["kmeans", "paper", "class", "quantiles"],
 )
-def test_candidates_with_any_number_of_threads(source, weights, shape):
+def test_candidates_any_n_jobs(source, weights, shape):
     X, y = large_set(*shape)
     weights = weights_of(weights, len(y))
     digests, codes = set(), []
@@ -211,7 +211,7 @@ def test_candidates_with_any_number_of_threads(source, weights, shape):
 
 
 @pytest.mark.core
-def test_predict_with_any_number_of_threads():
+def test_predict_any_n_jobs():
     X, y = large_set(n=20000, p=10)
     tree = fit("whole, 6 deep", X, y)
     expected = tree.set_params(n_jobs=1).predict_proba(X)
@@ -304,7 +304,7 @@ def test_any_instruction_set():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("max_candidates", [None, 4000])
 def test_interrupt(n_jobs, max_candidates):
-    # The second fit takes far longer than it takes the signal to come.
+    # The second fit takes much longer than the signal.
     script = f"""
     import os, signal, threading
     # A job in the background inherits that the signal is ignored.
@@ -341,8 +341,8 @@ def test_interrupt(n_jobs, max_candidates):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupted_forest(n_jobs):
-    # More trees than can be done before the child counts as stuck. With `verbose` the
-    # signal may reach Python while it writes the progress.
+    # More trees than fit into the time limit of the process. With `verbose`, the
+    # signal may arrive while Python writes the progress.
     script = f"""
     import os, signal, threading
     # A job in the background inherits that the signal is ignored.
@@ -391,7 +391,7 @@ def test_interrupted_forest(n_jobs):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work in another way")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupted_boosting(n_jobs):
-    # More rounds than can be done before the child counts as stuck.
+    # More rounds than fit into the time limit of the process.
     script = f"""
     import os, signal, threading
     # A job in the background inherits that the signal is ignored.
@@ -477,9 +477,9 @@ def test_progress_of_boosting_that_fails(n_jobs, monkeypatch, capsys):
 
 @pytest.mark.core
 def test_progress_that_fails_at_the_last_tree(monkeypatch, capsys):
-    # Whoever is done first takes the third tree, and the other one waits. If that is
-    # the thread that asks for the progress, it must not leave before the work is done
-    # that still uses its memory (to be seen by the sanitizers).
+    # The first thread that is done grows the third tree, and the other one waits. If
+    # the waiting thread reports the progress, it must not return before the work that
+    # uses its memory ends. The sanitizers would find that.
     X, y = large_set(n=30_000, p=20)
     monkeypatch.setattr("dics.forest.Progress.update", fail_after(2))
     for seed in range(4):
@@ -506,7 +506,7 @@ class Unwanted(Exception):
     ids=lambda model: type(model).__name__,
 )
 def test_check_of_a_thread(model, n_jobs):
-    """It ends calls of its own thread, in other threads than the main one as well."""
+    """It ends calls of its own thread, also outside the main thread."""
     X, y = large_set(n=20_000)
     model = clone(model).set_params(n_jobs=n_jobs)
 
@@ -516,7 +516,7 @@ def test_check_of_a_thread(model, n_jobs):
     def fit_checked():
         before = _core.set_check(check)
         try:
-            for _ in range(1000):  # a tree may be grown before the core looks
+            for _ in range(1000):  # the core may grow a tree before it checks
                 model.fit(X, y)
         finally:
             assert _core.set_check(before) is check
@@ -524,11 +524,11 @@ def test_check_of_a_thread(model, n_jobs):
     with ThreadPoolExecutor(1) as pool:
         with pytest.raises(Unwanted):
             pool.submit(fit_checked).result()
-        CGTreeClassifier(n_jobs=n_jobs).fit(X, y)  # here nobody checks
+        CGTreeClassifier(n_jobs=n_jobs).fit(X, y)  # without a check
         assert pool.submit(_core.set_check, None).result() is None
 
 
-def test_interrupted_candidates_stay_as_they_were(monkeypatch):
+def test_interrupt_keeps_candidates(monkeypatch):
     # Ctrl-C between the clustering and the thresholds.
     X, y = large_set(n=500, p=5)
     source = CentroidCandidates(random_state=0).fit(X, y)
@@ -544,7 +544,7 @@ def test_interrupted_candidates_stay_as_they_were(monkeypatch):
     assert source.n_features_in_ == 5
 
 
-def test_no_threads_at_all():
+def test_single_thread():
     X, y = large_set(n=100, p=3)
     for estimator in (
         CGTreeClassifier(n_jobs=0),

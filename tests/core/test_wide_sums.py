@@ -1,4 +1,4 @@
-"""Boosting with sums of 64 bits, which very many rows need."""
+"""Boosting with sums of 64 bits, for a very large number of rows."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.core
 
 @pytest.fixture
 def wide_sums(monkeypatch):
-    """Let every fit have sums of 64 bits."""
+    """Use sums of 64 bits in every fit."""
     fields = rows.boost_settings
 
     def wide(*args):
@@ -31,7 +31,7 @@ def boosted(first, n_cases):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_models_of_few_rows_are_the_same(wide_sums):
+def test_same_models_of_few_rows(wide_sums):
     for case in boosted(500, 40):
         wide_sums(False)
         narrow = digest(case.fit_here())
@@ -39,7 +39,7 @@ def test_models_of_few_rows_are_the_same(wide_sums):
         assert digest(case.fit_here()) == narrow, case
 
 
-def test_many_classes_and_sketches_are_the_same(wide_sums):
+def test_same_models_of_many_classes(wide_sums):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 6)).astype(np.float32)
     y = np.digitize(X[:, 0] + X[:, 1], np.linspace(-2, 2, 29))
@@ -54,8 +54,8 @@ def test_many_classes_and_sketches_are_the_same(wide_sums):
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_more_bits_where_32_are_too_few(wide_sums, n_threads):
-    # Gradients of one sign and about one size: 32 bits leave them fewer than 16.
+def test_more_bits_if_32_are_too_few(wide_sums, n_threads):
+    # Gradients with equal signs and sizes have fewer than 16 bits in sums of 32 bits.
     rng = np.random.default_rng(1)
     X = rng.integers(0, 50, size=(300_000, 3)).astype(np.float32)
     y = np.where(rng.random(len(X)) < 0.5, 1.0, -1.0) + 0.02 * (X[:, 0] > 25)
@@ -70,7 +70,7 @@ def test_more_bits_where_32_are_too_few(wide_sums, n_threads):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_threads_and_workers_give_the_same_bytes(wide_sums):
+def test_any_n_jobs_and_workers(wide_sums):
     wide_sums(True)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(150_000, 4)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What the estimators on Dask collections refuse."""
+"""Errors of the estimators for Dask collections."""
 
 import contextvars
 import time
@@ -30,7 +30,7 @@ GIVEN = da.from_array(X, chunks=(20, 4))
 
 
 def untouched(given=GIVEN):
-    """Rows, or targets of them, that nobody may ask for."""
+    """Return rows or targets that raise an error if they are computed."""
 
     def fails(block):
         raise AssertionError("rows were asked for")
@@ -85,7 +85,7 @@ def test_bad_values_name_the_partition(client, name):
 
 
 @pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGForestClassifier"])
-def test_collections_that_lie(client, name):
+def test_wrong_metadata(client, name):
     shorter = GIVEN.map_blocks(
         lambda block: block[1:], dtype=float, chunks=GIVEN.chunks
     )
@@ -184,7 +184,7 @@ def test_validation_is_checked_before_any_work(client, held, y_held, message):
 
 
 def test_validation_targets_are_checked_before_x(client):
-    wide = untouched(GIVEN.astype("f8"))  # of which rows are looked at early
+    wide = untouched(GIVEN.astype("f8"))  # some rows of X are read early
     with pytest.raises(ValueError, match=r"classes that are not in y: .*'other'"):
         dask_model("CGBoostingClassifier").fit(
             wide, LABELS, X_val=wide[:1], y_val=np.array(["other"])
@@ -195,7 +195,7 @@ def test_validation_targets_are_checked_before_x(client):
         )
 
 
-def test_what_a_cluster_cannot_do(client):
+def test_unsupported_on_a_cluster(client):
     class OwnLoss:
         def start(self, y, weight):
             return np.zeros(1)
@@ -232,8 +232,8 @@ def test_closed_client(client):
 
 
 @pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeClassifier"])
-def test_versions_that_differ(client, name, monkeypatch):
-    monkeypatch.setattr("dics._version.VERSION", "0.0.1")  # the workers'
+def test_different_versions(client, name, monkeypatch):
+    monkeypatch.setattr("dics._version.VERSION", "0.0.1")  # on the workers
     with pytest.raises(ValueError, match=r"the worker .* has dics 0\.0\.1, the client"):
         dask_model(name).fit(untouched(), LABELS)
 
@@ -258,26 +258,26 @@ def test_worker_without_dics(client, monkeypatch):
     ],
 )
 def test_too_little_memory(name, said):
-    # Or the workers would wait for memory before they begin.
+    # Otherwise the workers would wait for memory before they start.
     memory = {
         f"distributed.worker.memory.{n}": False for n in ("pause", "spill", "target")
     }
     with dask.config.set(memory), cluster_of(2, memory_limit="1 MiB") as client:
         rows = da.zeros((100_000, 40), chunks=(1000, 40), dtype="f4")
         y = np.arange(100_000) % 2
-        if "Boosting" not in name:  # before any partition is made
+        if "Boosting" not in name:  # before any partition is computed
             rows = untouched(rows)
         with pytest.raises(MemoryError, match=said):
             dask_model(name, client=client).fit(rows, y)
 
 
 @pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeClassifier"])
-def test_workers_that_are_paused(name):
-    """Dask gives them no task as long as their memory is full."""
+def test_paused_workers(name):
+    """Dask sends no task to workers with full memory."""
     settings = {"distributed.worker.memory.pause": 0.001, "dics.patience": 1.0}
     with dask.config.set(settings), cluster_of(1, memory_limit="2 GiB") as client:
         deadline = time.monotonic() + 60
-        while not Watch(client).paused():  # it looks at its memory now and then
+        while not Watch(client).paused():  # it checks its memory at intervals
             assert time.monotonic() < deadline
             time.sleep(0.01)
         said = r"paused 1 workers .* its limit is 2048\.0 M"

@@ -51,23 +51,23 @@ def y_of(name):
 
 
 def models(name, **more):
-    """The same model for one machine and for a cluster."""
+    """Return the same model for one machine and for a cluster."""
     own = {"random_state": 0} | ({} if "Tree" in name else {"n_estimators": 4}) | more
     return getattr(dics, name)(**own), getattr(dics.dask, f"Dask{name}")(**own)
 
 
 @pytest.mark.parametrize(("n_workers", "seeds"), random_cases((3,), (2, 4), 25))
-def test_model_files_are_those_of_one_machine(n_workers, seeds):
+def test_same_model_files_as_on_one_machine(n_workers, seeds):
     with cluster_of(n_workers):
         assert differing(seeds, CategoryCase) == []
 
 
-def test_sets_of_nodes_that_are_taken_back(client):
-    """Workers split likely nodes ahead of their turn; some of them become leaves."""
+def test_sets_of_discarded_splits(client):
+    """Workers split likely nodes early; some of these become leaves."""
     rng = np.random.default_rng(2)
     categories, x = rng.integers(0, 20, (6000, 3)), rng.normal(size=(6000, 3))
     effects = rng.normal(size=(3, 20))[range(3), categories]
-    # Each side of a number has its own sets.
+    # The sets depend on the sign of a number.
     y = (effects * np.sign(x)).sum(axis=1) + 0.3 * rng.normal(size=6000)
     X = np.hstack([categories, x])
     own = {
@@ -78,10 +78,10 @@ def test_sets_of_nodes_that_are_taken_back(client):
     local, model = models("CGBoostingRegressor", n_estimators=15, **own)
     model.fit(da.from_array(X, chunks=(2000, 6)), y)
     assert file_bytes(model) == file_bytes(local.fit(X, y))
-    pickle.loads(pickle.dumps(model))  # a leaf with a set would be refused
+    pickle.loads(pickle.dumps(model))  # a leaf with a set would raise an error
 
 
-def test_trees_and_forests_have_the_sets_of_one_machine(client):
+def test_same_sets_as_on_one_machine(client):
     rng = np.random.default_rng(3)
     categories, x = rng.integers(0, 8, (2000, 2)), rng.normal(size=(2000, 2))
     y = (2 * rng.normal(size=8)[categories] * np.sign(x)).sum(axis=1)
@@ -103,27 +103,27 @@ def test_trees_and_forests_have_the_sets_of_one_machine(client):
 
 
 def objects_of(frame, convert_from=0):
-    """Objects that hold no text in the first rows."""
+    """Return objects without text in the first rows."""
     objects = frame.astype(object)
     objects.loc[: convert_from - 1, "word"] = None
     return objects
 
 
 def unconverted(frame):
-    """A dask dataframe whose columns of objects are not made columns of text."""
+    """Return a Dask data frame with object columns, not converted to strings."""
     with dask.config.set({"dataframe.convert-string": False}):
         return as_dask(frame, CHUNKS)
 
 
 def with_numbers_first():
-    """Objects of which the first partition has text that could be numbers."""
+    """Return objects with numeric text in the first partition."""
     objects = FRAME.astype(object)
     objects.loc[:99, "word"] = "7"
     return objects
 
 
 def collections():
-    """Pairs of an X that is here and the same in partitions, and the categories."""
+    """Return triples of a local X, the same X in partitions, and the categories."""
     objects = objects_of(FRAME, 131)
     narrow, byte = NUMBERS.astype("f4"), NUMBERS.clip(0, 255).astype("u1")
     text = NUMBERS.astype("U8")
@@ -173,15 +173,15 @@ def test_kinds_of_collections(client, kind):
         )
 
 
-def test_pairs_and_means_are_there():
-    """What the other tests are about occurs in their rows."""
+def test_rows_have_pairs_and_means():
+    """Check that the rows of the other tests have pairs and mean targets."""
     model, _ = models("CGBoostingRegressor")
     model.fit(FRAME, SCORE)
     assert [c.is_ranked for c in model._categories.columns] == [True, False, False]
     assert [(pair.first, pair.second) for pair in model._categories.pairs] == [(2, 3)]
 
 
-def test_validation_rows_have_categories_that_are_new(client):
+def test_validation_rows_with_new_categories(client):
     held = FRAME[:90].assign(word="new", color=pd.Categorical(["blue", None, "x"] * 30))
     local, model = models("CGBoostingRegressor", early_stopping=True)
     sets = [(FRAME[100:], SCORE[100:]), (held, SCORE[:90])]
@@ -194,7 +194,7 @@ def test_validation_rows_have_categories_that_are_new(client):
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("name", [n for n in NAMES if "Tree" not in n])
 def test_warm_start_with_other_categories(client, name):
-    """The model keeps the numbers of its first fit."""
+    """The model keeps the encodings of its first fit."""
     other = FRAME.assign(word=np.roll(FRAME["word"], 3), color=FRAME["color"][::-1])
     other.loc[:40, "other"] = "new"
     local, model = models(name, warm_start=True)
@@ -205,7 +205,7 @@ def test_warm_start_with_other_categories(client, name):
     assert file_bytes(model) == file_bytes(local)
 
 
-def test_a_fit_forgets_earlier_categories(client):
+def test_refit_replaces_categories(client):
     local, model = models("CGTreeRegressor")
     model.fit(as_dask(FRAME, CHUNKS), SCORE).fit(as_dask(NUMBERS, CHUNKS), SCORE)
     assert file_bytes(model) == file_bytes(local.fit(NUMBERS, SCORE))
@@ -282,7 +282,7 @@ def test_staged_predictions(client):
         np.testing.assert_array_equal(found.compute(), expected)
 
 
-def test_predictions_refuse_other_kinds_of_categories(client):
+def test_predictions_reject_other_kinds_of_categories(client):
     _, model = models("CGTreeRegressor")
     model.fit(as_dask(FRAME, CHUNKS), SCORE)
     said = r"'word' has categories that are numbers.* in fit they were text"
@@ -291,7 +291,7 @@ def test_predictions_refuse_other_kinds_of_categories(client):
     _, model = models("CGTreeRegressor")
     model.fit(as_dask(FRAME.to_numpy(dtype=object), CHUNKS), SCORE)
     with pytest.raises(ValueError, match="has categories that are numbers"):
-        model.predict(as_dask(NUMBERS, CHUNKS))  # at once
+        model.predict(as_dask(NUMBERS, CHUNKS))  # not lazily
 
 
 # --- bad input ------------------------------------------------------------------------
@@ -313,13 +313,13 @@ def test_predictions_refuse_other_kinds_of_categories(client):
         (["x"], r"partition . of X: column '\w+' holds text"),
     ],
 )
-def test_columns_that_cannot_be(client, name, wanted, message):
+def test_bad_columns(client, name, wanted, message):
     _, model = models(name, categorical_features=wanted)
     with pytest.raises(ValueError, match=message):
         model.fit(as_dask(FRAME, CHUNKS), y_of(name))
 
 
-def test_partitions_that_lack_the_column(client):
+def test_partitions_without_the_column(client):
     given = dd.from_delayed(
         [dask.delayed(FRAME[:9]), dask.delayed(FRAME[9:].iloc[:, :2])],
         meta=as_dask(FRAME, CHUNKS)._meta,
@@ -343,7 +343,7 @@ def test_names_need_a_frame(client):
         model.fit(as_dask(NUMBERS, CHUNKS), SCORE)
 
 
-def test_categories_that_cannot_be(client):
+def test_bad_categories(client):
     _, model = models("CGTreeRegressor", categorical_features=[2])
 
     def fit(words):
@@ -363,7 +363,7 @@ def test_categories_that_cannot_be(client):
         fit([[]] * N_ROWS)
 
 
-def test_validation_rows_that_cannot_be(client):
+def test_bad_validation_rows(client):
     _, model = models("CGBoostingRegressor")
     given = as_dask(FRAME, CHUNKS)
 

@@ -1,7 +1,6 @@
-"""Workers that die or hang, clients and schedulers that are gone.
+"""Workers that die or hang, and clients and schedulers that end.
 
-What happens happens at a given point of the fit: workers meet the test there, and wait
-for it.
+Faults happen at a given point of the fit: workers wait for the test there.
 """
 
 import contextlib
@@ -41,12 +40,12 @@ MODELS = {
     "CGForestClassifier": {"n_estimators": 8},
     "CGTreeClassifier": {},
 }
-PATIENCE = 60  # seconds for anything to happen
+PATIENCE = 60  # seconds until a fault must have happened
 
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_timeouts():
-    """A worker that wants data of a dead one would try for half a minute."""
+    """Shorten timeouts: a worker would ask a dead one for half a minute."""
     with dask.config.set({"distributed.comm.timeouts.connect": "8s"}):
         yield
 
@@ -66,15 +65,15 @@ def dask_model(name, client, **more):
 
 
 class Meeting:
-    """A point of a fit at which a worker stops until something has happened.
+    """A point of a fit at which a worker waits for a fault.
 
     Parameters
     ----------
     folder : Path
     name : str
-        Of the model. Trees and forests are met when a worker begins to grow them.
+        The model. For trees and forests, the point is the start of growing.
     n_rounds : int
-        After how many rounds boosting is met.
+        For boosting, the number of rounds before the point.
     """
 
     def __init__(self, folder, name, n_rounds=0):
@@ -85,7 +84,7 @@ class Meeting:
         self._error = None
 
     def arrange(self):
-        """Called in each worker: change the method that gets there."""
+        """Replace the method at the point; runs on each worker."""
         from dics.dask import _gather
         from dics.dask._workers import RoundReporter
 
@@ -111,7 +110,7 @@ class Meeting:
             time.sleep(0.01)
 
     def _wait(self):
-        """Return the process of a worker that has come."""
+        """Return the process of a worker that waits."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             for came in self.folder.iterdir():
@@ -127,19 +126,19 @@ class Meeting:
         (self.folder / "over").touch()
 
     def starts(self, event):
-        """Let something happen at the meeting, in a thread."""
+        """Cause a fault at the meeting, in a thread."""
         thread = threading.Thread(target=self._happen, args=(event,))
         thread.start()
         return thread
 
     def check(self):
-        """Raise an error if it has not happened."""
+        """Raise an error if the fault has not happened."""
         if self._error is not None:
             raise self._error
 
 
 def fit_with(events, client, fit):
-    """Fit, and let something happen at meetings on the way."""
+    """Fit, and cause faults at meetings."""
     for meeting in events:
         client.run(meeting.arrange)
     threads = [meeting.starts(event) for meeting, event in events.items()]
@@ -154,7 +153,7 @@ def fit_with(events, client, fit):
 
 @contextlib.contextmanager
 def ends_soon(error, message):
-    """Expect an error, and no endless wait."""
+    """Expect an error, without an endless wait."""
     start = time.monotonic()
     with pytest.raises(error, match=message):
         yield
@@ -165,7 +164,7 @@ def kill(pid):
     os.kill(pid, signal.SIGKILL)
 
 
-def rounds_gone_on_from(caplog):
+def resumed_rounds(caplog):
     return [
         record.args[0]
         for record in caplog.records
@@ -174,7 +173,7 @@ def rounds_gone_on_from(caplog):
 
 
 def test_workers_die_between_rounds(tmp_path, caplog):
-    """Two of three, one after the other; boosting goes on from where it was."""
+    """Two of three die, one after the other; boosting resumes."""
     name = "CGBoostingClassifier"
     expected = file_bytes(local_model(name))
     caplog.set_level(logging.INFO, "dics.dask")
@@ -183,13 +182,13 @@ def test_workers_die_between_rounds(tmp_path, caplog):
         events = {Meeting(tmp_path, name, n): kill for n in (20, 45)}
         fit_with(events, client, lambda: model.fit(rows(), Y))
     assert file_bytes(model) == expected
-    first, second = rounds_gone_on_from(caplog)
+    first, second = resumed_rounds(caplog)
     assert 18 <= first <= 20
     assert 43 <= second <= 45
 
 
 def test_worker_dies_while_the_client_decides(tmp_path):
-    """Each round is reported once, whichever rounds are made again."""
+    """Each round is reported once, even if it is repeated."""
     name = "CGBoostingClassifier"
     expected = file_bytes(local_model(name))
     seen = []
@@ -222,8 +221,8 @@ def test_worker_dies_while_it_grows(name, more, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeClassifier"])
-def test_worker_dies_that_has_categories(name, tmp_path):
-    """The numbers of its rows are made again, from what the cluster was sent."""
+def test_worker_with_categories_dies(name, tmp_path):
+    """Its rows are encoded again, from the data of the cluster."""
     categories = np.stack([Y + RNG.integers(0, 90, len(X)), RNG.integers(0, 9, len(X))])
     both = np.hstack([X, categories.T.astype(np.float32)])
     own = {"random_state": 0, "categorical_features": [8, 9], **MODELS[name]}
@@ -239,7 +238,7 @@ def test_worker_dies_that_has_categories(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_all_workers_die_and_are_started_again(name, tmp_path):
+def test_all_workers_die_and_restart(name, tmp_path):
     expected = file_bytes(local_model(name))
     with cluster_of(2, processes=True) as client:
         processes = list(client.run(os.getpid).values())
@@ -256,7 +255,7 @@ def test_all_workers_die_and_are_started_again(name, tmp_path):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_stopped_worker(name, tmp_path):
-    """It sends no heartbeat: Dask ends it, though its connections are open."""
+    """It sends no heartbeat, so Dask ends it, although its connections are open."""
     expected = file_bytes(local_model(name))
 
     def stop(pid):
@@ -294,7 +293,7 @@ def test_no_worker_is_left(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_scheduler_is_gone(name, tmp_path):
+def test_scheduler_dies(name, tmp_path):
     with separate_processes(1) as (client, scheduler, _):
         model = dask_model(name, client)
         with ends_soon(ConnectionError, "connection to the scheduler"):
@@ -307,17 +306,17 @@ def test_scheduler_is_gone(name, tmp_path):
 
 
 @pytest.fixture
-def heeds_interrupts():
-    """Raise KeyboardInterrupt, also where tests run in the background of a shell."""
+def with_interrupts():
+    """Enable KeyboardInterrupt, also if the tests are a background job of a shell."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("heeds_interrupts")
+@pytest.mark.usefixtures("with_interrupts")
 @pytest.mark.parametrize("name", MODELS)
 def test_interrupted_fit(name, tmp_path):
-    """The estimator is as it was, and the cluster can be used again."""
+    """The estimator is unchanged, and the cluster can be used again."""
     main = threading.main_thread().ident
     with cluster_of(2, processes=True) as client:
         model = dask_model(name, client)
@@ -337,7 +336,7 @@ def test_interrupted_fit(name, tmp_path):
 
 
 def slowly(original):
-    """A method that does its work often enough to take many minutes."""
+    """Return a method that repeats its work for many minutes."""
 
     def again_and_again(this, *args):
         for _ in range(10_000):
@@ -348,7 +347,7 @@ def slowly(original):
 
 
 def grow_slowly():
-    """Called in each worker."""
+    """Replace the methods on a worker."""
     dics.CGTreeClassifier._grow = slowly(dics.CGTreeClassifier._grow)
     dics.CGForestClassifier._grow_arrays = slowly(dics.CGForestClassifier._grow_arrays)
 
@@ -365,12 +364,12 @@ def wait_until_free(client):
 
 
 def many_rows():
-    """So many that the core looks for reasons to stop while it grows one tree."""
+    """Return so much data that the core checks for interrupts within a tree."""
     X = da.random.default_rng(0).normal(size=(300_000, 10), chunks=(50_000, 10))
     return X.astype(np.float32), X[:, 0] + X[:, 1] * X[:, 2] > 0
 
 
-@pytest.mark.usefixtures("heeds_interrupts")
+@pytest.mark.usefixtures("with_interrupts")
 @pytest.mark.parametrize("name", ["CGForestClassifier", "CGTreeClassifier"])
 def test_workers_are_free_after_an_interrupt(name, tmp_path):
     main = threading.main_thread().ident
@@ -390,21 +389,21 @@ def test_workers_are_free_after_an_interrupt(name, tmp_path):
         wait_until_free(client)
 
 
-# --- the client dies ------------------------------------------------------------------
+# --- a client that dies ---------------------------------------------------------------
 
 
-def grow_elsewhere(address, name):
-    """Grow for a long time; the process of a client that is to die."""
+def grow_in_a_process(address, name):
+    """Grow for a long time, in the process of a client that will be killed."""
     with Client(address) as client:
         dask_model(name, client).fit(*many_rows())
 
 
 @pytest.mark.parametrize("name", ["CGForestClassifier", "CGTreeClassifier"])
-def test_client_of_trees_is_gone(name, tmp_path):
+def test_client_of_trees_dies(name, tmp_path):
     with cluster_of(2, processes=True) as client, quick_processes() as context:
         client.run(grow_slowly)
         elsewhere = context.Process(
-            target=grow_elsewhere, args=(client.scheduler.address, name)
+            target=grow_in_a_process, args=(client.scheduler.address, name)
         )
 
         def fit():
@@ -416,8 +415,8 @@ def test_client_of_trees_is_gone(name, tmp_path):
         wait_until_free(client)
 
 
-def fit_elsewhere(address, asks):
-    """Fit for a long time; the process of a client that is to die."""
+def fit_in_a_process(address, asks):
+    """Fit for a long time, in the process of a client that will be killed."""
     with Client(address) as client:
         model = dask_model("CGBoostingClassifier", client, n_estimators=10**6)
         model.fit(rows(), Y, callbacks=[lambda _: False] if asks else None)
@@ -430,11 +429,11 @@ def open_links():
 
 
 @pytest.mark.parametrize("asks", [False, True])
-def test_client_is_gone(asks, tmp_path):
-    """Its ranks end, in the middle of their rounds."""
+def test_client_dies(asks, tmp_path):
+    """Its ranks stop within a round."""
     with cluster_of(2, processes=True) as client, quick_processes() as context:
         elsewhere = context.Process(
-            target=fit_elsewhere, args=(client.scheduler.address, asks)
+            target=fit_in_a_process, args=(client.scheduler.address, asks)
         )
 
         def fit():
@@ -450,8 +449,8 @@ def test_client_is_gone(asks, tmp_path):
             time.sleep(0.1)
 
 
-def test_workers_are_not_taken_for_lost():
-    """The client asks the scheduler for other things at the same time."""
+def test_live_workers_do_not_count_as_lost():
+    """The client sends other requests to the scheduler at the same time."""
     with cluster_of(2) as client:
         watch, ends = Watch(client), threading.Event()
 

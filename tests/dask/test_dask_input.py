@@ -1,4 +1,4 @@
-"""What the estimators on Dask collections take and give."""
+"""Input and output of the estimators for Dask collections."""
 
 import inspect
 import pickle
@@ -35,17 +35,17 @@ import dics
 import dics.dask
 from dics.dask._predict import OF_ROWS, STAGED
 
-# Neither predictions nor fits, or about several rows at once.
+# Methods that return no value per row.
 OTHER_METHODS = {"fit", "score", "cost_complexity_pruning_path"}
 
 
 def given(name):
-    """Rows and what they are to predict, in partitions."""
+    """Return rows and targets in partitions."""
     return da.from_array(X, chunks=(25, 4)), da.from_array(y_of(name), chunks=25)
 
 
 def collections():
-    """The same rows in several collections."""
+    """Return the same rows in several collections."""
     plain = da.from_array(X, chunks=(25, 4))
     return {
         "one chunk": da.from_array(X, chunks=X.shape),
@@ -73,7 +73,7 @@ def test_kinds_of_collections(client, name, kind):
     given = collections()[kind]
     here = FRAME if kind.startswith("frame") else given.compute()
     y = y_of(name)
-    lazy_y = da.from_array(y, chunks=17)  # in other partitions than X
+    lazy_y = da.from_array(y, chunks=17)  # with other partitions than X
     model = dask_model(name).fit(given, lazy_y)
     same_bytes(model.to_local(), local_model(name).fit(here, y))
     assert list(getattr(model, "feature_names_in_", [])) == list(
@@ -102,8 +102,8 @@ def test_kinds_of_labels(client, y):
     )
 
 
-def test_the_client_that_is_given_is_used(client):
-    """Also for y, although another client is the current one."""
+def test_given_client_is_used(client):
+    """It is used for y also, although another client is the current one."""
     with cluster_of(1) as other:
         expected = client.scheduler.address
         assert other.scheduler.address != expected
@@ -140,7 +140,7 @@ def test_warm_start(client, name):
     same_bytes(model.to_local(), local)
 
 
-def test_callbacks_see_each_round_and_end_the_fit(client):
+def test_callbacks_get_each_round_and_stop_the_fit(client):
     reports = []
 
     def callback(report):
@@ -203,7 +203,7 @@ def test_failed_fit_changes_nothing(client):
 
 
 def lazy_methods(name):
-    """All methods of a local class that say something of rows."""
+    """Return all methods of a local class with one result per row."""
     cls = getattr(dics, name)
     found = [
         method
@@ -227,7 +227,7 @@ def fitted(client):
 
 
 def computed(lazy):
-    """What lazy results are; everything about rows must have been lazy."""
+    """Compute results; results per row must be lazy."""
     if isinstance(lazy, tuple):
         return computed(lazy[0]), *lazy[1:]
     assert dask.is_dask_collection(lazy)
@@ -293,7 +293,7 @@ def test_score(client, fitted, name):
     assert with_client.score(given, *lazy) == pytest.approx(expected)
 
 
-def test_predictions_refuse_other_rows_at_once(client, fitted):
+def test_predictions_reject_other_rows_immediately(client, fitted):
     model = fitted["CGBoostingClassifier"]
     with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4"):
         model.predict(da.zeros((5, 3)))
@@ -308,7 +308,7 @@ def test_predictions_refuse_other_rows_at_once(client, fitted):
         dask_model("CGBoostingClassifier").predict(da.zeros((5, 3)))
 
 
-def test_types_of_columns_are_checked_at_once(client):
+def test_column_types_are_checked_immediately(client):
     frame = FRAME.assign(
         text=LABELS, category=np.arange(N_ROWS) % 5, flag=np.arange(N_ROWS) % 2 == 0
     )
@@ -328,7 +328,7 @@ def test_types_of_columns_are_checked_at_once(client):
     words = lazy.assign(a=lazy["text"].astype(pd.CategoricalDtype(["u", "v"])))
     with pytest.raises(ValueError, match="column 'a' is of text"):
         model.predict(words)
-    # What may be right is left to the rows.
+    # Types that may be valid are checked with the rows.
     nothing = frame.assign(text=np.nan)
     np.testing.assert_array_equal(
         model.predict(lazy.assign(text=np.nan)).compute(),
@@ -341,8 +341,8 @@ def test_types_of_columns_are_checked_at_once(client):
     )
 
 
-def test_columns_of_numbers_may_have_been_text(client):
-    """Where the user says that there are no categories."""
+def test_text_columns_without_categories(client):
+    """Text is converted to numbers if `categorical_features=None`."""
     lazy = dd.from_pandas(FRAME.astype(str), npartitions=2)
     model = dask_model("CGTreeClassifier", categorical_features=None).fit(lazy, LABELS)
     np.testing.assert_array_equal(
@@ -366,7 +366,7 @@ def test_late_errors_name_the_partition(client, fitted):
         found.compute()
 
 
-# --- the estimator as such ------------------------------------------------------------
+# --- the estimator --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -388,7 +388,7 @@ def test_pickle_clone_and_files(client, fitted, name, tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), local.predict(X))
 
 
-def test_parameters_are_those_of_the_local_class():
+def test_same_parameters_as_the_local_class():
     for name in NAMES:
         local = getattr(dics, name)().get_params()
         own = getattr(dics.dask, f"Dask{name}")().get_params()
@@ -418,7 +418,7 @@ def test_progress_is_shown_while_it_runs(client, name, n, capfd, monkeypatch):
     shown = [re.search(rf"(\d+)/{n} {unit}, ", line) for line in lines]
     numbers = [int(match[1]) for match in shown if match]
     assert len(numbers) > 1
-    assert numbers == sorted(set(numbers))  # nothing twice
+    assert numbers == sorted(set(numbers))  # no line twice
     assert all(
         line.endswith(" s left") for line, m in zip(lines, shown, strict=True) if m
     )

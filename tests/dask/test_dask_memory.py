@@ -1,4 +1,4 @@
-"""Rows that take several times the memory of the workers."""
+"""Data several times as large as the memory of the workers."""
 
 import os
 
@@ -17,7 +17,7 @@ import dics.dask
 
 N_ROWS, N_COLUMNS, PART_ROWS = 1_000_000, 200, 10_000
 LIMIT = 530 * 10**6
-# The core lays out the codes of the features that a round draws once more.
+# The core copies the bin indices of the features that a round samples.
 PARAMETERS = {
     "n_estimators": 3,
     "max_leaf_nodes": 8,
@@ -29,7 +29,7 @@ NOTHING_ON_DISK = {f"distributed.worker.memory.{n}": False for n in ("target", "
 
 
 def bytes_of_part(number):
-    """Rows of a partition, as whole numbers that a byte holds."""
+    """Return the rows of a partition as bytes."""
     rng = np.random.default_rng(number)
     return rng.integers(0, 256, size=(PART_ROWS, N_COLUMNS), dtype=np.uint8)
 
@@ -43,7 +43,7 @@ BY_TREE = dics.ForestOptions(feature_sampling="tree")
 
 
 def small_limits():
-    """Let workers have less memory than Python itself takes."""
+    """Allow limits below the memory of Python itself."""
     names = ("target", "spill", "pause", "terminate")
     return dask.config.set({f"distributed.worker.memory.{n}": False for n in names})
 
@@ -59,8 +59,8 @@ def small_limits():
         ("CGForestRegressor", {"criterion": "poisson", "max_features": None}),
     ],
 )
-def test_forest_of_more_codes_than_a_worker_has_room_for(name, parameters, weighted):
-    """Its trees draw a twentieth of the rows, and only these are gathered."""
+def test_forest_with_codes_larger_than_a_worker(name, parameters, weighted):
+    """Its trees sample a twentieth of the rows, and only these are gathered."""
     limit, shape = 2**20, (8_000, 150)
     assert np.prod(shape) > limit
     rng = np.random.default_rng(0)
@@ -81,7 +81,7 @@ def test_forest_of_more_codes_than_a_worker_has_room_for(name, parameters, weigh
 
 
 @pytest.mark.slow
-def test_forest_of_a_table_that_no_worker_can_hold():
+def test_forest_with_a_table_larger_than_a_worker():
     n_workers, limit, n_parts = 6, 600 * 10**6, 310
     assert n_parts * PART_ROWS * N_COLUMNS > limit
     X = da.map_blocks(
@@ -99,14 +99,14 @@ def test_forest_of_a_table_that_no_worker_can_hold():
     ):
         processes = client.run(os.getpid)
         model = dics.dask.DaskCGForestClassifier(client=client, **own).fit(X, y)
-        assert client.run(os.getpid) == processes  # none was ended for its memory
+        assert client.run(os.getpid) == processes  # Dask killed no worker
     local = dics.CGForestClassifier(**own).fit(here, y)
     same_bytes(model.to_local(), local)
 
 
 @pytest.mark.slow
 def test_rows_three_times_the_memory():
-    """Only their codes are kept, and once."""
+    """Only one copy of the bin indices is stored."""
     n_parts = N_ROWS // PART_ROWS
     X = da.map_blocks(
         numbers_of_part,
@@ -115,7 +115,7 @@ def test_rows_three_times_the_memory():
         meta=np.empty((0, 0)),
     )
     assert X.nbytes >= 3 * LIMIT
-    # With what is imported there is no room for the codes twice.
+    # With the imported modules, two copies of the bin indices do not fit.
     assert 2 * N_ROWS * N_COLUMNS + 130 * 10**6 >= LIMIT
     here = np.concatenate([bytes_of_part(number) for number in range(n_parts)])
     y = here[:, 0] > here[:, 1]
@@ -126,6 +126,6 @@ def test_rows_three_times_the_memory():
         processes = client.run(os.getpid)
         model = dics.dask.DaskCGBoostingClassifier(client=client, **PARAMETERS)
         model.fit(X, y)
-        assert client.run(os.getpid) == processes  # none was ended for its memory
+        assert client.run(os.getpid) == processes  # Dask killed no worker
     local = dics.CGBoostingClassifier(**PARAMETERS).fit(here, y)
     assert file_bytes(model) == file_bytes(local)

@@ -1,4 +1,4 @@
-"""Models of a cluster are those of one machine, byte for byte."""
+"""Models from a cluster and from one machine are bit-identical."""
 
 from types import SimpleNamespace
 
@@ -19,14 +19,14 @@ from dics.dask._boosting import Ranks
 @pytest.mark.parametrize(
     ("n_workers", "seeds"), random_cases((1, 3), (1, 2, 3, 4, 5), 42)
 )
-def test_model_files_are_those_of_one_machine(n_workers, seeds):
+def test_same_model_files_as_on_one_machine(n_workers, seeds):
     with cluster_of(n_workers):
         assert differing(seeds) == []
 
 
 @pytest.mark.parametrize("max_samples", [None, 0.1])
 def test_forest_of_rare_features(client, max_samples):
-    """Nodes draw cuts by the same rule, wherever the rows are."""
+    """Nodes sample thresholds by the same rule for local and remote rows."""
     rng = np.random.default_rng(0)
     X = rng.poisson(0.02, (300, 2200)).astype(np.float32)
     X[:, :3] += rng.integers(0, 9, (300, 3))
@@ -38,7 +38,7 @@ def test_forest_of_rare_features(client, max_samples):
     same_bytes(forest, expected)
 
 
-def test_a_worker_that_has_only_copies_of_codes_is_no_rank():
+def test_workers_with_replicas_only_are_not_ranks():
     watch = SimpleNamespace(client=None)
     codes = [SimpleNamespace(key=key) for key in "abc"]
     holders = {"a": ["two", "one"], "b": ["one"], "c": ["one", "three"]}

@@ -1,4 +1,4 @@
-"""Fits on an encrypted cluster: the links between workers are encrypted too."""
+"""Fits on an encrypted cluster have encrypted links between workers."""
 
 import socket
 import ssl
@@ -48,7 +48,7 @@ def test_same_model(client, monkeypatch):
 
 
 def plain_text_is_refused(fit):
-    """Open a port as a fit does, and speak to it without encryption."""
+    """Open a port as a fit does, and connect to it without encryption."""
     token = bytes(TOKEN_BYTES)
     port = open_port(fit)
     from dics.dask import _workers

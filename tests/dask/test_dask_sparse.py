@@ -1,4 +1,4 @@
-"""Sparse collections give the models of one machine, byte for byte."""
+"""Models of sparse collections are bit-identical to those of one machine."""
 
 import pickle
 
@@ -49,7 +49,7 @@ def named(rows):
 
 
 def collections():
-    """The same rows in several sparse collections."""
+    """Return the same rows in several sparse collections."""
     plain = da.from_array(X, chunks=(CHUNKS, N_COLUMNS))
     return {
         "csr_matrix": as_dask(scipy.sparse.csr_matrix(X), CHUNKS),
@@ -96,7 +96,7 @@ def test_kinds_of_collections(client, name, kind):
 
 
 def test_dense_partitions_may_miss_values(client):
-    """Where some partitions are dense the model is that of a dense X."""
+    """If some partitions are dense, the model is that of a dense X."""
     rows = make_rows(dtype="f8")
     rows[:, 5] = (1.7e9 + np.arange(N_ROWS)) * (rows[:, 5] != 0)
     sparse = as_dask(scipy.sparse.csr_array(rows[:40]), (40,))
@@ -121,7 +121,7 @@ def test_unknown_width(client):
 
 
 @pytest.mark.parametrize(("n_workers", "seeds"), random_cases((3,), (1, 3), 8))
-def test_model_files_are_those_of_one_machine(n_workers, seeds):
+def test_same_model_files_as_on_one_machine(n_workers, seeds):
     with cluster_of(n_workers):
         assert differing(seeds, SparseCase) == []
 
@@ -171,7 +171,7 @@ class Halves(BaseCandidates):
         return np.full((X.shape[1], 1), 0.5)
 
 
-def test_own_candidates(client):
+def test_custom_candidates(client):
     given = as_dask(SPARSE, CHUNKS)
     model = dask_model("CGTreeClassifier", candidates=Halves()).fit(given, LABELS)
     local = local_model("CGTreeClassifier", candidates=Halves()).fit(SPARSE, LABELS)
@@ -181,7 +181,7 @@ def test_own_candidates(client):
 
 
 def test_no_dense_copy(client, monkeypatch):
-    """Partitions become codes as they are, and sampled rows come here sparse."""
+    """Sparse partitions are encoded directly, and sampled rows stay sparse."""
 
     def fails(*_):
         raise AssertionError("a dense copy was made")
@@ -227,7 +227,7 @@ def test_score(client, fitted, name):
     assert found == pytest.approx(expected)
 
 
-# --- what is refused ------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------
 
 
 def test_stored_nan(client, fitted):
@@ -262,7 +262,7 @@ def test_other_width(client, fitted):
         )
 
 
-def test_what_needs_a_dense_x(client):
+def test_options_that_need_a_dense_x(client):
     for kind in ("csr_array", "dense meta"):
         given = collections()[kind]
         with pytest.raises(ValueError, match=r"X is sparse.*reuse_splits=False"):
@@ -291,10 +291,10 @@ def test_tags():
         assert dask_model(name).__sklearn_tags__().input_tags.sparse
 
 
-# --- rows as such ---------------------------------------------------------------------
+# --- sparse rows ----------------------------------------------------------------------
 
 
-def test_rows_travel():
+def test_pickled_rows():
     rows = SparseRows.of(SPARSE).astype(np.float64)
     copied = pickle.loads(pickle.dumps(rows, protocol=5))
     np.testing.assert_array_equal(copied.to_dense(), rows.to_dense())

@@ -1,4 +1,4 @@
-"""Sums over connections: threads take the place of processes."""
+"""Sums over connections; threads replace processes."""
 
 import contextlib
 import socket
@@ -33,7 +33,7 @@ def make_links(n_ranks, tokens=None):
 
 
 def in_threads(links, work):
-    """Call `work` for all ranks at once; what each returns, or raises."""
+    """Call `work` for all ranks at once; return each result or error."""
     found = [None] * len(links)
 
     def run(rank):
@@ -61,7 +61,7 @@ def slices_added(links, own, starts):
 
 @pytest.fixture(params=["core", "Python"])
 def opened(request, monkeypatch):
-    """Makes links that are open, and closes them in the end."""
+    """Return a function that opens links, and close them at the end."""
     made = []
     if request.param == "Python":
         monkeypatch.setattr("dics._core.HAS_SOCKETS", False)
@@ -77,7 +77,7 @@ def opened(request, monkeypatch):
 
 
 @pytest.mark.parametrize("n_ranks", range(1, 8))
-def test_everybody_has_one_parent(n_ranks):
+def test_every_rank_has_one_parent(n_ranks):
     for rank in range(1, n_ranks):
         assert rank in children_of(parent_of(rank), n_ranks)
     assert (
@@ -144,7 +144,7 @@ def test_partners_meet_at_once(n_ranks):
     for rank, partners in enumerate(order):
         assert sorted([*partners, rank]) == list(range(n_ranks))
     waiting = [list(partners) for partners in order]
-    while any(waiting):  # nobody waits for somebody who waits for another
+    while any(waiting):  # no rank waits for a rank that waits
         pairs = [
             (rank, partners[0])
             for rank, partners in enumerate(waiting)
@@ -155,7 +155,7 @@ def test_partners_meet_at_once(n_ranks):
             waiting[rank].pop(0)
 
 
-def test_starts_of_other_slices_are_refused(opened):
+def test_wrong_starts_of_slices_are_rejected(opened):
     (link,) = opened(1)
     with pytest.raises(ValueError, match="starts are not those of the slices"):
         link.peers.add_slices(np.zeros(3, dtype=np.int32), np.array([0, 1, 3]))
@@ -168,11 +168,11 @@ def test_largest_of_floats(opened):
     np.testing.assert_array_equal(own, 2.0)
 
 
-def test_wrong_token_is_turned_away(monkeypatch):
+def test_wrong_token_is_rejected(monkeypatch):
     monkeypatch.setattr("dics.dask._links.CONNECT_SECONDS", 1.0)
     links = make_links(2, [TOKEN, TOKEN[::-1]])
     assert in_threads(links[:1] + links[1:], Links.open)[0] is False
-    # It was let in to speak, and no more.
+    # The connection was accepted only to read the token.
     assert not links[1].add(np.zeros(1, dtype=np.int64))
 
 
@@ -186,7 +186,7 @@ def test_strangers_do_not_disturb(monkeypatch):
     assert all(in_threads(links, lambda link: link.add(own[link.rank])))
     for stranger in strangers:
         stranger.settimeout(5)
-        with contextlib.suppress(ConnectionError):  # or an orderly end
+        with contextlib.suppress(ConnectionError):  # or a regular end
             assert stranger.recv(1) == b""
         stranger.close()
     for link in links:
@@ -199,7 +199,7 @@ def test_lost_process_is_noticed_by_all(opened, lost):
     links[lost].close()
     own = np.ones((7, 40_000), dtype=np.int64)
     found = in_threads(links, lambda link: link.add(own[link.rank]))
-    if lost in (5, 6):  # its parent and the root, who close their own links
+    if lost in (5, 6):  # its parent and the root, which close their links
         assert not found[1]
     assert not any(
         in_threads(links, lambda link: link.add(own[link.rank])),
@@ -262,7 +262,7 @@ def test_different_kinds_disagree(opened):
     assert isinstance(in_threads(links, work)[0], RuntimeError)
 
 
-def test_links_are_no_cycle():
+def test_links_are_not_a_cycle():
     (link,) = make_links(1)
     assert link.open()
     link.close()

@@ -1,4 +1,4 @@
-"""Tests of the text, Graphviz and Matplotlib exporters."""
+"""The text, Graphviz and Matplotlib exporters."""
 
 import html
 import io
@@ -33,7 +33,7 @@ NASTY = 'a "b" \\N <c> & &lt; $d$ \n e'
 
 
 class FakeTrees:
-    """The arrays of a tree, given by hand."""
+    """A tree from given arrays."""
 
     def __init__(self, feature, threshold, left, n_samples, values):
         self.feature = np.array(feature, dtype=np.int32)
@@ -50,12 +50,12 @@ class FakeTrees:
         self.sets = None
 
     def node_values(self):
-        """Class fractions of all nodes."""
+        """Return class fractions of all nodes."""
         return self._values
 
 
 class FakeClassifier(BaseEstimator):
-    """As much of a fitted classifier as the exporters read."""
+    """The attributes of a fitted classifier that the exporters read."""
 
     def __init__(self, trees=None, classes=(), n_features=2):
         self.trees_ = trees
@@ -70,7 +70,7 @@ class FakeClassifier(BaseEstimator):
 
 @pytest.fixture
 def small():
-    """Two splits, three leaves, three classes."""
+    """Return a tree of two splits, three leaves and three classes."""
     trees = FakeTrees(
         feature=[1, -1, 0, -1, -1],
         threshold=[0.8, np.nan, -1.5, np.nan, np.nan],
@@ -111,7 +111,7 @@ def wide_tree():
 
 @pytest.fixture
 def plt():
-    """Pyplot without a window and without open figures."""
+    """Return pyplot without a window and without open figures."""
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -158,7 +158,7 @@ def test_text_options(small):
 
 
 def test_text_cut(small):
-    """A cut branch tells how many levels are missing; a leaf is never cut."""
+    """A cut branch has the number of missing levels; a leaf is never cut."""
     assert export_text(small, max_depth=0).splitlines() == [
         "|--- feature_1 < 0.80",
         "|   |--- class: red",
@@ -275,7 +275,7 @@ def test_dot_options(small):
 
 
 def test_dot_colors(small):
-    """Pure nodes of one class share a colour; mixed ones are lighter."""
+    """Pure nodes of one class have the same color; mixed ones are lighter."""
     dot = export_graphviz(small, filled=True)
     colors = re.findall(r'fillcolor="#(\w{6})"', dot)
     brightness = [sum(bytes.fromhex(color)) for color in colors]
@@ -292,7 +292,7 @@ def test_dot_subscripts(small):
 
 
 def read_label(line):
-    """Text of a label as Graphviz would show it."""
+    """Return the text of a label as Graphviz would show it."""
     match = re.fullmatch(r'\d+ \[label=(?:"((?:[^"\\]|\\.)*)"|<(.*)>)\] ;', line)
     assert match, line
     if match[2] is None:
@@ -304,7 +304,7 @@ def read_label(line):
 
 @pytest.mark.parametrize("special_characters", [False, True])
 def test_dot_escaping(small, special_characters):
-    """Names come back unchanged, apart from the line break."""
+    """Names are unchanged, except for the line break."""
     dot = export_graphviz(
         small,
         feature_names=["b", NASTY],
@@ -336,7 +336,7 @@ def test_dot_of_a_single_leaf(single):
 
 
 def test_dot_output(small, tmp_path):
-    """Paths and text files hold what is otherwise returned."""
+    """Paths and text files get the returned text."""
     expected = export_graphviz(small)
     path, file = tmp_path / "tree.dot", io.StringIO()
     assert export_graphviz(small, path) is None
@@ -397,21 +397,21 @@ def test_errors_shared_by_all(exporter, small):
     ],
 )
 def test_wrong_values_are_named(exporter, name, value, small):
-    """The message holds the parameter and the value."""
+    """The message contains the parameter and the value."""
     with pytest.raises(ValueError, match=f"{name} must .* got {value!r}"):
         exporter(small, **{name: value})
 
 
 def box_areas(boxes):
-    """Rectangles of the drawn boxes in pixels."""
+    """Return the rectangles of the boxes in pixels."""
     figure = boxes[0].figure
     figure.canvas.draw()
     areas = [box.get_bbox_patch().get_window_extent() for box in boxes]
     return figure.bbox, [(a.x0, a.y0, a.x1, a.y1) for a in areas]
 
 
-def assert_apart(boxes):
-    """No two boxes overlap and all lie within the figure."""
+def assert_no_overlap(boxes):
+    """Check that no two boxes overlap and that all are inside the figure."""
     page, areas = box_areas(boxes)
     for x0, y0, x1, y1 in areas:
         assert page.x0 <= x0 < x1 <= page.x1
@@ -431,13 +431,13 @@ def assert_apart(boxes):
     ],
 )
 def test_plot_boxes_do_not_overlap(plt, request, name, figsize):
-    """Boxes stay apart in new figures and in given ones."""
+    """Boxes do not overlap in new and in given figures."""
     tree = request.getfixturevalue(name)
     if figsize:
         plt.figure(figsize=figsize)
     boxes = plot_tree(tree)
     assert len(boxes) == tree.trees_.n_nodes
-    assert_apart(boxes)
+    assert_no_overlap(boxes)
 
 
 def test_plot_places(plt, small):
@@ -456,13 +456,13 @@ def test_plot_places(plt, small):
 
 
 def test_plot_cut(plt, wide_tree):
-    """Placeholders below the depth, in grey."""
+    """Placeholders below the depth are gray."""
     boxes = plot_tree(wide_tree, max_depth=1)
     cut = [box for box in boxes if box.get_text() == "(...)"]
     assert len(boxes) == 7
     assert len(cut) == 4
     assert len({box.get_bbox_patch().get_facecolor() for box in cut}) == 1
-    assert_apart(boxes)
+    assert_no_overlap(boxes)
 
 
 def test_plot_of_a_single_leaf(plt, single):
@@ -470,11 +470,11 @@ def test_plot_of_a_single_leaf(plt, single):
     (box,) = plot_tree(single, filled=False, rounded=False)
     assert list(box.axes.texts) == [box]
     assert box.get_bbox_patch().get_facecolor() == (1, 1, 1, 1)
-    assert_apart([box])
+    assert_no_overlap([box])
 
 
 def test_plot_axes(plt, small):
-    """The given axes win, then the current ones, then a new figure."""
+    """Use the given axes, then the current ones, then a new figure."""
     boxes = plot_tree(small)
     assert plt.get_fignums() == [boxes[0].figure.number]
     _, (first, second) = plt.subplots(1, 2)
@@ -495,12 +495,12 @@ def test_plot_without_pyplot(small):
 def test_plot_names_are_not_formulas(plt, small):
     """Dollar signs and other marks are drawn as they are."""
     boxes = plot_tree(small, feature_names=["$", "$x_{$"], class_names=["$$"] * 3)
-    assert_apart(boxes)
+    assert_no_overlap(boxes)
     assert boxes[0].get_text().startswith("$x_{$ < 0.8")
 
 
 def test_plot_needs_matplotlib(monkeypatch, small):
-    """The message tells what to install."""
+    """The message contains the package to install."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "dics\[plot\]"'):
@@ -544,12 +544,12 @@ def test_several_targets_in_a_picture():
 
 @pytest.fixture(scope="module")
 def iris_boosting():
-    """Return boosting of three classes, with names of features."""
+    """Return boosting for three classes, with names of features."""
     X, y = load_iris(return_X_y=True, as_frame=True)
     return CGBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
 
 
-def test_rounds_are_taken_out_by_number(iris_boosting):
+def test_rounds_by_index(iris_boosting):
     assert len(iris_boosting) == 3
     assert [tree.trees_.n_nodes for tree in iris_boosting] == np.diff(
         iris_boosting.trees_.node_starts
@@ -564,7 +564,7 @@ def test_rounds_are_taken_out_by_number(iris_boosting):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_leaves_of_a_round_are_what_it_adds(n_classes):
+def test_leaves_of_a_round(n_classes):
     """The text of the leaves is the step of the decision function."""
     X, y = load_iris(return_X_y=True)
     X, y = X[y < n_classes], y[y < n_classes]
@@ -576,7 +576,7 @@ def test_leaves_of_a_round_are_what_it_adds(n_classes):
     assert {tuple(row) for row in (steps.round(3) + 0.0).tolist()} == shown
 
 
-def test_a_round_of_numbers():
+def test_round_of_regression():
     X, y = load_iris(return_X_y=True)
     model = CGBoostingRegressor(n_estimators=1, max_depth=1, random_state=0).fit(X, y)
     assert export_text(model).count("adds: ") == 2  # its only tree
@@ -587,7 +587,7 @@ def test_a_round_of_numbers():
 
 
 def test_boxes_of_a_round(iris_boosting, plt):
-    """Splits show their gain, leaves what they add."""
+    """Splits show their gain, leaves their values."""
     boxes = [box.get_text() for box in plot_tree(iris_boosting[0])]
     assert re.fullmatch(
         r"petal \w+ \(cm\) < [\d.]+\ngain = [\d.]+\nsamples = 150", boxes[0]
@@ -599,8 +599,8 @@ def test_boxes_of_a_round(iris_boosting, plt):
     assert dot.count("adds = ") == len(ends)
 
 
-def test_a_round_of_many_classes(plt):
-    """Leaves name the classes whose scores change most."""
+def test_round_of_many_classes(plt):
+    """Leaves show the classes with the largest changes of scores."""
     X, y = make_classification(
         400, 12, n_informative=8, n_classes=8, n_clusters_per_class=1, random_state=0
     )
@@ -613,7 +613,7 @@ def test_a_round_of_many_classes(plt):
 
 
 @pytest.mark.parametrize("export", EXPORTERS)
-def test_a_forest_is_no_tree(export, iris_boosting, plt):
+def test_forest_is_not_a_tree(export, iris_boosting, plt):
     X, y = load_iris(return_X_y=True)
     forest = CGForestClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"has 3 trees; .* such as forest\[0\]"):
@@ -625,11 +625,11 @@ def test_a_forest_is_no_tree(export, iris_boosting, plt):
     constant = CGBoostingClassifier(n_estimators=3).fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="has no trees"):
         export(constant)
-    assert constant  # though its length is 0
+    assert constant  # although its length is 0
 
 
-def test_rows_drawn_are_told_from_distinct_ones(plt):
-    """Counts of a bootstrap sample don't add up to the rows."""
+def test_sampled_and_distinct_rows(plt):
+    """A bootstrap sample has fewer distinct rows than its size."""
     X, y = load_iris(return_X_y=True)
     drawn = CGForestClassifier(
         n_estimators=2, max_depth=1, max_samples=60, random_state=0

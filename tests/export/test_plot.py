@@ -1,4 +1,4 @@
-"""Tests of the pictures of models."""
+"""Plots of models."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from dics.plot import plot_importance, plot_metric
 
 @pytest.fixture(autouse=True)
 def plt():
-    """Pyplot without a window and without open figures."""
+    """Return pyplot without a window and without open figures."""
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ def plt():
 
 @pytest.fixture(scope="module")
 def stopped():
-    """Boosting with early stopping, on columns with names."""
+    """Return boosting with early stopping, on columns with names."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = CGBoostingClassifier(
         n_estimators=60, learning_rate=0.3, early_stopping=True, random_state=0
@@ -70,7 +70,7 @@ def test_bars_count_splits(stopped):
 
 
 def test_labels_are_not_cut(stopped, plt):
-    """Long names, and names that look like formulas, lie inside the figure."""
+    """Long names, and names that look like formulas, are inside the figure."""
     long = [f"$x_{i}$ " + "feature of a long name " * 2 for i in range(30)]
     bars, curves = plot_importance(stopped, feature_names=long), plot_metric(stopped)
     for ax, more in (bars, [*bars.get_yticklabels(), *bars.texts]), (curves, []):
@@ -111,8 +111,8 @@ def test_curves_of_a_score():
         plot_metric(model, metric="auc")
 
 
-def test_curves_of_a_warm_start_go_on():
-    """The rounds of the last fit have the numbers that they have in the model."""
+def test_curves_of_a_warm_start():
+    """The rounds of the last fit have their indices in the model."""
     X, y = load_diabetes(return_X_y=True)
     model = CGBoostingRegressor(n_estimators=5, warm_start=True).fit(X, y)
     model.set_params(n_estimators=8).fit(X, y)
@@ -127,7 +127,7 @@ def test_given_axes_are_used(stopped, plt):
     assert plt.get_fignums() == [figure.number]
 
 
-def test_refusals(stopped):
+def test_errors(stopped):
     with pytest.raises(NotFittedError):
         plot_importance(CGBoostingClassifier())
     with pytest.raises(NotFittedError):

@@ -1,4 +1,4 @@
-"""Pipelines with our models, converted by skl2onnx."""
+"""Pipelines with models of dics, converted by skl2onnx."""
 
 import sys
 
@@ -15,7 +15,7 @@ from dics.export import register_skl2onnx
 skl2onnx = pytest.importorskip("skl2onnx")
 runtime = pytest.importorskip("onnxruntime")
 
-# Scaled rows are rounded: by scikit-learn as by the run-time.
+# scikit-learn and the runtime both round scaled rows.
 ROWS = np.nan_to_num(X, nan=np.nan, posinf=3, neginf=-3)
 
 
@@ -49,7 +49,7 @@ def test_pipelines(name, dtype):
     )
 
 
-def test_all_six_are_here():
+def test_models_cover_all_classes():
     kinds = {type(model).__name__ for model, _ in MODELS.values()}
     assert kinds == {name for name in dics.__all__ if name.endswith("ier")} | {
         name for name in dics.__all__ if name.endswith("Regressor")
@@ -67,8 +67,8 @@ def test_zipmap(name):
         np.testing.assert_allclose(list(maps[row].values()), expected[row], atol=1e-6)
 
 
-def test_rows_of_float64_are_compared_as_such():
-    model = fitted("tree of numbers")
+def test_rows_of_float64_are_not_rounded():
+    model = fitted("tree regressor")
     trees = model.trees_
     node = trees.inner[np.isfinite(trees.threshold[trees.inner])][0]
     rows = np.repeat(X[:1].astype(np.float64), 2, axis=0)
@@ -78,7 +78,7 @@ def test_rows_of_float64_are_compared_as_such():
     np.testing.assert_allclose(found[:, 0], model.predict(rows), rtol=1e-6)
 
 
-def test_whole_numbers():
+def test_integers():
     rows = np.nan_to_num(ROWS * 10).astype(np.int64)
     model = dics.CGTreeClassifier(max_depth=4, random_state=0).fit(rows, Y)
     made = skl2onnx.to_onnx(model, rows[:1], options={"zipmap": False})
@@ -96,7 +96,7 @@ def test_columns_that_single_precision_would_merge(name):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_what_it_refuses():
+def test_errors():
     with pytest.raises(ValueError, match="target_opset=13 or later, got 12"):
         skl2onnx.to_onnx(fitted("numbers"), X[:1], target_opset=12)
     model = dics.CGTreeClassifier(max_depth=2).fit(X, Y == 1)

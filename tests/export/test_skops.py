@@ -28,7 +28,7 @@ def again(model):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_comes_back(name):
+def test_same_predictions(name):
     model = fitted(name)
     read = again(model)
     assert type(read) is type(model)
@@ -50,7 +50,7 @@ def test_categories(name):
     np.testing.assert_array_equal(found, model.predict(CATEGORY_ROWS))
 
 
-def test_it_can_be_fitted_further():
+def test_warm_start():
     model = dics.CGBoostingClassifier(
         n_estimators=3, warm_start=True, random_state=0
     ).fit(X, Y)

@@ -1,4 +1,4 @@
-"""Models as JSON, read by a program that knows the text alone."""
+"""Models as JSON, read by a program without dics."""
 
 import json
 import math
@@ -22,7 +22,7 @@ def leaf(tree, row):
 
 
 def predict(plain, row):
-    """Do as the docstring of to_json says, in plain Python."""
+    """Predict as the docstring of to_json explains, in plain Python."""
     scores = list(plain["base"])
     for tree in plain["trees"]:
         scores = [s + v for s, v in zip(scores, leaf(tree, row), strict=True)]
@@ -38,7 +38,7 @@ def predict(plain, row):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_program_that_knows_the_text_alone(name):
+def test_predictions_without_dics(name):
     model = fitted(name)
     rows = X[:100].copy()
     rows[:10], rows[10:20] = -np.inf, np.inf
@@ -85,7 +85,7 @@ def test_columns_that_single_precision_would_merge(name):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_what_it_refuses():
+def test_errors():
     several = dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=2
     )

@@ -48,7 +48,7 @@ def test_labels_and_probabilities(name):
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_numbers(name):
+def test_regression(name):
     model = fitted(name)
     made = to_onnx(model)
     onnx.checker.check_model(made, full_check=True)
@@ -58,7 +58,7 @@ def test_numbers(name):
     np.testing.assert_allclose(found["variable"], expected, rtol=1e-6, atol=1e-6)
 
 
-def test_the_fixtures_have_splits_that_only_nan_passes():
+def test_models_have_splits_on_missing_values():
     for name in ("tree", "forest", "boosting", "numbers"):
         assert np.isneginf(fitted(name).trees_.threshold).any()
 
@@ -91,7 +91,7 @@ def test_ties_of_votes_go_to_the_first_class():
     np.testing.assert_array_equal(run(to_onnx(model), X)["label"], model.predict(X))
 
 
-def test_the_probability_of_unlikely_classes_keeps_its_digits():
+def test_small_probabilities_keep_their_precision():
     model = clone(BOOSTING).set_params(learning_rate=2.0).fit(X, Y == 1)
     model.classes_ = np.array([0, 1])
     expected = model.predict_proba(X)
@@ -119,7 +119,7 @@ def test_wrong_versions(opset):
     [[False, True], [0.5, 1.5], np.array([1, True], dtype=object), [0, 2**63]],
     ids=["bool", "float", "object", "large"],
 )
-def test_labels_that_onnx_lacks(classes):
+def test_label_types_without_onnx(classes):
     model = clone(TREE).fit(X, Y == 1)
     model.classes_ = np.array(classes)
     with pytest.raises(ValueError, match=r"whole numbers or text; .* y\.astype\(int\)"):
@@ -136,7 +136,7 @@ def test_columns_that_single_precision_would_merge(name):
     np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_what_it_refuses():
+def test_errors():
     with pytest.raises(TypeError, match="to_onnx takes a fitted model of dics, got st"):
         to_onnx("model")
     with pytest.raises(NotFittedError):

@@ -1,4 +1,4 @@
-"""Models in the shap package, whose values must be our contributions."""
+"""Models in the shap package; its values must equal `predict_contributions`."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_values_are_contributions(name):
     np.testing.assert_allclose(expected, added[:, -1], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["forest", "boosting of two", "tree of numbers"])
+@pytest.mark.parametrize("name", ["forest", "boosting of two", "tree regressor"])
 def test_rows_on_thresholds(name):
     model = fitted(name)
     trees = model.trees_
@@ -54,7 +54,7 @@ def test_columns_that_single_precision_would_merge(name):
     np.testing.assert_allclose(values, added, rtol=0, atol=1e-9)
 
 
-def test_what_it_refuses():
+def test_errors():
     several = dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=2
     )

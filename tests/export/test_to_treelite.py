@@ -13,7 +13,7 @@ treelite = pytest.importorskip("treelite")
 
 
 def expected(model, rows):
-    """What treelite should say, [row][target][class]."""
+    """Return the predictions that treelite should return, [row][target][class]."""
     if not hasattr(model, "classes_"):
         return model.predict(rows).reshape(len(rows), -1, 1)
     shares = model.predict_proba(rows)
@@ -42,7 +42,7 @@ def test_infinities_and_rows_on_thresholds(name):
     np.testing.assert_allclose(found, expected(model, rows), rtol=1e-6, atol=1e-6)
 
 
-def test_what_it_holds():
+def test_attributes():
     made = to_treelite(fitted("forest"))
     assert (made.num_tree, made.num_feature) == (7, 6)
     assert (made.input_type, made.output_type) == ("float64", "float64")
@@ -55,7 +55,7 @@ def test_columns_that_single_precision_would_merge(name):
     np.testing.assert_allclose(found, expected(model, HOUR), rtol=1e-6, atol=1e-6)
 
 
-def test_what_it_refuses():
+def test_errors():
     several = dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=2
     )

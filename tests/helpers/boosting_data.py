@@ -1,4 +1,4 @@
-"""Data and settings that the tests of boosting share."""
+"""Data and settings for the tests of boosting."""
 
 import numpy as np
 from checks import make
@@ -6,7 +6,7 @@ from sklearn.datasets import make_classification
 
 from dics import CGBoostingClassifier
 
-# What tests rely on is said here, and not left to the defaults.
+# Tests depend on these values, so they must not follow the defaults.
 PARAMETERS = {
     "learning_rate": 0.2,
     "max_depth": None,
@@ -30,7 +30,7 @@ SETTINGS = [
     {"reuse_splits": False, "max_candidates": 20},
 ]
 
-# On a grid, so that repeated rows don't move the thresholds.
+# A fixed grid: repeated rows must not move the thresholds.
 GRID = [np.linspace(-3, 3, 25)] * 9
 
 
@@ -62,7 +62,7 @@ def mean_loss(y, p, weights=None):
 
 
 class Squared:
-    """The squared error once more."""
+    """The squared error as a custom loss."""
 
     def start(self, y, weight):
         return np.average(y, axis=0, weights=weight)

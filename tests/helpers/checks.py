@@ -1,4 +1,4 @@
-"""Assertions and helpers that several test files share."""
+"""Assertions and helpers of several test files."""
 
 import hashlib
 import io
@@ -24,7 +24,7 @@ ARRAYS = (
 
 
 class GivenCandidates(BaseCandidates):
-    """A dictionary given by hand: one sorted array of thresholds per feature."""
+    """Candidates from given thresholds: one sorted array per feature."""
 
     _parameter_constraints: ClassVar[dict] = {}
 
@@ -40,7 +40,7 @@ class GivenCandidates(BaseCandidates):
 
 
 def changed_parameters(model):
-    """Return the parameters that aren't the default; objects as their parameters."""
+    """Return the parameters without defaults; objects as their parameters."""
     default = type(model)().get_params(deep=False)
     set_ = model.get_params(deep=False)
     changed = {name: set_[name] for name in set_ if set_[name] != default[name]}
@@ -51,7 +51,7 @@ def changed_parameters(model):
 
 
 def check_sound(candidates, n_features):
-    """What holds for the thresholds of any data."""
+    """Check the properties of thresholds for any data."""
     assert len(candidates.thresholds_) == n_features
     for f, tau in enumerate(candidates.thresholds_):
         assert tau.dtype == np.float64
@@ -61,9 +61,9 @@ def check_sound(candidates, n_features):
 
 
 def same_tree(fitted, expected, n_rows=None):
-    """A fitted tree is, node for node, the one the reference has grown.
+    """Check that a fitted tree equals the tree of the reference.
 
-    Its root weighs `n_rows`: as many as it has, or as many as were drawn for it.
+    `n_rows` is the weight of its root: the number of rows or the sample size.
     """
     trees = fitted.trees_
     for name in ("feature", "threshold", "left", "missing_left", "n_samples"):
@@ -76,7 +76,7 @@ def same_tree(fitted, expected, n_rows=None):
 
 
 def same_bytes(one, other):
-    """Two fitted trees or forests hold the same bytes."""
+    """Check that two fitted models are bit-identical."""
     for name in (*ARRAYS, "impurity", "gain"):
         a, b = getattr(one.trees_, name), getattr(other.trees_, name)
         assert a.dtype == b.dtype, name
@@ -92,7 +92,7 @@ def file_bytes(model):
 
 
 def digest(*fitted):
-    """One number for all the bytes of fitted trees, forests or candidates."""
+    """Return a digest of all bytes of fitted models or candidates."""
     sha = hashlib.sha256()
     for estimator in fitted:
         if hasattr(estimator, "trees_"):
@@ -108,13 +108,13 @@ def digest(*fitted):
 
 
 def write_spambase(directory, X, y):
-    """Put a file where load_dataset looks for Spambase."""
+    """Write a file that load_dataset reads as Spambase."""
     (directory / "spambase").mkdir(exist_ok=True)
     np.savez(directory / "spambase" / "spambase.npz", X=X, y=y)
 
 
 def make(cls, **parameters):
-    """Make an estimator; options of its groups may be given by their bare names."""
+    """Make an estimator; options of its groups can have their short names."""
     model = cls()
     groups = {"categorical": CategoricalOptions(), "advanced": model._options}
     if hasattr(model, "sampling"):

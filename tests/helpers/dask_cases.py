@@ -1,4 +1,4 @@
-"""Random fits for a cluster, and clusters to fit them on."""
+"""Random fits for a cluster, and local clusters."""
 
 import asyncio
 import contextlib
@@ -26,20 +26,20 @@ LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "ga
 
 @contextlib.contextmanager
 def quick_processes():
-    """Let workers be copies of a process that has imported everything."""
+    """Start workers as forks of a process with all imports."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    # That process reads it; Dask sets it for workers that it starts by itself.
+    # That process reads it; Dask sets it only for workers that it spawns.
     os.environ["MALLOC_TRIM_THRESHOLD_"] = "65536"
     settings = {"daemon": True, "multiprocessing-method": "forkserver"}
     with dask.config.set({f"distributed.worker.{k}": v for k, v in settings.items()}):
-        context = get_mp_context()  # sets what Dask would import
+        context = get_mp_context()  # sets the imports of Dask
         context.set_forkserver_preload(["dics.dask"])
         yield context
 
 
 @contextlib.contextmanager
 def cluster_of(n_workers, *, processes=False, **options):
-    """A cluster on this machine, gone at the end; nothing is told on the way."""
+    """Start a cluster on this machine without log messages, and close it at the end."""
     with (
         quick_processes(),
         LocalCluster(
@@ -55,7 +55,7 @@ def cluster_of(n_workers, *, processes=False, **options):
 
 
 class Process(NamedTuple):
-    """A process of a cluster, and where it listens."""
+    """A process of a cluster, and its address."""
 
     pid: int
     address: str
@@ -63,7 +63,7 @@ class Process(NamedTuple):
 
 @contextlib.contextmanager
 def separate_processes(n_workers):
-    """A client, a scheduler and workers in processes that nobody starts again."""
+    """Start a client, a scheduler and workers in processes that do not restart."""
     with quick_processes() as context, contextlib.ExitStack() as started:
 
         def start(make, *args):
@@ -99,7 +99,7 @@ def _worker(address):
 
 
 def random_chunks(n, n_parts, rng):
-    """Lengths of parts of n rows, of which some may be empty."""
+    """Return chunk lengths of n rows; some may be zero."""
     cuts = np.sort(rng.integers(0, n + 1, n_parts - 1))
     return tuple(int(v) for v in np.diff(np.concatenate([[0], cuts, [n]])))
 
@@ -114,7 +114,7 @@ def as_dask(values, chunks):
 
 
 def sparse_array_of(values, chunks):
-    """A dask array of sparse chunks, some of which may be empty."""
+    """Return a Dask array of sparse chunks; some may be empty."""
     ends = np.cumsum(chunks)
     name = f"sparse-{tokenize(values, chunks)}"
     graph = {
@@ -126,8 +126,8 @@ def sparse_array_of(values, chunks):
 
 
 def frame_of(parts):
-    """A dask dataframe whose partitions have categories of their own."""
-    import dask.dataframe as dd  # not on workers that have little memory
+    """Return a Dask data frame; its partitions have different categories."""
+    import dask.dataframe as dd  # not on workers with little memory
 
     own = [
         part.assign(
@@ -143,7 +143,7 @@ def frame_of(parts):
 
 
 class Case:
-    """A random estimator and rows for it; everything follows from the seed."""
+    """A random estimator and its rows, determined by the seed."""
 
     def __init__(self, seed, most_rows=600):
         self.rng = rng = np.random.default_rng(seed)
@@ -162,7 +162,7 @@ class Case:
         if kind == "Classifier":
             n_classes = int(rng.integers(2, 21))
             self.y = np.argsort(np.argsort(score)) * n_classes // n
-            if rng.random() < 0.2:  # parts without some class
+            if rng.random() < 0.2:  # partitions without some class
                 self.y = np.sort(self.y)
         self.weights = self._make_weights(n)
         self.validation = {}
@@ -263,7 +263,7 @@ class Case:
 
 
 class CategoryCase(Case):
-    """The same with categorical features that tell something of y."""
+    """The same with informative categorical features."""
 
     def __init__(self, seed, most_rows=600):
         super().__init__(seed, most_rows)
@@ -283,7 +283,7 @@ class CategoryCase(Case):
             self.validation = {"X_val": held, "y_val": self.y[rows]}
 
     def _make_categories(self, rng):
-        """Three columns; the last two tell most together. -1 for what is missing."""
+        """Make three columns; the last two are a pair. -1 is a missing value."""
         n = len(self.X)
         group = np.argsort(np.argsort(self.y, kind="stable"), kind="stable") * 4 // n
         first, second, third = self.n_categories
@@ -293,14 +293,14 @@ class CategoryCase(Case):
         categories = np.stack([a, b, c], axis=1)
         categories[rng.random(categories.shape) < rng.choice([0, 0.1])] = -1
         if rng.random() < 0.3:
-            order = np.argsort(a, kind="stable")  # parts without some categories
+            order = np.argsort(a, kind="stable")  # partitions without some categories
             self.X, self.y, categories = self.X[order], self.y[order], categories[order]
         return categories
 
     def _with_named(self, categories, n_numbers):
-        """Numbers, of which some are named as categories."""
+        """Return numbers, some of which are declared as categories."""
         numbers = self.X[:, :n_numbers]
-        X = np.hstack([numbers, np.maximum(categories, 0)])  # a byte holds no -1
+        X = np.hstack([numbers, np.maximum(categories, 0)])  # a byte has no -1
         self.parameters["categorical_features"] = [*range(X.shape[1])][-3:]
         return X.astype(numbers.dtype)
 
@@ -348,7 +348,7 @@ class SparseCase(Case):
             X = np.abs(X * 50).astype("u1")
         elif rng.random() < 0.6:
             X = X.astype("f4")
-        self.is_dense = bool(rng.random() < 0.1)  # the model is that of a dense X, too
+        self.is_dense = bool(rng.random() < 0.1)  # the expected model has a dense X
         self.is_array = bool(rng.random() < 0.5)
         return X
 
@@ -367,7 +367,7 @@ class SparseCase(Case):
 
 
 def _with_zeros(matrix, rng):
-    """The same matrix with a few zeros stored."""
+    """Return the same matrix with a few stored zeros."""
     n = int(rng.integers(0, 4))
     stored = matrix.tocoo()
     row = np.concatenate([stored.row, rng.integers(0, matrix.shape[0], n)])
@@ -377,7 +377,7 @@ def _with_zeros(matrix, rng):
 
 
 def outcome(fit):
-    """Return the model file of a fit, or the error that it ends with."""
+    """Return the model file of a fit, or its error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

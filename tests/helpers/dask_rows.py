@@ -1,4 +1,4 @@
-"""A few rows, and estimators for them: here and on Dask collections."""
+"""A few rows, and local and Dask estimators for them."""
 
 import numpy as np
 import pandas as pd

@@ -14,7 +14,7 @@ X, Y = make_classification(
 )  # fmt: skip
 X = X.astype(np.float32)
 X[::6, 1] = np.nan
-X[Y == 2, 4] = np.nan  # missing says much: splits that only NaN passes
+X[Y == 2, 4] = np.nan  # some splits send only NaN to the left
 X[::5, 4] = 0.5
 X[5, 0], X[6, 0] = np.inf, -np.inf
 T = np.nan_to_num(X[:, 0], posinf=3, neginf=-3) * 2.0 + Y
@@ -47,9 +47,9 @@ CLASSIFIERS = {
     "boosting of one": (BOOSTING, Y * 0),
 }
 REGRESSORS = {
-    "tree of numbers": (dics.CGTreeRegressor(max_depth=6, random_state=0), T),
+    "tree regressor": (dics.CGTreeRegressor(max_depth=6, random_state=0), T),
     "tree of targets": (dics.CGTreeRegressor(max_depth=6, random_state=0), T2),
-    "forest of numbers": (dics.CGForestRegressor(n_estimators=5, random_state=0), T),
+    "forest regressor": (dics.CGForestRegressor(n_estimators=5, random_state=0), T),
     "forest of targets": (dics.CGForestRegressor(n_estimators=5, random_state=0), T2),
     "numbers": (NUMBERS, T),
     "targets": (NUMBERS, T2),
@@ -89,7 +89,7 @@ CATEGORICAL = {
 
 @functools.cache
 def fitted(name):
-    """Return a model by its name; don't change it."""
+    """Return a shared model, which must not be changed."""
     model, target = MODELS[name]
     return clone(model).fit(X, target)
 

@@ -1,4 +1,4 @@
-"""Configurations whose fitted models are kept as digests in golden_models.json.
+"""Configurations of the models with digests in golden_models.json.
 
 A refactoring leaves every digest as it is. After a deliberate change of the models,
 ``python tests/helpers/golden_models.py`` rewrites the file and lists the changes.
@@ -24,7 +24,7 @@ from dics import (
 
 FILE = pathlib.Path(__file__).with_suffix(".json")
 
-# --- data: rows, features, classes, dtype, share of NaN -------------------------------
+# --- data: rows, features, classes, dtype, fraction of NaN ----------------------------
 
 SETS = {
     "three": (400, 12, 3, "f8", 0.0),
@@ -40,7 +40,7 @@ SETS = {
 
 
 def make_set(name):
-    """Rows from whole random numbers: the same on every machine."""
+    """Make rows from random integers, which are equal on every machine."""
     n, p, n_classes, dtype, missing = SETS[name]
     rng = np.random.default_rng(len(name))
     X = rng.integers(0, 64, (n, p)) + rng.integers(0, 64, (n, p))
@@ -58,7 +58,7 @@ def make_set(name):
 
 
 def make_numbers(name, n_outputs=1):
-    """Targets above 0 for the rows of a set, whole multiples of 1/64."""
+    """Return positive targets for the rows of a set, multiples of 1/64."""
     X, y = make_set(name)
     rng = np.random.default_rng(len(name))
     filled = np.nan_to_num(X[:, :n_outputs].astype(np.float64), nan=9)
@@ -228,7 +228,7 @@ def fit(kind, setting, data, weights):
 
 
 def golden_digest(case):
-    """Fit a configuration; the digest is of its bytes and of what it predicts."""
+    """Fit a configuration; return a digest of its bytes and predictions."""
     model = fit(*case)
     X, _ = make_set(case[2])
     sha = hashlib.sha256(digest(model).encode())
@@ -237,7 +237,7 @@ def golden_digest(case):
 
 
 def predictions(model, X):
-    """Predict without NumPy's exponential, whose last bit depends on the processor."""
+    """Predict without np.exp, because its last bit depends on the processor."""
     if getattr(model, "loss", None) in ("poisson", "gamma"):
         return model._scores(X)
     names = ("decision_function", "predict_proba", "predict")

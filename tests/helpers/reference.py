@@ -1,8 +1,8 @@
-"""Algorithms 1 and 2 of the paper in plain Python and NumPy: the oracle of the tests.
+"""Algorithms 1 and 2 of the paper in Python and NumPy: the reference of the tests.
 
-Nothing here is fast, and nothing is shared with the library but the even cuts of a
-renewed dictionary. Algorithm 1 is `boundary`, `farthest_pairs` and `thresholds`;
-Algorithm 2 is `grow`. Algorithm 3, the forest, is in reference_forest.py.
+It is slow, and uses nothing of the library except the quantiles of renewed thresholds.
+Algorithm 1 is `boundary`, `farthest_pairs` and `thresholds`. Algorithm 2 is `grow`.
+Algorithm 3, the forest, is in reference_forest.py.
 """
 
 import itertools
@@ -13,13 +13,13 @@ import numpy as np
 
 from dics import QuantileCandidates
 
-# --- random numbers: every draw is a function of a key --------------------------------
+# --- random numbers: every number is a function of a key ------------------------------
 
 MASK = 2**64 - 1
 
 
 def mix(x):
-    """Finaliser of splitmix64."""
+    """Return the output function of splitmix64."""
     x = (x + 0x9E3779B97F4A7C15) & MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
@@ -31,12 +31,12 @@ def combine(key, value):
 
 
 def draw_below(key, counter, n):
-    """Draw number `counter` of a key, uniform in [0, n)."""
+    """Return random number `counter` of a key, uniform in [0, n)."""
     return (combine(key, counter) * n) >> 64
 
 
 def sample_without_replacement(key, n, k):
-    """Floyd's algorithm: k of range(n), sorted."""
+    """Return k of range(n), sorted, by Floyd's algorithm."""
     chosen = set()
     for counter, j in enumerate(range(n - k, n)):
         t = draw_below(key, counter, j + 1)
@@ -45,7 +45,7 @@ def sample_without_replacement(key, n, k):
 
 
 def stratified_rows(key, n, n_draws):
-    """One row of each of n_draws equal parts of range(n)."""
+    """Return one row from each of n_draws equal parts of range(n)."""
     n_draws = min(n, n_draws)
     edges = [i * n // n_draws for i in range(n_draws + 1)]
     return [
@@ -62,7 +62,7 @@ def tie_number(key, feature):
 
 
 def farthest_pairs(centroids, n_pairs, unit):
-    """Lines 2 and 3: pairs of centroids by falling distance, in units of `unit`."""
+    """Return the most distant pairs of centroids, in units of `unit` (lines 2, 3)."""
     k = len(centroids)
     if n_pairs == "auto":
         n_pairs = k * (k - 1) // 2 if k <= 5 else 25
@@ -75,16 +75,16 @@ def farthest_pairs(centroids, n_pairs, unit):
 
 
 def boundary(mu1, sigma1, mu2, sigma2, kind="variance"):
-    """Zeta of line 5."""
+    """Return zeta of line 5."""
     if kind == "midpoint" or sigma1 + sigma2 == 0:
         return (mu1 + mu2) / 2
     return (sigma1 * mu2 + sigma2 * mu1) / (sigma1 + sigma2)
 
 
 def thresholds(zetas, low, high, gap):
-    """Sorted, distinct; none outside (low, high] or within `gap` of the one before.
+    """Return sorted thresholds in (low, high] with distances above `gap`.
 
-    In single precision, of features that it resolves.
+    They have single precision if that separates the values of the feature.
     """
     kept = []
     for zeta in sorted(np.float32(z) for z in zetas):
@@ -95,7 +95,7 @@ def thresholds(zetas, low, high, gap):
 
 
 def midpoints(column):
-    """A threshold between any two neighbouring values, of float32 where it has one."""
+    """Return a threshold between any two neighbors, of float32 if possible."""
     values = np.unique(column[~np.isnan(column)]).astype(np.float64)
     cuts = []
     for low, high in itertools.pairwise(values):
@@ -110,7 +110,7 @@ def midpoints(column):
 
 
 def encode(column, tau):
-    """code(x) = #{t : tau_t <= x}; NaN has one more than the largest."""
+    """Return code(x) = #{t : tau_t <= x}; NaN has the largest code plus one."""
     column = np.asarray(column, dtype=np.float64)
     codes = (np.asarray(tau, dtype=np.float64) <= column[:, None]).sum(axis=1)
     return np.where(np.isnan(column), len(tau) + 1, codes)
@@ -119,8 +119,8 @@ def encode(column, tau):
 # --- weights and scores ---------------------------------------------------------------
 
 
-def whole_weights(weights, n_rows):
-    """Weights as exact integers, and the unit of the fixed point of entropy."""
+def integer_weights(weights, n_rows):
+    """Return weights as exact integers, and the fixed-point unit of entropy."""
     if weights is None:
         return np.ones(n_rows, dtype=np.int64), 2.0**20
     weights = [float(w) for w in weights]
@@ -150,7 +150,7 @@ class Criterion:
         return np.array(terms, dtype=np.int64)[where].reshape(counts.shape)
 
     def purity(self, counts):
-        """Of sets of rows, given by their class counts along the last axis."""
+        """Return the purity of sets of rows, from class counts on the last axis."""
         total = counts.sum(axis=-1)
         terms = self.term(counts).sum(axis=-1)
         if self.entropy:
@@ -170,19 +170,19 @@ class Rows(NamedTuple):
     X: np.ndarray  # float64: exact for float32, float64 and uint8
     codes: np.ndarray
     y: np.ndarray
-    counts: np.ndarray  # whole weights
-    weights: np.ndarray  # the caller's
+    counts: np.ndarray  # integer weights
+    weights: np.ndarray  # original weights
 
     def take(self, mask):
         return Rows(*(part[mask] for part in self))
 
 
 class Dictionary(NamedTuple):
-    """Thresholds in use below some node.
+    """Thresholds of a subtree.
 
-    A code stands for the codes lowest[f][code]..highest[f][code] of the tree's first
-    dictionary, in which gaps are measured. It was made from `made_from` rows, 0 if it
-    is exact.
+    A code represents the codes lowest[f][code]..highest[f][code] of the thresholds of
+    the root, which measure gaps. `made_from` is the number of rows that placed the
+    thresholds, 0 if they are exact.
     """
 
     thresholds: list
@@ -198,7 +198,7 @@ def first_dictionary(thresholds, n_rows):
 
 
 def renewed(rows, old, weighted):
-    """Even cuts of the node's own rows (QuantileCandidates has tests of its own)."""
+    """Return quantiles of the rows of a node; other tests check QuantileCandidates."""
     weights = rows.weights if weighted else None
     made = QuantileCandidates().fit(rows.X, sample_weight=weights).thresholds_
     codes = np.column_stack([encode(rows.X[:, f], tau) for f, tau in enumerate(made)])
@@ -275,9 +275,9 @@ class Grower:
         self.whole = reuse_splits and (k is None or k >= len(self.splits))
 
     def grow(self, rows, key=None):
-        """Grow from a root with that key; None means a tree that stands alone."""
+        """Grow from a root with that key; None for a single tree."""
         self.total = float(rows.counts.sum())
-        # The rows that new thresholds are made from are drawn by their place.
+        # The rows for new thresholds are sampled by position.
         rows = rows.take(np.argsort(rows.y, kind="stable"))
         first = first_dictionary(self.dictionary, len(rows.y))
         return self.build(rows, 0, mix(self.seed) if key is None else key, first)
@@ -323,17 +323,17 @@ class Grower:
         return counts
 
     def score(self, left, n_left, rows):
-        """Scores of several splits given by their left sides; -inf if not allowed."""
+        """Return scores of splits, from their left sides; -inf if not allowed."""
         right = self.class_counts(rows) - left
         allowed = (n_left >= self.min_leaf) & (len(rows.y) - n_left >= self.min_leaf)
         least = math.ceil(self.total * self.min_share)
         allowed &= (left.sum(axis=-1) >= least) & (right.sum(axis=-1) >= least)
         return np.where(allowed, self.criterion.score(left, right), -np.inf)
 
-    # The whole dictionary: all places where the node's rows can be cut.
+    # All thresholds: all splits of the rows of the node.
 
     def features_of(self, rows, key):
-        """Features looked at in a node: all; a forest draws some."""
+        """Return the features that a node searches: all, or a sample in forests."""
         return range(len(self.dictionary))
 
     def best_of_all(self, rows, key, dictionary):
@@ -353,7 +353,7 @@ class Grower:
         present = np.flatnonzero(n_rows[:-1])
         if n_tau == 0 or len(present) == 0:
             return None
-        # Cut j lies below the j-th code that occurs; thresholds lo..hi make it.
+        # Split j is below the j-th present code; thresholds lo..hi are equivalent.
         lo = np.concatenate([[-1], present[:-1]])
         hi = present - 1
         below = (np.cumsum(hist[:-1], axis=0) - hist[:-1])[present]
@@ -363,7 +363,7 @@ class Grower:
             scores = self.score(
                 below + missing * missing_left, n_below + n_missing * missing_left, rows
             )
-            j = int(scores.argmax())  # the lowest of equal ones
+            j = int(scores.argmax())  # the first of equal ones
             if np.isfinite(scores[j]) and (best is None or scores[j] > best[0]):
                 best = scores[j], lo[j], hi[j], missing_left
         if best is None:
@@ -399,7 +399,7 @@ class Grower:
         is_missing = np.isnan(x)
         best = None
         for missing_left in [False, True] if is_missing.any() else [False]:
-            same_cut = {}  # candidates with as many rows below them
+            same_cut = {}  # candidates with the same rows below them
             for t in indices:
                 same_cut.setdefault((x < self.dictionary[f][t]).sum(), []).append(t)
             for group in same_cut.values():
@@ -418,7 +418,7 @@ class Grower:
 
 
 def make_rows(X, y, dictionary, counts, weights):
-    """The rows of a root; those that count nothing are left out."""
+    """Return the rows of a root, without rows of weight zero."""
     X = np.asarray(X, dtype=np.float64)
     codes = np.column_stack(
         [encode(X[:, f], tau) for f, tau in enumerate(dictionary)]
@@ -427,9 +427,9 @@ def make_rows(X, y, dictionary, counts, weights):
 
 
 def grow(X, y, dictionary, *, weights=None, criterion="gini", **settings):
-    """Grow a tree. `y` holds 0..K-1, `dictionary` one array of thresholds a feature."""
+    """Grow a tree. `y` holds 0..K-1, `dictionary` one array per feature."""
     y = np.asarray(y)
-    counts, unit = whole_weights(weights, len(y))
+    counts, unit = integer_weights(weights, len(y))
     settings["weighted"] = weights is not None
     weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
     rows = make_rows(X, y, dictionary, counts, weights)
@@ -442,8 +442,8 @@ def grow(X, y, dictionary, *, weights=None, criterion="gini", **settings):
 class Tree(NamedTuple):
     """A tree as arrays, breadth first.
 
-    `left` of a leaf is its number among the leaves of several classes, or ~c if all its
-    rows have class c.
+    `left` of a leaf is its index among the leaves with several classes, or ~c if all
+    its rows have class c.
     """
 
     feature: np.ndarray
@@ -458,7 +458,7 @@ class Tree(NamedTuple):
 def flatten(root, n_classes):
     nodes = [root]
     left, shares = [], []
-    for node in nodes:  # the list grows while it is walked
+    for node in nodes:  # the loop appends to the list
         if node.split is None:
             sums = np.bincount(node.rows.y, node.rows.weights, minlength=n_classes)
             present = np.unique(node.rows.y)
@@ -482,7 +482,7 @@ def flatten(root, n_classes):
 
 
 def find_leaf(tree, row):
-    """Walk one row down; returns the nodes passed."""
+    """Return the nodes on the path of one row."""
     path = [0]
     while tree.feature[path[-1]] >= 0:
         node = path[-1]

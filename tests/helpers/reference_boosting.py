@@ -1,7 +1,7 @@
-"""Algorithm 4 of the paper (FastC-GBM) in plain NumPy, upon reference.py.
+"""Algorithm 4 of the paper (FastC-GBM) in NumPy, based on reference.py.
 
-Two classes have two outputs here. Sums are float64, where the core adds whole numbers
-of 16 bits: splits that gain almost the same may change places.
+Two classes have two outputs here. Sums are float64, but the core adds integers with 16
+bits: splits with almost equal gains may have another order.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from reference import combine, mix, sample_without_replacement
 
 LEAST_PRIOR = 1e-9
 LARGEST_STEP = 10.0
-NOISE = 1e-6  # of a node's score: what gains less isn't split
+NOISE = 1e-6  # relative to the score of a node: smaller gains are not split
 
 
 def round_key(seed, number):
@@ -22,7 +22,7 @@ def round_key(seed, number):
 
 
 def start_scores(y, weights, n_classes):
-    """F_0: the logarithms of the class shares."""
+    """Return F_0, the logarithms of the class fractions."""
     shares = np.bincount(y, weights, minlength=n_classes) / weights.sum()
     return np.log(np.maximum(shares, LEAST_PRIOR))
 
@@ -33,7 +33,7 @@ def softmax(scores):
 
 
 def losses(scores, y):
-    """Cross-entropy of each row."""
+    """Return the cross-entropy of each row."""
     top = scores.max(axis=1)
     of_class = np.take_along_axis(scores, y[:, None], axis=1)[:, 0]
     return top - of_class + np.log(np.exp(scores - top[:, None]).sum(axis=1))
@@ -44,7 +44,7 @@ def gradients(scores, y):
 
 
 def hessians(g):
-    """p (1 - p), from g = p - y."""
+    """Return p (1 - p), from g = p - y."""
     return np.abs(g) * (1 - np.abs(g))
 
 
@@ -52,18 +52,18 @@ def hessians(g):
 
 
 def lengths(g, weights):
-    """Weighted lengths of the gradients; of two classes, that of the margin."""
+    """Return weighted norms of the gradients; for two classes, of the margin."""
     length = np.abs(g[:, 1]) if g.shape[1] == 2 else np.linalg.norm(g, axis=1)
     return (weights * length).astype(np.float32)
 
 
 def random_bits(key, n_rows):
-    """32 of them for each row."""
+    """Return 32 random bits per row."""
     return np.array([mix((key + i) % 2**64) >> 32 for i in range(n_rows)])
 
 
 def goss(norms, key, top_rate, other_rate):
-    """Rows, and what each counts: the longest a N, and b N of the others."""
+    """Return rows and their weights: the a N largest, and b N of the others."""
     n = len(norms)
     n_top, n_other = int(top_rate * n), int(other_rate * n)
     if not 0 < n_top + n_other < n:
@@ -81,11 +81,11 @@ def goss(norms, key, top_rate, other_rate):
 def mvs_limit(norms, n_wanted):
     """Return m with sum(min(1, norm / m)) = n_wanted.
 
-    Norms are taken as the middles of bins that the upper half of their bits makes.
+    Norms are rounded to the middles of bins, given by the upper half of their bits.
     """
     bins, counts = np.unique(norms.view(np.uint32) >> 16, return_counts=True)
     middles = (bins << 16 | 0x8000).astype(np.uint32).view(np.float32).astype(float)
-    for first in range(len(bins), 0, -1):  # bins from here on are certain to be drawn
+    for first in range(len(bins), 0, -1):  # bins from here on are always sampled
         n_certain = counts[first:].sum()
         limit = (counts * middles)[:first].sum() / (n_wanted - n_certain)
         last = first - 1
@@ -95,7 +95,7 @@ def mvs_limit(norms, n_wanted):
 
 
 def mvs(norms, key, top_rate, other_rate):
-    """Row i with probability min(1, norm / m), counting the inverse of that."""
+    """Sample row i with probability min(1, norm / m), weighted by the inverse."""
     n = len(norms)
     everything = np.arange(n), np.ones(n)
     n_wanted = (top_rate + other_rate) * n
@@ -113,7 +113,7 @@ def mvs(norms, key, top_rate, other_rate):
     return rows, np.maximum(1.0, limit / norms[rows]).astype(float)
 
 
-def draw_rows(sampling, norms, key, top_rate, other_rate):
+def sample_rows(sampling, norms, key, top_rate, other_rate):
     if sampling is None:
         return np.arange(len(norms)), np.ones(len(norms))
     draw = {"goss": goss, "mvs": mvs}[sampling]
@@ -121,7 +121,7 @@ def draw_rows(sampling, norms, key, top_rate, other_rate):
 
 
 def sketch(g, n_numbers, key):
-    """Sums of each row's gradients with random signs."""
+    """Return sums of the gradients of each row with random signs."""
     stream = combine(key, 5)
     bits = [combine(stream, i) >> 63 for i in range(g.shape[1] * n_numbers)]
     signs = np.where(np.array(bits).reshape(-1, n_numbers), 1.0, -1.0)
@@ -131,8 +131,8 @@ def sketch(g, n_numbers, key):
 # --- splits of a round ----------------------------------------------------------------
 
 
-def draw_splits(dictionary, key, *, max_features, max_candidates, used, drawn):
-    """Thresholds (their numbers) of each feature that a round looks at."""
+def sample_splits(dictionary, key, *, max_features, max_candidates, used, drawn):
+    """Return the threshold indices of each feature that a round searches."""
     features = [f for f, tau in enumerate(dictionary) if len(tau)]
     if max_features < len(features):
         chosen = sample_without_replacement(
@@ -160,21 +160,21 @@ class Split(NamedTuple):
 
 
 class Node:
-    """A node while the tree is grown; `rows` are numbers of drawn rows."""
+    """A node of a growing tree; `rows` are indices into the sample."""
 
     def __init__(self, rows, depth):
         self.rows = rows
         self.depth = depth
-        self.splits = []  # that are allowed, best first
+        self.splits = []  # allowed splits, best first
         self.own = 0.0  # half the sum of G^2 / (H + lambda)
-        self.split = None  # the one made
+        self.split = None  # the chosen split
         self.left = self.right = None
 
 
 class Grower:
-    """Grows one tree, the leaf that gains most first.
+    """Grows one tree; leaves with the largest gain come first.
 
-    `sums` holds g, h and 1 of each drawn row, times what the row counts.
+    `sums` has g, h and 1 of each sampled row, times the weight of the row.
     """
 
     def __init__(self, X, sums, dictionary, splits, *, middle, limits):
@@ -182,7 +182,7 @@ class Grower:
         self.sums = sums
         self.dictionary = dictionary
         self.splits = splits
-        self.middle = middle  # of equal thresholds the middle one, else the first
+        self.middle = middle  # the middle one of equal thresholds, else the first
         self.limits = limits
 
     def grow(self):
@@ -215,14 +215,14 @@ class Grower:
         return gain > self.limits["min_gain"] and gain > NOISE * node.own
 
     def score(self, sums):
-        """Half the sum over the outputs of G^2 / (H + lambda)."""
+        """Return half the sum over the outputs of G^2 / (H + lambda)."""
         g, h = np.split(sums[..., :-1], 2, axis=-1)
         bottom = h + self.limits["l2"]
         terms = np.divide(g * g, bottom, out=np.zeros_like(g), where=bottom > 0)
         return terms.sum(axis=-1) / 2
 
     def hessian_sum(self, sums):
-        """Over the outputs; two classes are one."""
+        """Return the sum over the outputs; two classes have one."""
         h = np.split(sums[..., :-1], 2, axis=-1)[1]
         return h.sum(axis=-1) / (2 if h.shape[-1] == 2 else 1)
 
@@ -235,10 +235,10 @@ class Grower:
         node.splits = sorted(found, key=lambda split: -split.gain)  # stable
 
     def cuts(self, node, f):
-        """Allowed splits of one feature."""
+        """Return the allowed splits of one feature."""
         x, sums = self.X[node.rows, f], self.sums[node.rows]
         is_missing = np.isnan(x)
-        groups = {}  # thresholds with as many rows below
+        groups = {}  # thresholds with the same rows below
         n_below = np.searchsorted(np.sort(x), self.dictionary[f])  # NaN comes last
         for t in self.splits[f]:
             groups.setdefault(int(n_below[t]), []).append(t)
@@ -290,11 +290,11 @@ class Tree(NamedTuple):
     missing_left: np.ndarray
     gain: np.ndarray
     n_samples: np.ndarray
-    leaf_values: np.ndarray  # of all classes, also if they are two
+    leaf_values: np.ndarray  # for all classes, also for two
 
 
-def leaf_numbers(feature, threshold, left, missing_left, X):
-    """Number of the leaf of each row."""
+def leaf_indices(feature, threshold, left, missing_left, X):
+    """Return the leaf index of each row."""
     at = np.zeros(len(X), dtype=int)
     while (inner := feature[at] >= 0).any():
         x = X[np.arange(len(X)), feature[at]]
@@ -309,7 +309,7 @@ def leaf_numbers(feature, threshold, left, missing_left, X):
 
 
 def step_of(g, h, n, learning_rate, l2):
-    """What one class gains in a leaf: Newton's step, no farther than log(n / p)."""
+    """Return the value of one class in a leaf: Newton's step, at most log(n / p)."""
     if g == 0 or h + l2 <= 0:
         return 0.0
     step = -learning_rate * g / (h + l2)
@@ -322,7 +322,7 @@ def step_of(g, h, n, learning_rate, l2):
 
 
 def margin_step(g, h, n, learning_rate, l2):
-    """What the margin of two classes gains, up to the farther of their limits.
+    """Return the step of the margin of two classes, up to the larger limit.
 
     The loss is at most p_1 (e^w - 1) - n_1 w, and at most p_0 (e^-w - 1) + n_0 w.
     """
@@ -337,7 +337,7 @@ def margin_step(g, h, n, learning_rate, l2):
 
 
 def steps_of(g, h, n, learning_rate, l2):
-    """Return the steps of all classes; two move by as much against each other."""
+    """Return the steps of all classes; those of two classes are opposite."""
     if len(g) == 2:
         step = margin_step(g, h, n, learning_rate, l2)
         return np.array([-step / 2, step / 2])
@@ -347,7 +347,7 @@ def steps_of(g, h, n, learning_rate, l2):
 
 
 class Boosting:
-    """The state between rounds: `tree(t)` grows a tree, `add(tree)` makes it count."""
+    """The state between rounds: `tree(t)` grows a tree, `add(tree)` adds it."""
 
     def __init__(
         self,
@@ -410,9 +410,9 @@ class Boosting:
         g = gradients(self.scores, self.y)
         h = hessians(g)
         sampling, a, b = self.sampling
-        rows, factors = draw_rows(sampling, lengths(g, self.weights), key, a, b)
+        rows, factors = sample_rows(sampling, lengths(g, self.weights), key, a, b)
         drawn = self.max_candidates is not None or not self.reuse_splits
-        splits = draw_splits(
+        splits = sample_splits(
             self.dictionary,
             key,
             max_features=self.max_features,
@@ -436,7 +436,7 @@ class Boosting:
             limits={**self.limits, "l2": l2},
         )
         root = grower.grow()
-        # That NaN alone goes left is no split of the dictionary.
+        # A split with only NaN on the left has no threshold.
         if not self.reuse_splits and root.split is not None and root.split.index >= 0:
             self.used.append((root.split.feature, root.split.index))
         if not self.leaves_of_sample:
@@ -445,7 +445,7 @@ class Boosting:
 
     def flatten(self, root, grower, g, h, rows, factors):
         nodes, left, n_leaves = [root], [], 0
-        for node in nodes:  # the list grows while it is walked
+        for node in nodes:  # the loop appends to the list
             if node.split is None:
                 left.append(n_leaves)
                 n_leaves += 1
@@ -459,7 +459,7 @@ class Boosting:
             np.array(left),
             np.array([s is not None and s.missing_left for s in splits]),
         )
-        leaf = leaf_numbers(*shape, self.X)
+        leaf = leaf_indices(*shape, self.X)
         values = np.empty((n_leaves, self.n_classes))
         weights = (self.weights[rows] * factors)[:, None]
         hits = np.eye(self.n_classes)[self.y]
@@ -472,7 +472,7 @@ class Boosting:
         return Tree(*shape, gains, self.n_samples(shape, leaf), values)
 
     def trust(self, g, h):
-        """Share of a leaf's step that is made; two classes are one output."""
+        """Return the shrinkage of leaf values; two classes have one output."""
         if self.noise_shrinkage == 0:
             return 1.0
         outputs = slice(1, None) if self.n_classes == 2 else slice(None)
@@ -482,7 +482,7 @@ class Boosting:
         return signal / (signal + self.noise_shrinkage * noise) if signal > 0 else 1.0
 
     def n_samples(self, shape, leaf):
-        """Rows of each node: children stand behind their parents."""
+        """Return the rows of each node; children come after their parents."""
         feature, _, left, _ = shape
         counts = np.zeros(len(feature), dtype=int)
         for i in reversed(range(len(feature))):
@@ -493,14 +493,14 @@ class Boosting:
         return counts
 
     def add(self, tree):
-        leaf = leaf_numbers(
+        leaf = leaf_indices(
             tree.feature, tree.threshold, tree.left, tree.missing_left, self.X
         )
         self.scores = self.scores + tree.leaf_values[leaf]
 
 
 def boost(X, y, dictionary, n_rounds, **settings):
-    """All rounds; returns the trees, the scores and the losses."""
+    """Run all rounds; return the trees, the scores and the losses."""
     boosting = Boosting(X, y, dictionary, **settings)
     trees, found = [], [boosting.loss()]
     for number in range(n_rounds):

@@ -1,4 +1,4 @@
-"""Algorithm 3 of the paper (CGRF) in plain Python and NumPy, upon reference.py."""
+"""Algorithm 3 of the paper (CGRF) in Python and NumPy, based on reference.py."""
 
 import bisect
 import itertools
@@ -12,10 +12,10 @@ from reference import (
     draw_below,
     find_leaf,
     flatten,
+    integer_weights,
     make_rows,
     mix,
     sample_without_replacement,
-    whole_weights,
 )
 
 
@@ -26,13 +26,13 @@ def tree_key(seed, number):
 # --- the rows of a tree ---------------------------------------------------------------
 
 
-def draw_uniform(key, counter):
-    """Draw number `counter` of a key, uniform in [0, 1)."""
+def random_uniform(key, counter):
+    """Return random number `counter` of a key, uniform in [0, 1)."""
     return (combine(key, counter) >> 11) * 2.0**-53
 
 
 def bootstrap(key, n_rows, n_draws, weights=None):
-    """How often each row is drawn; the weights are the chances."""
+    """Return how often each row is sampled; weights are relative probabilities."""
     stream = combine(key, 4)
     counts = np.zeros(n_rows, dtype=np.int64)
     if weights is None:
@@ -42,13 +42,13 @@ def bootstrap(key, n_rows, n_draws, weights=None):
     sums = list(itertools.accumulate(float(w) for w in weights))
     last = bisect.bisect_left(sums, sums[-1])
     for i in range(n_draws):
-        at = bisect.bisect_right(sums, draw_uniform(stream, i) * sums[-1])
+        at = bisect.bisect_right(sums, random_uniform(stream, i) * sums[-1])
         counts[min(at, last)] += 1
     return counts
 
 
 def balanced(counts, y):
-    """Each class that was drawn gets the same share of 2**50."""
+    """Return weights with which all sampled classes have equal parts of 2**50."""
     of_class = np.bincount(y, counts)
     unit = 2.0**50 / np.count_nonzero(of_class)
     weights = [
@@ -59,16 +59,16 @@ def balanced(counts, y):
 
 
 class Sample(NamedTuple):
-    """The rows of one tree: what they count, what they weigh in the leaves."""
+    """The rows of one tree: their weights in splits and in leaves."""
 
     counts: np.ndarray
     weights: np.ndarray
-    unit: float  # of the fixed point of entropy
+    unit: float  # the fixed-point unit of entropy
 
 
 def sample_of(key, y, n_draws, weights, balance):
     if n_draws == 0:
-        counts, unit = whole_weights(weights, len(y))
+        counts, unit = integer_weights(weights, len(y))
         of_rows = np.ones(len(y)) if weights is None else np.asarray(weights)
         return Sample(counts, of_rows, unit)
     counts = bootstrap(key, len(y), n_draws, weights)
@@ -81,11 +81,11 @@ def sample_of(key, y, n_draws, weights, balance):
 
 
 GROUP, OFFERED = 64, 128
-MANY = 2048  # features, above which constant ones count as drawn
+MANY = 2048  # with more features, constant ones count as sampled
 
 
 def shuffled(items, key, counter):
-    """Fisher and Yates, one item after the other, with draws from `counter` on."""
+    """Yield items in random order (Fisher-Yates), from random number `counter` on."""
     items = list(items)
     for i in range(len(items)):
         other = i + draw_below(key, counter + i, len(items) - i)
@@ -94,7 +94,7 @@ def shuffled(items, key, counter):
 
 
 def forest_order(dictionary, seed):
-    """Features that have thresholds; shuffled if a node is not offered all."""
+    """Return features with thresholds; shuffled if nodes search a sample."""
     order = [f for f, tau in enumerate(dictionary) if len(tau)]
     if len(order) <= OFFERED:
         return order
@@ -102,7 +102,7 @@ def forest_order(dictionary, seed):
 
 
 class NodeGrower(Grower):
-    """Looks at the first `max_features` features drawn that vary within the node."""
+    """Searches the first `max_features` sampled features that are not constant."""
 
     max_features = None
 
@@ -118,13 +118,13 @@ class NodeGrower(Grower):
         return drawn
 
     def shuffle(self, key):
-        """All features in random order, those of two random groups at a time."""
+        """Yield all features in random order, two random groups at a time."""
         n = len(self.dictionary)
         if n <= OFFERED:
             yield from shuffled(range(n), key, 0)
             return
         n_groups = -(-n // GROUP)
-        groups = list(range(n_groups))  # as long as each other to within one feature
+        groups = list(range(n_groups))  # of equal size, up to one feature
         counter = used = 0
         while used < len(groups):
             offered = []
@@ -138,8 +138,8 @@ class NodeGrower(Grower):
             counter += len(offered)
 
 
-class DrawnCutGrower(NodeGrower):
-    """Looks at `max_features` features, or on to the first that varies; at one cut."""
+class RandomThresholdGrower(NodeGrower):
+    """Searches one random threshold of each sampled feature."""
 
     def features_of(self, rows, key):
         drawn = []
@@ -159,7 +159,7 @@ class DrawnCutGrower(NodeGrower):
         low, high = int(present.min()), int(present.max())
         first = tau[low] - (tau[low + 1] - tau[low]) / 2
         last = tau[high - 1] + (tau[high - 1] - tau[high - 2]) / 2
-        share = draw_uniform(combine(key, 0x6375740000000000 + f), 0)
+        share = random_uniform(combine(key, 0x6375740000000000 + f), 0)
         middles = (tau[low : high - 1] + tau[low + 1 : high]) / 2
         drawn = low + int((first + share * (last - first) >= middles).sum())
         split = self.best_candidate(rows, f, [drawn], key)
@@ -183,7 +183,7 @@ def grow_tree(
     draws_cuts=False,
     **settings,
 ):
-    """One tree; with "tree" sampling, from a few columns and nothing else."""
+    """Grow one tree; with "tree" sampling, from a few columns only."""
     features, n_classes = range(len(dictionary)), int(y.max()) + 1
     if sampling == "node":
         features = forest_order(dictionary, seed)
@@ -194,7 +194,7 @@ def grow_tree(
     dictionary = [dictionary[f] for f in features]
     kind = Grower
     if sampling == "node":
-        kind = DrawnCutGrower if draws_cuts else NodeGrower
+        kind = RandomThresholdGrower if draws_cuts else NodeGrower
     grower = kind(dictionary, n_classes, Criterion(criterion, sample.unit), **settings)
     grower.max_features = max_features
     grower.whole = grower.max_candidates is None
@@ -202,7 +202,7 @@ def grow_tree(
         np.asarray(X)[:, features], y, dictionary, sample.counts, sample.weights
     )
     tree = flatten(grower.grow(rows, key), n_classes)
-    numbers = np.array([*features, -1])  # the last for leaves
+    numbers = np.array([*features, -1])  # the last one for leaves
     return tree._replace(feature=numbers[tree.feature])
 
 
@@ -242,18 +242,18 @@ def grow_forest(
     return trees
 
 
-def shares_of_leaf(tree, leaf, n_classes):
-    """As a fitted tree holds them: in 32 bits, where balanced classes tie."""
+def leaf_fractions(tree, leaf, n_classes):
+    """Return fractions with 32 bits, as fitted trees have; balanced classes tie."""
     row = tree.left[leaf]
     shares = np.eye(n_classes)[~row] if row < 0 else tree.leaf_values[row]
     return shares.astype(np.float32)
 
 
 def predict_proba(trees, X, n_classes, hard):
-    """Mean of the class shares of the leaves, or the shares of the trees' votes."""
+    """Return mean class fractions of the leaves, or fractions of the votes."""
     votes = np.zeros((len(X), n_classes))
     for tree in trees:
         for i, row in enumerate(np.asarray(X, dtype=np.float64)):
-            shares = shares_of_leaf(tree, find_leaf(tree, row)[-1], n_classes)
+            shares = leaf_fractions(tree, find_leaf(tree, row)[-1], n_classes)
             votes[i] += np.eye(n_classes)[shares.argmax()] if hard else shares
     return votes / len(trees)

@@ -1,8 +1,8 @@
-"""Regression trees judged in exact arithmetic: the oracle of the tests.
+"""A check of regression trees in exact arithmetic.
 
-A fitted tree is walked from its root with the rows of each node. Every decision is
-computed anew from the definition, in fractions: which cuts there are, what each gains,
-when a node is a leaf and what it predicts. Nothing is shared with the library.
+It visits all nodes of a fitted tree with their rows. Every decision is recomputed from
+the definition, with fractions: possible splits, their gains, leaves and predictions.
+It uses nothing of the library.
 """
 
 import itertools
@@ -11,19 +11,19 @@ from fractions import Fraction
 
 import numpy as np
 
-# Double precision in the core: gains that differ by less are taken as equal.
+# The core has double precision: smaller differences of gains count as ties.
 SLACK = 1e-9
 
 
 def excess(d):
-    """(1 + d) log(1 + d) - d."""
+    """Return (1 + d) log(1 + d) - d."""
     if abs(d) > 1e-3:
         return (1 + float(d)) * math.log1p(float(d)) - float(d)
     return float(sum((-d) ** k / (k * (k - 1)) for k in range(2, 9)))
 
 
 class Judge:
-    """Checks a tree of one or several targets against what its rows say."""
+    """Checks a tree of one or several targets against its rows."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class Judge:
         self.total = self.w.sum()
         self.least = self.total * min_weight_fraction_leaf
         self.n_leaves = 0
-        # Exact: doubles are whole multiples of a power of two. Python's integers have
-        # no limit.
+        # Exact: doubles are integer multiples of a power of two, and integers in
+        # Python have no limit.
         self.w_scale, self.y_scale = (
             max(Fraction(float(v)).denominator for v in values.ravel())
             for values in (self.w, self.y)
@@ -72,10 +72,10 @@ class Judge:
         self.visit(0, np.flatnonzero(self.w > 0), 0)
         assert self.n_leaves == self.trees.n_leaves
 
-    # --- what rows add up to ------------------------------------------------
+    # --- sums of rows ------------------------------------------------
 
     def sums(self, rows):
-        """Weight and weighted targets, exact."""
+        """Return the weight and the weighted targets, exactly."""
         weight = Fraction(int(self.whole_w[rows].sum()), self.w_scale)
         sums = [
             Fraction(int(total), self.w_scale * self.y_scale)
@@ -91,7 +91,7 @@ class Judge:
         return (values[k] + values[k + half]) / 2
 
     def absolute_error(self, rows):
-        """Weight times the mean distance from the median, over the targets."""
+        """Return weight times mean distance from the median, over the targets."""
         return (
             sum(
                 (self.w[rows] * np.abs(y - self.median(y, self.w[rows]))).sum()
@@ -117,7 +117,7 @@ class Judge:
         return found / len(sums)
 
     def gain(self, left, right):
-        """By how much a split reduces weight times impurity; None if it can't be."""
+        """Return the decrease of weight times impurity; None if it is undefined."""
         if self.absolute:
             both = self.absolute_error(np.concatenate([left, right]))
             return max(0, both - self.absolute_error(left) - self.absolute_error(right))
@@ -134,7 +134,7 @@ class Judge:
                     gain += float(mean * weight) * excess(side / weight / mean - 1)
         return gain / len(ls)
 
-    # --- the walk -----------------------------------------------------------
+    # --- the nodes -----------------------------------------------------------
 
     def visit(self, node, rows, depth):
         trees = self.trees
@@ -169,7 +169,7 @@ class Judge:
         return depth < self.max_depth and len(rows) >= self.min_split and not same
 
     def allowed_cuts(self, rows):
-        """All ways to divide the rows: feature, threshold numbers, sides, gain."""
+        """Return all splits of the rows: feature, threshold indices, sides, gain."""
         for f, tau in enumerate(self.dictionary):
             x = self.X[rows, f]
             is_missing = np.isnan(x)
@@ -204,7 +204,7 @@ class Judge:
         slack = SLACK * np.abs(self.y).max() * self.total if self.absolute else 0
         assert gain >= best - SLACK * max(best, 1e-300) - slack
         f, tau = self.trees.feature[node], self.trees.threshold[node]
-        if np.isfinite(tau):  # the middle one of those that cut in the same place
+        if np.isfinite(tau):  # the middle one of equivalent thresholds
             codes = (np.asarray(self.dictionary[f]) <= self.X[rows, f, None]).sum(
                 axis=1
             )

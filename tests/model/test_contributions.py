@@ -31,8 +31,8 @@ MODELS = {
     "boosting of two": dics.CGBoostingClassifier(
         n_estimators=5, min_samples_leaf=5, random_state=0
     ),
-    "tree of numbers": dics.CGTreeRegressor(max_depth=5, random_state=0),
-    "forest of numbers": dics.CGForestRegressor(n_estimators=3, random_state=0),
+    "tree regressor": dics.CGTreeRegressor(max_depth=5, random_state=0),
+    "forest regressor": dics.CGForestRegressor(n_estimators=3, random_state=0),
     "targets": dics.CGBoostingRegressor(n_estimators=5, random_state=0),
     "poisson": dics.CGBoostingRegressor(loss="poisson", n_estimators=5, random_state=0),
     "quantile": dics.CGBoostingRegressor(
@@ -45,8 +45,8 @@ def fitted(name):
     target = {
         "boosting of two": Y == 1,
         "targets": T2,
-        "forest of numbers": T2,
-        "tree of numbers": T,
+        "forest regressor": T2,
+        "tree regressor": T,
         "poisson": np.exp(0.3 * T),
         "quantile": T,
     }.get(name, Y)
@@ -112,7 +112,7 @@ def shapley(tree, values, row, n_features):
     return found
 
 
-@pytest.mark.parametrize("name", ["tree", "boosting", "forest", "tree of numbers"])
+@pytest.mark.parametrize("name", ["tree", "boosting", "forest", "tree regressor"])
 def test_contributions_are_shapley_values(name):
     model = fitted(name)
     rows = X[[0, 1, 5, 6, 12, 17]]

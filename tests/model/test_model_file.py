@@ -31,7 +31,7 @@ MODELS = {
     "tree of names": lambda: dics.CGTreeClassifier(max_depth=3, random_state=0).fit(
         X, NAMES[Y]
     ),
-    "tree of numbers": lambda: dics.CGTreeRegressor(max_depth=4, random_state=0).fit(
+    "tree regressor": lambda: dics.CGTreeRegressor(max_depth=4, random_state=0).fit(
         X, T[:, 0]
     ),
     "forest": lambda: dics.CGForestClassifier(
@@ -41,7 +41,7 @@ MODELS = {
         class_weight={0: 1.0, 1: 2.0, 2: 3},
         random_state=0,
     ).fit(X, Y),
-    "forest of numbers": lambda: dics.CGForestRegressor(
+    "forest regressor": lambda: dics.CGForestRegressor(
         n_estimators=4, random_state=0
     ).fit(X, T),
     "boosting": lambda: dics.CGBoostingClassifier(n_estimators=8, random_state=0).fit(
@@ -52,7 +52,7 @@ MODELS = {
         interaction_cst=[{0, 1}, {2, 3}],
         random_state=np.random.RandomState(3),
     ).fit(X, Y == 1),
-    "boosting of numbers": lambda: dics.CGBoostingRegressor(
+    "boosting regressor": lambda: dics.CGBoostingRegressor(
         n_estimators=8, random_state=0
     ).fit(X, T, X_val=X, y_val=T),
     "quantiles": lambda: dics.CGBoostingRegressor(
@@ -316,14 +316,14 @@ def rewritten(content, change):
     return front + b"\0" * (-len(front) % 64) + body
 
 
-@pytest.mark.parametrize("name", ["tree", "boosting", "forest of numbers"])
+@pytest.mark.parametrize("name", ["tree", "boosting", "forest regressor"])
 def test_cut_files_are_refused(name):
     content = file_of(MODELS[name]())
     for n in [0, 1, 8, 23, 24, 100, len(content) // 2, len(content) - 1]:
         refused(content[:n])
 
 
-@pytest.mark.parametrize("name", ["tree", "boosting", "forest of numbers"])
+@pytest.mark.parametrize("name", ["tree", "boosting", "forest regressor"])
 def test_changed_bytes_are_noticed(name):
     content = bytearray(file_of(MODELS[name]()))
     _, _, _, length = PREFIX.unpack(content[: PREFIX.size])
@@ -445,7 +445,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("name", ["tree", "boosting", "forest", "tree of numbers"])
+@pytest.mark.parametrize("name", ["tree", "boosting", "forest", "tree regressor"])
 @pytest.mark.parametrize("change", range(len(CHANGES)))
 def test_inconsistent_trees(name, change):
     trees = MODELS[name]().trees_
@@ -503,7 +503,7 @@ def test_pickles_with_changed_bytes(name):
                 continue
 
 
-@pytest.mark.parametrize("name", ["tree", "boosting", "forest of numbers"])
+@pytest.mark.parametrize("name", ["tree", "boosting", "forest regressor"])
 def test_pickles_of_other_versions_warn(name, monkeypatch):
     model = MODELS[name]()
     with warnings.catch_warnings():

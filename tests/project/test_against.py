@@ -15,7 +15,7 @@ FIT = {"action": "fit", "model": TREE}
 
 
 def load_module(name):
-    """Import a benchmark's module without leaving its folder on the path."""
+    """Import a module of the benchmarks, and keep the path unchanged."""
     sys.path.insert(0, str(BENCHMARKS))
     try:
         return importlib.import_module(name)
@@ -31,7 +31,7 @@ bench = load_module("bench_against")
 
 
 class FakeSide:
-    """Takes as many seconds for a call as it is told, and writes down its turns."""
+    """Returns given seconds for its calls, and records the order of calls."""
 
     def __init__(self, name, seconds, turns, digest="a"):
         self.name, self.seconds, self.turns = name, seconds, turns
@@ -160,7 +160,7 @@ def test_row_can_be_written_as_json():
 # --- tasks and options ----------------------------------------------------------------
 
 
-def test_tasks_have_names_of_their_own_and_known_groups():
+def test_tasks_have_unique_names_and_known_groups():
     made = tasks.make_tasks(1_000, 3)
     assert len({task.name for task in made}) == len(made)
     assert {task.group for task in made} == set(tasks.GROUPS)
@@ -184,7 +184,7 @@ def test_default_options():
     assert groups == set(tasks.GROUPS) - {"predict"}
 
 
-def test_named_sets_are_predicted_too():
+def test_named_sets_are_also_predicted():
     options = bench.parse(["v1", "--datasets", "spambase", "--quick", "--limit", "2"])
     plan = bench.Plan.from_options(options)
     assert options.revision == "v1"
@@ -239,7 +239,7 @@ def test_worker_predicts_without_a_fit_before():
     assert side.answer({"do": "time", "task": task, "calls": 3})["seconds"] > 0
 
 
-def test_digest_tells_models_apart():
+def test_digests_of_models_differ():
     side = worker.Worker()
     side.answer({"do": "load", "data": "iris"})
     deep = {**FIT, "model": {**TREE, "parameters": {"max_depth": 1}}}
@@ -259,7 +259,7 @@ def test_worker_can_do_every_task(task):
     assert "digest" in side.answer({"do": "digest", "task": task.request})
 
 
-def test_worker_tells_what_is_missing_or_wrong(monkeypatch, tmp_path):
+def test_errors_of_the_worker(monkeypatch, tmp_path):
     side = worker.Worker()
     monkeypatch.setenv(worker.DATA_VARIABLE, str(tmp_path))
     assert "mnist.npz" in side.answer({"do": "load", "data": "mnist"})["missing"]
@@ -276,7 +276,7 @@ def test_worker_tells_what_is_missing_or_wrong(monkeypatch, tmp_path):
 
 @pytest.fixture
 def echo(tmp_path, monkeypatch):
-    """A process in the worker's place that repeats what it is asked."""
+    """Return a process that replaces the worker and repeats its input."""
     script = tmp_path / "echo.py"
     script.write_text(
         "import json, sys\n"
@@ -299,7 +299,7 @@ def test_side_asks_its_process(echo):
         echo.ask(do="load", error="too bad")
 
 
-def test_side_tells_why_its_process_ended(echo):
+def test_side_reports_why_its_process_ended(echo):
     with pytest.raises(builds.SideEnded, match="code 1; enough"):
         echo.ask(do="stop")
     with pytest.raises(builds.SideEnded):

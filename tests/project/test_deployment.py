@@ -1,4 +1,4 @@
-"""The Python blocks of docs/deployment.md run, and what they compare is equal."""
+"""The Python blocks of docs/deployment.md run, and their comparisons are true."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The scripts of examples/ run and say what they promise."""
+"""The scripts of examples/ run and print the expected lines."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Python blocks of README.md run as they stand."""
+"""The Python blocks of README.md run."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_block_runs(block, capsys, tmp_path, monkeypatch):
     assert bool(printed) == ("print(" in BLOCKS[block])
 
 
-def test_links_lead_somewhere():
+def test_links_exist():
     for target in re.findall(r"\]\(([^)#:]+)\)", TEXT):
         assert (README.parent / target).exists(), target
 

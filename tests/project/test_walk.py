@@ -1,4 +1,4 @@
-"""docs/walk-of-a-fit.md names the files that run in a fit, and no others."""
+"""docs/walk-of-a-fit.md lists exactly the files that run in a fit."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Types in a script of a user: `make lint` checks them, nothing runs."""
+"""Types in a script of a user; `make lint` checks them, but nothing runs."""
 
 from typing import assert_type
 
