@@ -147,13 +147,13 @@ def test_a_single_leaf_has_no_gains():
         CGBoostingClassifier(n_estimators=1),
     ],
 )
-def test_other_models_are_refused(data, model):
+def test_other_models_are_rejected(data, model):
     model.fit(*data)
     with pytest.raises(TypeError, match=f"CGTreeClassifier.*{type(model).__name__}"):
         gain_by_depth(model)
 
 
-def test_refused_trees(data):
+def test_rejected_trees(data):
     X, y = data
     for tree in (CGTreeClassifier(), DecisionTreeClassifier()):
         with pytest.raises(NotFittedError):
@@ -253,7 +253,7 @@ def test_values_on_the_threshold():
     assert found.first.gain > found.second.gain
 
 
-def test_bad_rows_are_refused(data):
+def test_bad_rows_are_rejected(data):
     X, y = data
     with pytest.raises(ValueError, match="no feature 12 among 12"):
         compare_splits(X, y, (12, 0.0), (0, 0.0))

@@ -235,7 +235,7 @@ def test_unknown_names_list_the_known_ones(
         ["--rho", "0.3"],
     ],
 )
-def test_bad_options_are_refused(arguments, capsys):
+def test_bad_options_are_rejected(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["all", *arguments])
     assert stop.value.code == 2

@@ -455,7 +455,7 @@ def test_equal_thresholds(n_classes):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("nan_class", [0, 1])
-def test_missing_values_go_where_they_gain_most(n_classes, nan_class):
+def test_missing_values_go_to_the_side_with_more_gain(n_classes, nan_class):
     y = np.repeat(np.arange(n_classes), 12)
     X = np.minimum(y, 1)[:, None] * 9.0
     X[np.flatnonzero(y == nan_class)[:4]] = np.nan

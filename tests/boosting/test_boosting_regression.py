@@ -322,7 +322,7 @@ def test_custom_loss_stops_early():
         (lambda y, raw: (raw - y, raw * 0 - 1), "negative second derivative"),
     ],
 )
-def test_bad_gradients_are_refused(gradients, message):
+def test_bad_gradients_are_rejected(gradients, message):
     class Bad(Squared):
         def gradients(self, y, raw, weight):
             return gradients(y, raw)
@@ -350,7 +350,7 @@ def test_bad_gradients_are_refused(gradients, message):
         ({}, lambda y: y[:-1], "inconsistent"),
     ],
 )
-def test_bad_input_is_refused(parameters, change, message):
+def test_bad_input_is_rejected(parameters, change, message):
     X, y = make_data(60, positive=True)
     with pytest.raises(ValueError, match=message):
         model(**parameters).fit(X, change(y))

@@ -178,6 +178,6 @@ BAD = {
 
 
 @pytest.mark.parametrize("message", BAD)
-def test_bad_sets_are_refused(message):
+def test_bad_sets_are_rejected(message):
     with pytest.raises(ValueError, match=message):
         booster(2).fit(*DATA[3], **BAD[message])

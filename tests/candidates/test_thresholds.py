@@ -58,7 +58,7 @@ def test_midpoints_that_float32_cannot_represent():
 
 
 @pytest.mark.parametrize("budget", [1, 2, 10, 100, 254])
-def test_quantiles_have_even_mass(budget):
+def test_quantiles_have_equal_weight(budget):
     X = np.random.default_rng(0).exponential(size=(2000, 2))
     found = QuantileCandidates(max_bins=budget + 1, random_state=0).fit(X)
     assert found.n_thresholds_.tolist() == [budget, budget]

@@ -16,7 +16,7 @@ TOOL = pathlib.Path(__file__).parents[2] / "tools" / "failures.py"
     sys.platform != "linux" or shutil.which("g++") is None,
     reason="the shim is for Linux and g++",
 )
-def test_refused_memory_and_threads():
+def test_rejected_memory_and_threads():
     done = subprocess.run(
         [sys.executable, TOOL, "--only", "3", "--failures", "2"],
         capture_output=True,

@@ -52,7 +52,7 @@ def untouched(given=GIVEN):
         (untouched(), None, ValueError, "requires y to be passed"),
     ],
 )
-def test_bad_input_is_refused(client, name, given, y, error, message):
+def test_bad_input_is_rejected(client, name, given, y, error, message):
     with pytest.raises(error, match=message):
         dask_model(name).fit(given, y)
 

@@ -73,7 +73,7 @@ def plain_text_is_refused(fit):
     )
 
 
-def test_plain_connections_are_refused(client):
+def test_plain_connections_are_rejected(client):
     found = client.submit(plain_text_is_refused, "fit", pure=False).result()
     assert found == (True, True, True)
 

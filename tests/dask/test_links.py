@@ -139,7 +139,7 @@ def test_gather(opened, n_ranks):
 
 
 @pytest.mark.parametrize("n_ranks", range(1, 12))
-def test_partners_meet_at_once(n_ranks):
+def test_partners_exchange_at_once(n_ranks):
     order = [partners_of(rank, n_ranks) for rank in range(n_ranks)]
     for rank, partners in enumerate(order):
         assert sorted([*partners, rank]) == list(range(n_ranks))
@@ -194,7 +194,7 @@ def test_strangers_do_not_disturb(monkeypatch):
 
 
 @pytest.mark.parametrize("lost", [0, 1, 5, 6])
-def test_lost_process_is_noticed_by_all(opened, lost):
+def test_lost_process_is_detected_by_all(opened, lost):
     links = opened(7)
     links[lost].close()
     own = np.ones((7, 40_000), dtype=np.int64)
@@ -207,7 +207,7 @@ def test_lost_process_is_noticed_by_all(opened, lost):
 
 
 @pytest.mark.parametrize("lost", range(3))
-def test_loss_among_slices_is_noticed_by_all(opened, lost):
+def test_loss_among_slices_is_detected_by_all(opened, lost):
     links = opened(3)
     starts = np.linspace(0, 600_000, 4).astype(np.int64)
     own = np.ones((3, 600_000), dtype=np.int64)

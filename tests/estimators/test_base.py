@@ -25,7 +25,7 @@ def test_predictions_are_documented_once():
         assert inspect.getdoc(getattr(CGTreeClassifier, name))
 
 
-def test_no_docstring_is_written_twice():
+def test_docstrings_are_unique():
     written = {}
     for cls in {base for holder in HOLDERS for base in holder.__mro__}:
         if not cls.__module__.startswith("dics"):

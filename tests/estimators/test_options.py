@@ -71,7 +71,7 @@ UNSUPPORTED = [
 
 
 @pytest.mark.parametrize(("cls", "name", "value"), UNSUPPORTED)
-def test_unsupported_options_are_refused(cls, name, value):
+def test_unsupported_options_are_rejected(cls, name, value):
     model = cls().set_params(**{name: value})
     where = name.replace("__", ".")
     match = f"{cls.__name__} does not support {where}={value!r}; leave it"

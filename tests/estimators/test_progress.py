@@ -26,7 +26,7 @@ def test_verbose(capfd, verbose):
         assert written.err == ""
 
 
-def test_verbose_makes_no_difference(capfd):
+def test_same_model_with_verbose(capfd):
     one, other = (
         CGForestClassifier(n_estimators=5, verbose=verbose, random_state=0).fit(X, Y)
         for verbose in (0, 1)

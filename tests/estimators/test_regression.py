@@ -193,7 +193,7 @@ def test_quantiles_after_a_warm_start_and_a_pickle():
         ({}, lambda y: None, "y"),
     ],
 )
-def test_bad_targets_are_refused(estimator, parameters, change, message):
+def test_bad_targets_are_rejected(estimator, parameters, change, message):
     X, y = make_data(80)
     model = clone(estimator).set_params(**parameters)
     with pytest.raises(ValueError, match=message):
@@ -202,7 +202,7 @@ def test_bad_targets_are_refused(estimator, parameters, change, message):
 
 
 @pytest.mark.parametrize("quantiles", [0, 1, -0.1, 1.5, [0.5, 2], [], np.nan])
-def test_bad_quantiles_are_refused(quantiles):
+def test_bad_quantiles_are_rejected(quantiles):
     X, y = make_data(50)
     forest = CGForestRegressor(n_estimators=2).fit(X, y)
     with pytest.raises(ValueError, match="between 0 and 1"):

@@ -223,7 +223,7 @@ def test_splits_name_categories(plt, name):
 
 @pytest.mark.parametrize("exporter", ["json", "onnx", "shap", "treelite"])
 @pytest.mark.parametrize("name", ["boosting", "tree with sets"])
-def test_other_formats_refuse_categories(exporter, name):
+def test_other_formats_reject_categories(exporter, name):
     if exporter != "json":
         pytest.importorskip(exporter)
     with pytest.raises(ValueError, match=f"to_{exporter} .*categories"):

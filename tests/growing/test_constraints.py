@@ -188,7 +188,7 @@ def test_names_of_features():
         ),
     ],
 )
-def test_bad_constraints_are_refused(model, constraints, message):
+def test_bad_constraints_are_rejected(model, constraints, message):
     X, y = make_data(100)
     if is_classifier(model):
         wants_three = "has 3" in message
@@ -260,7 +260,7 @@ def test_interactions_by_name():
         (3, ValueError, "interaction_cst"),
     ],
 )
-def test_bad_interactions_are_refused(wanted, error, message):
+def test_bad_interactions_are_rejected(wanted, error, message):
     X, y = make_data(50)
     with pytest.raises(error, match=message):
         CGBoostingRegressor(interaction_cst=wanted).fit(X, y)
@@ -311,7 +311,7 @@ def test_error_in_a_callback_keeps_the_model():
 
 
 @pytest.mark.parametrize("callbacks", [print, [3]])
-def test_bad_callbacks_are_refused(callbacks):
+def test_bad_callbacks_are_rejected(callbacks):
     X, y = make_data(50)
     with pytest.raises(TypeError, match="callbacks must be"):
         CGBoostingRegressor().fit(X, y, callbacks=callbacks)

@@ -60,7 +60,7 @@ def grow_twin(forest, X, y, *, draws_cuts=True):
         {"max_features": 300, "criterion": "entropy", "min_samples_leaf": 3},
     ],
 )
-def test_twin(is_sparse, parameters):
+def test_equals_reference(is_sparse, parameters):
     X, y = make_words()
     if not is_sparse:
         X[np.random.default_rng(1).random(X.shape) < 0.0005] = np.nan

@@ -438,7 +438,7 @@ def test_names_need_a_frame():
         CGTreeRegressor(categorical_features=["a"]).fit(X, np.arange(10))
 
 
-def test_categories_that_changed_are_refused():
+def test_categories_that_changed_are_rejected():
     frame, y = make_rows()
     model = CGTreeRegressor().fit(frame, y)
     with pytest.raises(ValueError, match=r"'color'.*are numbers.*1\.0.*were text.*'a'"):
@@ -473,7 +473,7 @@ def test_categories_have_no_direction():
     assert (high >= low).all()
 
 
-def test_tampered_categories_are_refused():
+def test_tampered_categories_are_rejected():
     frame, y = make_rows()
     model = CGTreeRegressor().fit(frame, y)
     column = model._categories.find(0)

@@ -213,7 +213,7 @@ def test_row_weights_are_used():
 
 
 @pytest.mark.parametrize("field", ["keys", "values", "first"])
-def test_tampered_pairs_are_refused(field):
+def test_tampered_pairs_are_rejected(field):
     model = small().fit(*make_rows())
     (pair,) = model._categories.pairs
     value = {"keys": pair.keys[::-1].copy(), "values": pair.values[:-1], "first": 1}

@@ -163,7 +163,7 @@ def test_several_outputs(store, name):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_twin(store, seed):
+def test_equals_reference(store, seed):
     """Compare every node with the tree that NumPy grows from the dense copy."""
     X, y = make_data(shape=(80, 12), seed=seed, rate=0.3)
     rng = np.random.default_rng(seed)

@@ -101,7 +101,7 @@ def test_polars(data):
     ids=["list", ">f4", ">f8", "f2", "object", "long", "F", "strided", "reversed"],
 )
 @pytest.mark.parametrize("max_candidates", [None, 20])
-def test_containers_make_no_difference(data, convert, max_candidates):
+def test_same_tree_from_any_container(data, convert, max_candidates):
     X, y = data
     X = X.astype(np.float16).astype(np.float32)
     model = CGTreeClassifier(

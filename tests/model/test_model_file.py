@@ -317,14 +317,14 @@ def rewritten(content, change):
 
 
 @pytest.mark.parametrize("name", ["tree", "boosting", "forest regressor"])
-def test_cut_files_are_refused(name):
+def test_cut_files_are_rejected(name):
     content = file_of(MODELS[name]())
     for n in [0, 1, 8, 23, 24, 100, len(content) // 2, len(content) - 1]:
         refused(content[:n])
 
 
 @pytest.mark.parametrize("name", ["tree", "boosting", "forest regressor"])
-def test_changed_bytes_are_noticed(name):
+def test_changed_bytes_are_detected(name):
     content = bytearray(file_of(MODELS[name]()))
     _, _, _, length = PREFIX.unpack(content[: PREFIX.size])
     padding = range(PREFIX.size + length, -(-(PREFIX.size + length) // 64) * 64)
@@ -379,7 +379,7 @@ def test_rewritten_header():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_headers_are_refused(name):
+def test_hostile_headers_are_rejected(name):
     refused(rewritten(file_of(MODELS["boosting"]()), HOSTILE[name]))
 
 
@@ -390,7 +390,7 @@ def test_headers_that_are_not_json(text):
     refused(PREFIX.pack(MAGIC, 1, zlib.crc32(text), len(text)) + text)
 
 
-def test_newer_formats_are_refused():
+def test_newer_formats_are_rejected():
     content = bytearray(file_of(MODELS["tree"]()))
     content[8:12] = struct.pack("<I", 3)
     with pytest.raises(ValueError, match=r"it has format 3; dics .* reads up to 2"):
@@ -398,7 +398,7 @@ def test_newer_formats_are_refused():
 
 
 @pytest.mark.parametrize("what", [b"", b"PK\x03\x04", pickle.dumps([1]), b"{}" * 99])
-def test_other_files_are_refused(what):
+def test_other_files_are_rejected(what):
     refused(what)
 
 
