@@ -254,7 +254,7 @@ def test_interactions_by_name():
     [
         ("all", ValueError, "interaction_cst"),
         ([0, 1], TypeError, r"groups such as \[0, 1\], got 0"),
-        ([{0, 5}], ValueError, "has feature 5, X has features 0 to 4"),
+        ([{0, 5}], ValueError, "feature 5, but X has features 0 to 4"),
         ([{"a"}], ValueError, "refers to 'a', but X has no column"),
         ([[0.5]], TypeError, "indices or names of features, got 0.5"),
         (3, ValueError, "interaction_cst"),
