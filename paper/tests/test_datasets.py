@@ -97,8 +97,8 @@ def test_directory_of_the_environment(data_dir, monkeypatch):
     monkeypatch.setenv(DATA_VARIABLE, str(data_dir / "a"))
     assert load_dataset("spambase").source == "file"
     write(data_dir / "b", "mnist")
-    with pytest.raises(DatasetNotFoundError, match=r"there is no .*b.*spambase"):
-        load_dataset("spambase", data_dir / "b")  # the argument has precedence
+    with pytest.raises(DatasetNotFoundError, match=r"b.*spambase.*does not exist"):
+        load_dataset("spambase", data_dir / "b")  # the argument wins
 
 
 def test_part_of_helena_replaces_a_missing_helena(data_dir):
@@ -123,7 +123,7 @@ def test_integer_labels_of_any_type(data_dir):
 
 def test_unknown_name_lists_the_known_ones():
     names = ", ".join(DATASET_NAMES)
-    with pytest.raises(ValueError, match=f"no data set 'iris'.*{names}"):
+    with pytest.raises(ValueError, match=f"Unknown data set 'iris'.*{names}"):
         load_dataset("iris")
 
 
@@ -179,23 +179,23 @@ HOLE[3, 1] = np.nan
     [
         ({"X": X}, "expected arrays X and y, found X"),
         ({"data": X, "target": Y}, "found data, target"),
-        ({"X": X[:, 0], "y": Y}, r"X should be a matrix.*shape \(40,\)"),
-        ({"X": X.astype(str), "y": Y}, "matrix of numbers.*type <U"),
-        ({"X": X.astype(object), "y": Y}, "can't be read.*[Oo]bject"),
+        ({"X": X[:, 0], "y": Y}, r"X must be a numeric matrix.*shape \(40,\)"),
+        ({"X": X.astype(str), "y": Y}, "numeric matrix.*type <U"),
+        ({"X": X.astype(object), "y": Y}, "cannot be read.*[Oo]bject"),
         ({"X": HOLE, "y": Y}, "X has 1 values of NaN or infinity"),
-        ({"X": X, "y": Y[1:]}, r"each of the 40 rows.*shape is \(39,\)"),
-        ({"X": X, "y": Y[:, None]}, r"shape is \(40, 1\)"),
-        ({"X": X, "y": Y + 0.5}, "whole numbers.*it has 0.5"),
-        ({"X": X, "y": np.where(Y == 1, np.nan, Y)}, "whole numbers.*it has nan"),
-        ({"X": X, "y": Y.astype(str)}, "whole numbers.*type <U"),
-        ({"X": X, "y": Y + 1}, "4 different ones from 1 to 4"),
+        ({"X": X, "y": Y[1:]}, r"each of the 40 rows.*shape \(39,\)"),
+        ({"X": X, "y": Y[:, None]}, r"shape \(40, 1\)"),
+        ({"X": X, "y": Y + 0.5}, "integers.*got 0.5"),
+        ({"X": X, "y": np.where(Y == 1, np.nan, Y)}, "integers.*got nan"),
+        ({"X": X, "y": Y.astype(str)}, "integers.*type <U"),
+        ({"X": X, "y": Y + 1}, "4 different values from 1 to 4"),
         ({"X": X, "y": Y - 1}, "from -1 to 2"),
-        ({"X": X, "y": 2 * Y}, "4 different ones from 0 to 6"),
-        ({"X": X[1:], "y": Y[1:]}, "40 rows, 3 features and 4 classes; .* 39 rows"),
-        ({"X": X[:, 1:], "y": Y}, "this has 40 rows, 2 features"),
-        ({"X": X, "y": Y % 3}, "this has 40 rows, 3 features and 3 classes"),
-        ({"X": X[:0], "y": Y[:0]}, "this has 0 rows"),
-        ({"X": X, "y": np.sort(Y)}, "first 32 rows should be the training rows"),
+        ({"X": X, "y": 2 * Y}, "4 different values from 0 to 6"),
+        ({"X": X[1:], "y": Y[1:]}, "40 rows, 3 features and 4 classes, .* 39 rows"),
+        ({"X": X[:, 1:], "y": Y}, "got 40 rows, 2 features"),
+        ({"X": X, "y": Y % 3}, "got 40 rows, 3 features and 3 classes"),
+        ({"X": X[:0], "y": Y[:0]}, "got 0 rows"),
+        ({"X": X, "y": np.sort(Y)}, "first 32 rows must be the training rows"),
     ],
 )
 def test_errors_of_wrong_files(data_dir, arrays, message):
@@ -273,9 +273,9 @@ def test_openml_numbers_become_float32(data_dir, monkeypatch):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (X[:, 1:], Y, "OpenML data set 554 .mnist.: mnist should have 40 rows"),
-        (X + 0.5, Y, "whole numbers 0..255"),
-        (X.astype(str).astype(object) + "a", Y, "X isn't numbers"),
+        (X[:, 1:], Y, "OpenML data set 554 .mnist.: mnist must have 40 rows"),
+        (X + 0.5, Y, "integers 0..255"),
+        (X.astype(str).astype(object) + "a", Y, "X is not numeric"),
     ],
 )
 def test_openml_data_are_checked(data_dir, monkeypatch, X, y, message):

@@ -255,9 +255,9 @@ def test_values_on_the_threshold():
 
 def test_bad_rows_are_rejected(data):
     X, y = data
-    with pytest.raises(ValueError, match="no feature 12 among 12"):
+    with pytest.raises(ValueError, match="Unknown feature 12; X has 12"):
         compare_splits(X, y, (12, 0.0), (0, 0.0))
-    with pytest.raises(ValueError, match="no feature -1"):
+    with pytest.raises(ValueError, match="Unknown feature -1"):
         compare_splits(X, y, (0, 0.0), (-1, 0.0))
     hole = X.copy()
     hole[3, 1] = np.nan
@@ -392,9 +392,9 @@ def test_missing_thresholds():
 
 
 def test_nothing_to_split():
-    with pytest.raises(ValueError, match="no feature of X has two different values"):
+    with pytest.raises(ValueError, match="no feature with two different values"):
         root_split_gap([[1.0], [1.0]], [0, 1], [[0.5]])
-    with pytest.raises(ValueError, match="for 2 features, X has 1"):
+    with pytest.raises(ValueError, match="for 2 features, but X has 1"):
         root_split_gap([[1.0], [2.0]], [0, 1], [[0.5], [0.5]])
     with pytest.raises(NotFittedError):
         root_split_gap([[1.0], [2.0]], [0, 1], CentroidCandidates())

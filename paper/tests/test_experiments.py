@@ -9,7 +9,7 @@ from checks import write_spambase
 
 from dics_paper import data as data_module
 from dics_paper import paper
-from dics_paper.data import numbered, of_benchmark, real, reduced, synthetic
+from dics_paper.data import of_benchmark, real, reduced, synthetic, with_class_indices
 from dics_paper.datasets import DatasetNotFoundError
 from dics_paper.depth_gain import DepthGain
 from dics_paper.models import BY_NAME, check_installed, of_family
@@ -137,7 +137,7 @@ def test_repetitions_of_synthetic_data_differ():
 
 def test_classes_are_numbered():
     X = np.zeros((3, 2))
-    split = numbered(X, [5, 9, 5], X, [9, 5, 7])
+    split = with_class_indices(X, [5, 9, 5], X, [9, 5, 7])
     assert split.y_train.tolist() == [0, 1, 0]
     assert split.y_test.tolist() == [1, 0, -1]  # 7 is unknown, so it is always wrong
     assert split.n_classes == 2
@@ -200,9 +200,9 @@ def test_reduced_sets_use_existing_files(tmp_path):
 
 
 def test_unknown_choices_list_the_known_ones():
-    with pytest.raises(ValueError, match="unknown model 'foo'; known are cgct-paper"):
+    with pytest.raises(ValueError, match="Unknown model 'foo'; use one of cgct-paper"):
         check_models(["foo"])
-    with pytest.raises(ValueError, match=r"unknown data set 'x'.*mnist.*400x40-k3"):
+    with pytest.raises(ValueError, match=r"Unknown data set 'x'.*mnist.*400x40-k3"):
         check_datasets(["x"], SCALES["smoke"])
     check_datasets(["mnist", "400x40", "400x40-k3"], SCALES["smoke"])
 
@@ -224,7 +224,7 @@ def test_sets_of_the_benchmarks(monkeypatch, tmp_path):
     with pytest.raises(DatasetNotFoundError, match=r"otto: set DICS_DATA_DIR"):
         of_benchmark("otto").load(0)
     monkeypatch.setenv("DICS_DATA_DIR", str(tmp_path))
-    with pytest.raises(DatasetNotFoundError, match=r"otto: there is no .*otto\.npz"):
+    with pytest.raises(DatasetNotFoundError, match=r"otto: .*otto\.npz does not exist"):
         of_benchmark("otto").load(0)
 
 
@@ -323,16 +323,16 @@ def test_regression_is_marked_as_not_in_the_paper(monkeypatch, tmp_path):
         experiment = Regression(family)
         table, *_ = experiment.parts(options, results_of(experiment, options, grown))
         assert table.title.startswith("Beyond the paper: regression")
-        assert "this table is ours" in table.notes[0]
+        assert "not in the paper" in table.notes[0]
         assert [column.label for column in table.columns][4] == "Test R2"
         assert not any(cell.paper for row in table.rows for cell in row)
     medium = Options(SCALES["medium"], 1, data_dir=tmp_path)
-    assert {d.n_features for d in medium.number_data()} == {20, 1000}
+    assert {d.n_features for d in medium.regression_data()} == {20, 1000}
     folder = tmp_path / "bike_sharing"
     folder.mkdir()
     X, y = np.arange(80.0).reshape(40, 2), np.arange(40.0)
     np.savez(folder / "bike_sharing.npz", X=X, y=y)
-    (found,) = [d for d in medium.number_data() if d.name == "bike_sharing"]
+    (found,) = [d for d in medium.regression_data() if d.name == "bike_sharing"]
     split = found.load(0, tmp_path)
     assert split.n_classes == 0
     assert split.X_train.shape == (30, 2)

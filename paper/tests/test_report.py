@@ -86,13 +86,13 @@ def test_cells_show_measured_and_printed_numbers(page):
     paper = r'<td class="paper"><span class="spoken">paper: </span>0\.690</td>'
     assert re.search(ours + paper, page)
     assert '<td>1.538 s</td><td class="paper"></td>' in page  # the paper has none
-    assert "Grey or in brackets: the paper&#39;s numbers" in page
+    assert "Gray or in brackets: the paper&#39;s numbers" in page
     assert "Bold: the best" in page
 
 
 def test_legend_has_used_marks_only():
     page = as_html(Document("t", [], [sample_report.make_small_table()]))
-    assert "Grey" not in page
+    assert "Gray" not in page
     assert "Bold" not in page
     assert 'id="machine"' not in page
 

@@ -143,7 +143,7 @@ def test_one_table_is_shown_in_the_terminal(copy, no_fits, capsys):
     assert (copy / "report.html").read_text() == before  # it has a separate file
     assert (copy / "real-tree.html").is_file()
     shown = capsys.readouterr().out
-    assert "MNIST: the set is not available" in shown
+    assert "MNIST: the data set is not available" in shown
     assert "only ratios compare" in shown
     assert "Trees on real data" in shown
     assert "DecisionTree" in shown
@@ -161,8 +161,8 @@ def test_damaged_result_is_computed_again(copy, capsys):
     assert main(["all", *SMOKE, "--out", str(copy)]) == 0
     shown = capsys.readouterr().err
     assert f"dics-paper: warning: line {one + 1} of {file} is broken" in shown
-    # All except the damaged one. Slow fits may have no repeats.
-    assert f" fits to do, {len(lines) - 1} kept from before" in shown
+    # All but the broken one. Repeats of a fit that took long may never have been made.
+    assert f" fits to do, {len(lines) - 1} stored results" in shown
     assert len(file.read_text().splitlines()) == len(lines) + 1
 
 
@@ -203,13 +203,16 @@ def test_a_figure_alone(tmp_path, no_fits):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["table", "foo"], "unknown table 'foo'; known are datasets, synthetic-tree"),
-        (["figure", "foo"], "unknown figure 'foo'; known are illustration, sensitiv"),
-        (["all", "--models", "foo"], "unknown model 'foo'; known are cgct-paper"),
-        (["all", "--datasets", "foo"], "unknown data set 'foo'; known are helena"),
+        (["table", "foo"], "Unknown table 'foo'; use one of datasets, synthetic-tree"),
+        (["figure", "foo"], "Unknown figure 'foo'; use one of illustration, sensitiv"),
+        (["all", "--models", "foo"], "Unknown model 'foo'; use one of cgct-paper"),
+        (["all", "--datasets", "foo"], "Unknown data set 'foo'; use one of helena"),
         (["all", "--data-dir", "/no/such"], "data directory /no/such does not exist"),
-        (["table", "real-tree", "--models", "xgboost"], "leave nothing to show"),
-        (["table", "real-tree", "--datasets", "400x40"], "leave nothing to show"),
+        (["table", "real-tree", "--models", "xgboost"], "No table or figure"),
+        (
+            ["table", "real-tree", "--datasets", "400x40"],
+            "No table or figure",
+        ),
     ],
 )
 def test_unknown_names_list_the_known_ones(
@@ -313,17 +316,17 @@ def test_ctrl_c_and_resume(tmp_path, capsys):
         process.kill()
     assert process.returncode == 130
     assert "Traceback" not in error
-    assert "the same command continues from there" in error
+    assert "the same command resumes" in error
     n_kept = len(fits.read_text().splitlines())
     assert main(arguments) == 0
-    assert f", {n_kept} kept from before" in capsys.readouterr().err
+    assert f", {n_kept} stored results" in capsys.readouterr().err
 
 
 def test_unusable_directory_fails_before_any_fit(tmp_path, capsys):
     (tmp_path / "file").write_text("in the way")
     arguments = ["table", "datasets", "--scale", "smoke", "--out"]
     assert main([*arguments, str(tmp_path / "file" / "out")]) == 2
-    assert "can't write to" in capsys.readouterr().err
+    assert "Cannot write to" in capsys.readouterr().err
 
 
 def test_ctrl_c_during_imports():

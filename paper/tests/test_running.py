@@ -127,7 +127,7 @@ def test_changed_digit_is_detected(tmp_path):
     file = tmp_path / "fits.jsonl"
     Store(file).keep(KEY, seconds=1.5)
     file.write_text(file.read_text().replace("1.5", "2.5"))
-    with pytest.warns(UserWarning, match="another checksum"):
+    with pytest.warns(UserWarning, match="wrong checksum"):
         assert Store(file).find(KEY) is None
 
 

@@ -1,1 +1,1 @@
-"""The paper's experiments: every table and figure, reproduced."""
+"""Reproduction of all tables and figures of the paper."""

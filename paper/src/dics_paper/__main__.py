@@ -1,4 +1,4 @@
-"""The command `dics-paper`, from its first import on."""
+"""Entry point of the command `dics-paper`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Run the command; Ctrl-C while it is still being imported ends it quietly."""
+    """Run the command; Ctrl-C during the imports prints no traceback."""
     try:
         from dics_paper.cli import main as run
     except KeyboardInterrupt:

@@ -17,40 +17,40 @@ if TYPE_CHECKING:
     from dics_paper.options import Options
 
 SCALES = ("smoke", "medium", "paper")
-INTERRUPTED = 130  # what a shell expects after Ctrl-C
+INTERRUPTED = 130  # the exit code of a shell after Ctrl-C
 
 EXAMPLES = """\
 examples:
-  dics-paper all --scale smoke            see that everything runs
+  dics-paper all --scale smoke            a quick test of everything
   dics-paper table real-tree --limit 300  one table; stop fits after 300 s
   dics-paper figure sensitivity
   dics-paper table real-boosting --models fastcgbm lightgbm --datasets mnist
 
-Finished fits are kept in the output directory: the same command continues where
-it was stopped. Real data sets come from --data-dir or DICS_DATA_DIR, otherwise
-from OpenML.
+Finished fits are stored in the output directory, so the same command resumes a
+run that was stopped. Real data sets are read from --data-dir or DICS_DATA_DIR,
+otherwise from OpenML.
 """
 NAMES = {
     "all": EXAMPLES,
     "table": """\
 tables:
   datasets            the real data sets
-  synthetic-tree      one tree on the paper's synthetic data (--rho: both)
+  synthetic-tree      a single tree on the paper's synthetic data (--rho: both)
   synthetic-forest    a forest
   synthetic-boosting  boosting
-  real-tree           one tree on real data
+  real-tree           a single tree on real data
   real-forest         a forest
   real-boosting       boosting
-  depth-gain          impurity reduction by depth, and that of exhaustive search
-  split-scaling       gain gap at the root over the number of rows
-  regression-tree     beyond the paper: one tree with a number as the target
-  regression-forest   a forest
-  regression-boosting boosting
+  depth-gain          impurity reduction by depth, with exhaustive search
+  split-scaling       gain gap at the root by number of rows
+  regression-tree     (not in the paper) a single regression tree
+  regression-forest   (not in the paper) a regression forest
+  regression-boosting (not in the paper) boosting for regression
 """,
     "figure": """\
 figures:
   illustration        classification and clustering boundaries
-  sensitivity         accuracy over m, k, D and b
+  sensitivity         accuracy by m, k, D and b
 """,
 }
 
@@ -69,8 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return run(arguments)
     except KeyboardInterrupt:
         print(
-            f"\nstopped; finished fits are kept in {arguments.out}, and the same "
-            "command continues from there",
+            f"\nStopped. Finished fits are stored in {arguments.out}; the same command "
+            "resumes the run.",
             file=sys.stderr,
         )
         return INTERRUPTED
@@ -84,26 +84,26 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Describe the command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="dics-paper",
         description="Reproduce tables and figures of the paper, compare them with\n"
-        "those that the paper prints, and write one HTML report.",
+        "the printed ones, and write an HTML report.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     versions = f"dics-paper {version('dics-paper')}, dics {dics.__version__}"
     parser.add_argument("--version", action="version", version=versions)
-    kinds = parser.add_subparsers(dest="kind", title="what")
+    kinds = parser.add_subparsers(dest="kind", title="parts")
     for kind, text in (
         ("all", "every table and figure"),
-        ("table", "some tables, by their names"),
-        ("figure", "some figures, by their names"),
+        ("table", "tables by name"),
+        ("figure", "figures by name"),
     ):
         part = kinds.add_parser(
             kind,
             help=text,
-            description=f"Make {text}.",
+            description=f"Reproduce {text}.",
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=NAMES[kind],
         )
@@ -119,8 +119,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--scale",
         choices=SCALES,
         default="medium",
-        help="smoke: minutes, small data; medium: an hour or two; paper: the paper's "
-        "sizes and repetitions, a day and more (default: medium)",
+        help="smoke: small data, minutes; medium: one or two hours; paper: the sizes "
+        "and repetitions of the paper, more than a day (default: medium)",
     )
     add(
         "--out",
@@ -133,26 +133,26 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=seconds,
         metavar="SECONDS",
-        help="stop a single fit that takes longer; the table says '> SECONDS'",
+        help="stop a single fit that takes longer; the table shows '> SECONDS'",
     )
     add(
         "--models",
         nargs="+",
         metavar="MODEL",
-        help="only these, such as cgct-paper decision-tree",
+        help="only these models, such as cgct-paper decision-tree",
     )
     add(
         "--datasets",
         nargs="+",
         metavar="DATA",
-        help="only these, such as mnist, 10000x1000 or 10000x1000-k3",
+        help="only these data sets, such as mnist, 10000x1000 or 10000x1000-k3",
     )
-    add("--repeats", type=whole_number, metavar="N", help="runs of each model")
+    add("--repeats", type=positive_integer, metavar="N", help="runs per model")
     add(
         "--jobs",
-        type=whole_number,
+        type=positive_integer,
         metavar="N",
-        help="threads that each fit may use (default: all cores)",
+        help="threads per fit (default: all cores)",
     )
     add(
         "--rho",
@@ -164,39 +164,39 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--class-weights",
         choices=("per_class", "shared"),
         default="per_class",
-        help="how the paper's synthetic scores are read (default: per_class)",
+        help="interpretation of the paper's synthetic scores (default: per_class)",
     )
     add(
         "--data-dir",
         type=Path,
         metavar="DIR",
-        help="directory with <name>/<name>.npz of the real sets",
+        help="directory with <name>/<name>.npz of the real data sets",
     )
     add(
         "--kept",
         action="store_true",
-        help="make the report from finished fits, without any new one",
+        help="build the report from stored fits only",
     )
 
 
 def seconds(text: str) -> float:
-    """Read a limit."""
+    """Parse a limit in seconds."""
     value = float(text)
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+        raise argparse.ArgumentTypeError(f"must be positive and finite, got {text}.")
     return value
 
 
-def whole_number(text: str) -> int:
-    """Read a count."""
+def positive_integer(text: str) -> int:
+    """Parse a count."""
     value = int(text)
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive whole number")
+        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text}.")
     return value
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make what was asked for, show it and say where it is."""
+    """Reproduce the requested parts, and print them and the path of the report."""
     from dics_paper.files import check_out
     from dics_paper.report.document import Table
     from dics_paper.report.render import print_table
@@ -208,7 +208,7 @@ def run(arguments: argparse.Namespace) -> int:
         for name in arguments.names:
             if name not in known:
                 raise ValueError(
-                    f"unknown {arguments.kind} {name!r}; known are {', '.join(known)}"
+                    f"Unknown {arguments.kind} {name!r}; use one of {', '.join(known)}."
                 )
         names = arguments.names
     options = make_options(arguments)
@@ -230,7 +230,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def make_options(arguments: argparse.Namespace) -> Options:
-    """Check what was asked for."""
+    """Check the arguments and return them as options."""
     from dics_paper.options import Options, check_datasets, check_models
     from dics_paper.scales import SCALES as KNOWN
 
@@ -240,7 +240,7 @@ def make_options(arguments: argparse.Namespace) -> Options:
     if arguments.datasets is not None:
         check_datasets(arguments.datasets, scale)
     if arguments.data_dir is not None and not arguments.data_dir.is_dir():
-        raise ValueError(f"the data directory {arguments.data_dir} does not exist")
+        raise ValueError(f"The data directory {arguments.data_dir} does not exist.")
     return Options(
         scale,
         effective_n_threads(arguments.jobs),

@@ -1,4 +1,4 @@
-"""The six tables of fit time and accuracy, with a plot of the ratios for each."""
+"""The six tables of fit time and accuracy, each with a plot of the ratios."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAMILIES = {
     "boosting": "100 rounds of depth 3",
 }
 PLURALS = {"tree": "Trees", "forest": "Forests", "boosting": "Boosting"}
-ONCE = ("bdtks",)  # the paper runs it once, too
+ONCE = ("bdtks",)  # as in the paper
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Comparison:
         ]
 
     def parts(self, options: Options, results: Results) -> list[Table | Figure]:
-        """Make the table and its plot."""
+        """Return the table and its plot."""
         data = self._data(options)
         if not data or not self._models(options):
             return []
@@ -71,7 +71,7 @@ class Comparison:
         return of_family(self.family, options.models)
 
     def _settings(self, options: Options) -> dict[str, Any]:
-        """Return what replaces the settings of all models at this scale."""
+        """Return the parameters that this scale sets in all models."""
         return options.scale.settings.get(self.family, {})
 
     def _repeats(self, data: Data, model: Model, options: Options) -> list[Task]:
@@ -105,8 +105,8 @@ class Comparison:
 
     def _block(self, data: Data, options: Options, results: Results) -> Block:
         rows = self._summaries(data, options, results)
-        # Runs on different rows: no accuracy is the best.
-        apart = "" if data.same_rows else uneven(rows)
+        # If the runs have different rows, accuracies do not compare: mark no best one.
+        uneven_note = "" if data.same_rows else uneven(rows)
         done = [row for row in rows if row.finished]
         times = {row.model.name: mean(row.times) for row in done}
         scores = {row.model.name: round(mean(row.accuracies), 4) for row in done}
@@ -123,7 +123,7 @@ class Comparison:
                 Cell(
                     row.show_accuracy(),
                     row.show_printed_accuracy(),
-                    best=not apart
+                    best=not uneven_note
                     and scores.get(row.model.name) == max(scores.values(), default=0),
                 ),
                 Cell(str(row.runs)),
@@ -132,7 +132,7 @@ class Comparison:
         ]
         notes = [f"{note}." for row in rows for note in row.notes]
         return Block(
-            data.label, cells, " ".join(dict.fromkeys([*notes, apart])).strip()
+            data.label, cells, " ".join(dict.fromkeys([*notes, uneven_note])).strip()
         )
 
     def _summaries(
@@ -159,13 +159,13 @@ class Comparison:
         ]
         if not any(point.ratio for point in points):
             return []
-        title = f"{self._title()}: how many times as long the peers take"
+        title = f"{self._title()}: fit time relative to dics"
         caption = (
-            "Fit time of each peer divided by ours with the paper's setting; grey is "
-            "the ratio that the paper prints."
+            "Fit time of each other model divided by that of dics with the paper's "
+            "setting. Gray: the ratio printed in the paper."
         )
         alt = "Ratios of fit times by data set: " + "; ".join(
-            f"{p.data}, {p.peer} {'over ' if p.at_least else ''}{p.ratio:.3g}"
+            f"{p.data}, {p.model} {'over ' if p.at_least else ''}{p.ratio:.3g}"
             for p in points
             if p.ratio
         )
@@ -188,32 +188,33 @@ def _speedups(data: Data, rows: Sequence[Summary]) -> list[Speedup]:
     ]
 
 
-ACCURACY = Column("Test accuracy", "share of the test rows that are predicted rightly")
+ACCURACY = Column("Test accuracy", "fraction of the test rows predicted correctly")
 COLUMNS = (
     Column("Model"),
-    Column("Fit time, s", "seconds for the whole fit; '> 60' was stopped after 60"),
-    Column("x paper's setting", "its time divided by ours with the paper's setting"),
-    Column("x default", "its time divided by ours with our defaults"),
+    Column("Fit time, s", "seconds of the whole fit; '> 60' was stopped after 60"),
+    Column("x paper's setting", "time divided by dics with the paper's setting"),
+    Column("x default", "time divided by dics with default parameters"),
     ACCURACY,
-    Column("Runs", "fits on data or with seeds of their own"),
+    Column("Runs", "fits with different data or seeds"),
 )
 NOTES = {
-    "tree": "The paper's setting: K clusters, 100 candidates drawn at each node, "
-    "depth 8. Our default searches the whole dictionary. DecisionTree uses one thread, "
-    "as it has no other mode, and so does BDTKS, which is run once and has no limit of "
-    "depth.",
-    "forest": "100 trees of depth 8 each. The paper's setting draws features once for "
-    "a tree and lets each tree cast one vote.",
-    "boosting": "The peers and our model with the paper's setting make 100 rounds of "
-    "depth 3 (the paper names no number of rounds). In a round the peers grow a tree "
-    "for each class, ours grows one, so equal rounds are not equal work; our default "
-    "makes 300 rounds of 31 leaves. Compare time and accuracy together.",
+    "tree": "The paper's setting: K clusters, 100 candidates sampled at each node, "
+    "depth 8. The default of dics searches all candidate thresholds. DecisionTree and "
+    "BDTKS use one thread, because they support no more. BDTKS is run once, with "
+    "unlimited depth.",
+    "forest": "100 trees of depth 8 each. The paper's setting samples features once "
+    "per tree and uses a hard vote.",
+    "boosting": "The other libraries and dics with the paper's setting have 100 rounds "
+    "of depth 3 (the paper does not state the number of rounds). The other libraries "
+    "grow one tree per class in each round, dics grows a single tree, so equal rounds "
+    "are not equal work. The default of dics has 300 rounds of 31 leaves. Compare time "
+    "and accuracy together.",
 }
 WEIGHTS_NOTES = {
-    "per_class": "The paper leaves open whether the classes share the weights of "
-    "their scores. Here each class has weights of its own, the only reading in which "
-    "the label depends on X; the paper's accuracies look like shared weights, so they "
-    "don't compare.",
-    "shared": "The classes share the weights of their scores, which leaves the label "
-    "independent of X: accuracy is that of guessing the commonest class.",
+    "per_class": "The paper does not state whether the classes share the weights of "
+    "their scores. Here each class has its own weights, because only then the label "
+    "depends on X. The paper's accuracies suggest shared weights, so they do not "
+    "compare.",
+    "shared": "The classes share the weights of their scores. The label is then "
+    "independent of X, and the best accuracy is that of the most frequent class.",
 }

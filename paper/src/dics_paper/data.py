@@ -18,7 +18,7 @@ from dics_paper.datasets._files import DATA_VARIABLE, data_dir_from, file_of, re
 from dics_paper.datasets._real import SPECS, STAND_INS
 from dics_paper.paper import DATASETS
 
-# The paper's real sets, as its tables name them.
+# The paper's real data sets, with their names in its tables.
 LABELS = {
     "helena": "Helena",
     "spambase": "Spambase",
@@ -27,13 +27,13 @@ LABELS = {
     "mnist": "MNIST",
     "fashion_mnist": "Fashion-MNIST",
 }
-# Real sets with numbers as targets, which are only taken from files.
-NUMBER_FILES = {
+# Real data sets for regression, which are only read from files.
+REGRESSION_FILES = {
     "california_housing": "California housing",
     "bike_sharing": "Bike sharing",
     "protein_casp": "Protein structure",
 }
-# Sets of the benchmarks. Those in files have no official split unless `SPECS` says so.
+# Data sets of the benchmarks. Files have an official split only if it is in `SPECS`.
 FILES = (
     "mnist",
     "fashion_mnist",
@@ -66,17 +66,17 @@ BENCHMARK_NAMES = (*FILES, *BUNDLED, *GENERATED)
 
 
 class Split(NamedTuple):
-    """Training and test rows; X is float32 in C order, which suits every model.
+    """Training and test rows; X is float32 in C order, which all models accept.
 
-    Classes are numbered from 0, as XGBoost needs them; a test row of a class that
-    training has not seen has the number -1 and counts as wrong for every model.
+    Classes are integers from 0, as XGBoost requires. A test row whose class is not in
+    the training rows has the class -1, so that every prediction is wrong.
     """
 
     X_train: npt.NDArray[np.float32]
     y_train: npt.NDArray[Any]
     X_test: npt.NDArray[np.float32]
     y_test: npt.NDArray[Any]
-    n_classes: int  # 0: y are numbers
+    n_classes: int  # 0 for regression
     note: str = ""
 
     @property
@@ -87,32 +87,32 @@ class Split(NamedTuple):
 
     @property
     def shape(self) -> str:
-        """Training rows and features, as a table shows them."""
+        """Training rows and features as text for a table."""
         return "{} x {}".format(*self.X_train.shape)
 
     def accuracy(self, model: Any) -> float:
-        """Share of the test rows that a model predicts rightly; R2 of numbers."""
+        """Return the test accuracy of a model, or R2 for regression."""
         if self.n_classes == 0:
             return float(r2_score(self.y_test, model.predict(self.X_test)))
         return float(np.mean(model.predict(self.X_test) == self.y_test))
 
     def log_loss(self, model: Any) -> float:
-        """Log-loss of a model on the test rows."""
+        """Return the log-loss of a model on the test rows."""
         p = model.predict_proba(self.X_test)
         return float(log_loss(self.y_test, p, labels=range(self.n_classes)))
 
     def guess_log_loss(self) -> float:
-        """Log-loss of guessing by the shares of the classes, whatever the row."""
-        shares = np.bincount(self.y_train) / len(self.y_train)
-        p = np.tile(shares, (len(self.y_test), 1))
+        """Return the log-loss of predicting the class frequencies for every row."""
+        frequencies = np.bincount(self.y_train) / len(self.y_train)
+        p = np.tile(frequencies, (len(self.y_test), 1))
         return float(log_loss(self.y_test, p, labels=range(self.n_classes)))
 
 
 @dataclass(frozen=True)
 class Data:
-    """A data set by its description: small enough to be part of a task.
+    """Description of a data set, small enough to be part of a task.
 
-    `stand_in` says that data of that shape are generated where the set is missing.
+    With `stand_in`, data of the same shape are generated if the data set is missing.
     """
 
     name: str
@@ -120,25 +120,25 @@ class Data:
     n_samples: int = 0  # rows to train on; 0 means all
     n_features: int = 0
     n_classes: int = 0
-    rho: float | None = None  # of the paper's generator; None for a real set
+    rho: float | None = None  # of the paper's generator; None for a real data set
     class_weights: str = "per_class"
     stand_in: bool = False
-    local: bool = False  # never ask OpenML
-    origin: str = ""  # of a real set, as far as it is known before it is loaded
-    has_numbers: bool = False  # as targets, instead of classes
+    local: bool = False  # never download from OpenML
+    origin: str = ""  # of a real data set, if it is known before loading
+    has_numbers: bool = False  # regression
 
     @property
     def same_rows(self) -> bool:
-        """Whether all repetitions see the same rows."""
+        """Whether all repetitions use the same rows."""
         if self.rho is not None:
             return False
-        # Before OpenML is asked for a set, it is not known whether it has it.
+        # Whether OpenML has the data set is not known before the download.
         generated = self.stand_in and self.origin in ("generated", "OpenML")
         spec = SPECS.get(self.name)
         return generated or (spec is not None and spec.n_train is not None)
 
     def load(self, repeat: int, data_dir: Path | None = None) -> Split:
-        """Generate or read the rows of a repetition."""
+        """Generate or read the rows of one repetition."""
         if self.has_numbers:
             return self._load_numbers(repeat, data_dir)
         if self.rho is not None:
@@ -151,7 +151,7 @@ class Data:
         return self._generate(repeat)._replace(note=self._stand_in_note())
 
     def found_in(self, data_dir: Path | None) -> Data:
-        """Note where the rows will come from: another file is other data."""
+        """Return a copy with the origin of the rows, as another file is other data."""
         if self.rho is not None or (self.has_numbers and self.n_samples):
             return self
         return replace(self, origin=self._origin(data_dir))
@@ -169,7 +169,7 @@ class Data:
         return "OpenML"
 
     def _generate(self, repeat: int) -> Split:
-        # A quarter of a real set is held out; synthetic sets get a quarter more rows.
+        # A quarter of real data is held out; synthetic data get a quarter more rows.
         n_test = max(self.n_samples // (3 if self.rho is None else 4), 50)
         X, y = make_paper_synthetic(
             self.n_samples + n_test,
@@ -180,10 +180,10 @@ class Data:
             random_state=0 if self.rho is None else repeat,
         )
         n = self.n_samples
-        return numbered(X[:n], y[:n], X[n:], y[n:])
+        return with_class_indices(X[:n], y[:n], X[n:], y[n:])
 
     def _load_numbers(self, repeat: int, data_dir: Path | None) -> Split:
-        """Rows of a continuous target: Friedman's first function, or a file."""
+        """Load regression rows: Friedman's first function, or a file."""
         if self.n_samples:
             n_test = self.n_samples // 4
             X, y = bundled.make_friedman1(
@@ -209,10 +209,10 @@ class Data:
                 X, y, train_size=self.n_samples, random_state=0
             )
             X_test, y_test = X_test[: self.n_samples], y_test[: self.n_samples]
-        return numbered(X, y, X_test, y_test)._replace(note=data.note)
+        return with_class_indices(X, y, X_test, y_test)._replace(note=data.note)
 
     def _hold_out_a_quarter(self, repeat: int, data_dir: Path | None) -> Split:
-        """Split a set that the paper does not have."""
+        """Split a data set that is not in the paper."""
         if self.name in BUNDLED:
             X, y = BUNDLED[self.name](return_X_y=True)
         else:
@@ -220,15 +220,15 @@ class Data:
             assert directory is not None
             file = file_of(directory, self.name)
             if not file.is_file():
-                raise DatasetNotFoundError(f"{self.name}: there is no {file}")
+                raise DatasetNotFoundError(f"{self.name}: {file} does not exist")
             X, y = read_npz(file)
         X, X_test, y, y_test = train_test_split(
             X, y, test_size=0.25, random_state=repeat
         )
-        return numbered(X, y, X_test, y_test)
+        return with_class_indices(X, y, X_test, y_test)
 
     def _directory(self, data_dir: Path | None) -> Path | None:
-        """Name the only directory to look in; None leaves OpenML open."""
+        """Return the only directory to read from; None allows OpenML."""
         if data_dir is not None or not self.local:
             return data_dir
         named = os.environ.get(DATA_VARIABLE)
@@ -241,20 +241,20 @@ class Data:
 
     def _stand_in_note(self) -> str:
         return (
-            "the set is not available: generated data of "
-            f"{self.n_samples} x {self.n_features} with {self.n_classes} classes stand "
-            "in, for the times only"
+            "the data set is not available and is replaced by generated data of "
+            f"{self.n_samples} x {self.n_features} with {self.n_classes} classes; only "
+            "the times are meaningful"
         )
 
 
-def numbered(X: Any, y: Any, X_test: Any, y_test: Any) -> Split:
-    """Give the classes numbers from 0 and make X float32."""
-    classes, numbers = np.unique(y, return_inverse=True)
+def with_class_indices(X: Any, y: Any, X_test: Any, y_test: Any) -> Split:
+    """Replace the classes by indices from 0, and convert X to float32."""
+    classes, indices = np.unique(y, return_inverse=True)
     found = np.searchsorted(classes, y_test)
     known = classes[np.minimum(found, len(classes) - 1)] == y_test
     return Split(
         np.ascontiguousarray(X, dtype=np.float32),
-        numbers,
+        indices,
         np.ascontiguousarray(X_test, dtype=np.float32),
         np.where(known, found, -1),
         len(classes),
@@ -268,7 +268,7 @@ def synthetic(
     rho: float,
     class_weights: str = "per_class",
 ) -> Data:
-    """Describe data of the paper's generator."""
+    """Return the description of data from the paper's generator."""
     return Data(
         f"{n_samples}x{n_features}-k{n_classes}",
         f"{n_samples} x {n_features}, {n_classes} classes",
@@ -280,20 +280,20 @@ def synthetic(
     )
 
 
-def numbers(n_samples: int, n_features: int) -> Data:
-    """Describe generated data with a number as the target."""
+def friedman(n_samples: int, n_features: int) -> Data:
+    """Return the description of generated regression data."""
     name = f"friedman-{n_samples}x{n_features}"
     label = f"Friedman's first function, {n_samples} x {n_features}"
     return Data(name, label, n_samples, n_features, has_numbers=True)
 
 
-def numbers_in_file(name: str) -> Data:
-    """Describe a real set with a number as the target, which is never downloaded."""
-    return Data(name, NUMBER_FILES[name], local=True, has_numbers=True)
+def regression_file(name: str) -> Data:
+    """Return the description of real regression data, which are not downloaded."""
+    return Data(name, REGRESSION_FILES[name], local=True, has_numbers=True)
 
 
 def real(name: str) -> Data:
-    """Describe a real data set; only Santander may be replaced by one of its shape."""
+    """Return the description of a real data set; only Santander has a stand-in."""
     if name != "santander":
         return Data(name, LABELS[name])
     n_rows, n_features, n_classes = DATASETS[name]
@@ -302,9 +302,9 @@ def real(name: str) -> Data:
 
 
 def reduced(name: str, n_samples: int) -> Data:
-    """Describe a few rows of a real set, or of generated data where there is no file.
+    """Return the description of few rows, real or (without a file) generated.
 
-    For a quick look: nothing is downloaded for it.
+    It is for quick tests, so nothing is downloaded.
     """
     _, n_features, n_classes = DATASETS[name]
     return Data(
@@ -319,7 +319,7 @@ def reduced(name: str, n_samples: int) -> Data:
 
 
 def of_benchmark(name: str) -> Data:
-    """Describe a set of the benchmarks, which never download anything."""
+    """Return the description of a benchmark data set, which is not downloaded."""
     if name in GENERATED:
         return synthetic(*GENERATED[name], rho=0.5)
     return Data(name, name, local=True)

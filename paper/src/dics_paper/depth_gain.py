@@ -24,13 +24,13 @@ from dics_paper.running.tasks import Result, Task
 from dics_paper.text import show_mean
 
 EXHAUSTIVE = "decision-tree"
-# The first is the one that the paper's table is compared with.
+# The first model is compared with the table of the paper.
 GROWN = (WHOLE_PAPER_DICTIONARY.name, "cgct-paper", "cgct", RENEWED_DICTIONARY.name)
 
 
 @dataclass(frozen=True)
 class DepthGain:
-    """Impurity reduction by depth of trees compared with an exhaustive one."""
+    """Impurity reduction by depth, compared with an exhaustive tree."""
 
     command: str = "depth-gain"
     name: str = "depth-gain"
@@ -46,7 +46,7 @@ class DepthGain:
         return tasks
 
     def parts(self, options: Options, results: Results) -> list[Table | Figure]:
-        """Make the table and its plot."""
+        """Return the table and its plot."""
         data = self._data(options)
         exhaustive = results.get(Task(data, EXHAUSTIVE, 0, options.n_jobs))
         if exhaustive is None or not self.tasks(options):
@@ -69,7 +69,7 @@ class DepthGain:
         return [Task(data, model, i, options.n_jobs) for i in range(n_runs)]
 
     def _without_base(self, data: Data, exhaustive: Result) -> Table:
-        """Say why there is no table."""
+        """Return an empty table with the reason."""
         why = f"The exhaustive tree has no result: {exhaustive.status}."
         title = f"Gain by depth: {data.label}"
         return Table(self.name, title, "", DEPTH_COLUMNS, [], [why])
@@ -82,9 +82,9 @@ class DepthGain:
         return Table(
             self.name,
             f"Gain by depth: {data.label}",
-            "Impurity reduction of independently grown trees and of an exhaustive one "
-            "(DecisionTree); depth 1 is the root. Means over the runs, in brackets the "
-            "standard deviation.",
+            "Impurity reduction of independently grown trees and of an exhaustive tree "
+            "(DecisionTree); depth 1 is the root. Mean (standard deviation) over the "
+            "runs.",
             DEPTH_COLUMNS,
             blocks,
             [DEPTH_NOTE],
@@ -120,7 +120,7 @@ class Gains:
 
 
 def by_depth(gains: Sequence[Sequence[float]]) -> Gains:
-    """Bring the gains of a tree to a fixed number of depths."""
+    """Return the gains of a tree for a fixed number of depths."""
     table = np.zeros((TREE_DEPTH, 2))
     table[: len(gains)] = np.asarray(gains)[:TREE_DEPTH]
     local, weighted = table.T
@@ -130,7 +130,7 @@ def by_depth(gains: Sequence[Sequence[float]]) -> Gains:
 def depth_rows(
     base: Gains, runs: Sequence[Gains], with_paper: bool
 ) -> list[list[Cell]]:
-    """Make the rows of one model: its means and those of the exhaustive tree."""
+    """Return the rows of one model: its means and those of the exhaustive tree."""
     rows = []
     for d in range(TREE_DEPTH):
         gains = [
@@ -150,15 +150,15 @@ def depth_rows(
 
 
 def as_printed(d: int) -> list[str]:
-    """Write a row of the paper's table with its own number of digits."""
+    """Return a row of the paper's table with its number of digits."""
     *gains, kept = paper.DEPTH_GAIN[d][1:]
     return [*(f"{gain:.3f}" for gain in gains), f"{kept:.2f}"]
 
 
 DEPTH_NOTE = (
-    "The paper's root keeps 100 % of the exhaustive gain, which 100 candidates drawn "
-    "out of 76,800 do not: its table must come from the whole dictionary, and its "
-    "numbers are shown with that one here."
+    "The paper's root retains 100 % of the exhaustive gain. This is not possible with "
+    "100 candidates sampled from 76,800, so the paper's table must come from all "
+    "candidate thresholds. Its numbers are shown with these."
 )
 DEPTH_COLUMNS = (
     Column("Depth"),
@@ -168,5 +168,5 @@ DEPTH_COLUMNS = (
     Column("CGCT"),
     Column("Cumulative gain, DT"),
     Column("CGCT"),
-    Column("Retained, %", "cumulative gain of CGCT over that of the exhaustive tree"),
+    Column("Retained, %", "cumulative gain relative to the exhaustive tree"),
 )

@@ -1,4 +1,4 @@
-"""What a measured number depends on: the CPU, the threads and the versions."""
+"""Description of the machine: CPU, threads and versions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any
 from dics import _core
 from dics._estimator.running import effective_n_threads
 
-BUSY = 0.5  # load above which it is said that other programs were running
+BUSY = 0.5  # a higher load means that other programs were running
 PACKAGES = ("dics", "scikit-learn", "numpy", "lightgbm", "xgboost")
 
 
 @cache
 def machine() -> dict[str, Any]:
-    """Describe the machine and its state before the first measurement."""
+    """Return the machine and its load before the first measurement."""
     return {
         "date": date.today().isoformat(),
         "cpu": _cpu_model(),
@@ -35,12 +35,12 @@ def machine() -> dict[str, Any]:
 
 
 def stamped() -> dict[str, Any]:
-    """Describe the machine, with the date of today: a run may take days."""
+    """Return the machine with today's date, because a run may take days."""
     return {**machine(), "date": date.today().isoformat()}
 
 
 def describe(info: dict[str, Any]) -> str:
-    """Say on what machine and in what state of it something was measured."""
+    """Return a sentence about the machine and its load."""
     names = [name for name in (*PACKAGES, "python") if name in info]
     versions = ", ".join(f"{name} {info[name]}" for name in names)
     text = (

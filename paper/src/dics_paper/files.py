@@ -1,4 +1,4 @@
-"""The files of a report: HTML, Markdown, figures, and every run as CSV and JSON."""
+"""Files of a report: HTML, Markdown, figures, and all runs as CSV and JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dics_paper.running.tasks import Run
 
 
 def write(document: Document, runs: Sequence[Run], out: Path, stem: str) -> Path:
-    """Write the report as HTML and Markdown, the figures, and every run.
+    """Write the report as HTML and Markdown, the figures, and all runs.
 
-    `stem` is the name of the files: a single table doesn't replace the whole report.
+    `stem` is the name of the files, so that a single table does not replace the report.
     """
     out.mkdir(parents=True, exist_ok=True)
     for part in document.parts:
@@ -36,17 +36,17 @@ def write(document: Document, runs: Sequence[Run], out: Path, stem: str) -> Path
 
 
 def check_out(out: Path) -> None:
-    """Refuse a directory that can't be written to, before any fit."""
+    """Raise OSError before the first fit if a directory is not writable."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):
             pass
     except OSError as error:
-        raise OSError(f"can't write to {out}: {error.strerror or error}") from error
+        raise OSError(f"Cannot write to {out}: {error.strerror or error}.") from error
 
 
 def _replace(file: Path, text: str) -> None:
-    """Write a file that takes its name when it is complete."""
+    """Write a file under another name, and rename it when it is complete."""
     new = file.with_name(f".{file.name}.new")
     new.write_text(text, encoding="utf-8", newline="")
     new.replace(file)

@@ -1,4 +1,4 @@
-"""The paper's illustration (its Figure 1), computed: boundaries and their errors."""
+"""Boundaries and errors of the paper's Figure 1."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class Line:
     offset: float
 
     def predict(self, X: FloatArray) -> npt.NDArray[np.intp]:
-        """Tell on which side of the line each row lies."""
+        """Return the side of the line of each row."""
         return (X @ self.normal > self.offset).astype(np.intp)
 
     def first_coordinate(self, second: FloatArray) -> FloatArray:
-        """Find the points of the line at some heights."""
+        """Return the first coordinates of the line at the given second ones."""
         heights: FloatArray = (self.offset - self.normal[1] * second) / self.normal[0]
         return heights
 
 
 @dataclass(frozen=True)
 class Plane:
-    """Left panel: rows of two classes, the best boundary and that of the clusters."""
+    """Left panel: two classes, the Bayes boundary and that of the clusters."""
 
     X: FloatArray
     y: npt.NDArray[np.intp]
@@ -48,23 +48,23 @@ class Plane:
 
 @dataclass(frozen=True)
 class Pair:
-    """Right panels: two clusters on a line, both as frequent."""
+    """Right panels: two clusters in one dimension, equally frequent."""
 
     means: tuple[float, float]
     deviations: tuple[float, float]
 
     def cut(self, boundary: str) -> float:
-        """Boundary between the two, "midpoint" or "variance" (the paper's zeta)."""
+        """Return the boundary: "midpoint" or "variance" (the paper's zeta)."""
         means, scales = np.array([self.means]).T, np.array([self.deviations]).T
         return float(boundaries(means, scales, np.array([[0, 1]]), boundary)[0, 0])
 
     def error(self, cut: float) -> float:
-        """Share of both clusters that lies on the wrong side of a cut."""
+        """Return the fraction of both clusters on the wrong side of a cut."""
         left, right = self.distributions()
         return ((1 - left.cdf(cut)) + right.cdf(cut)) / 2
 
     def distributions(self) -> tuple[NormalDist, NormalDist]:
-        """Give the clusters as normal distributions."""
+        """Return the clusters as normal distributions."""
         left, right = map(NormalDist, self.means, self.deviations)
         return left, right
 
@@ -74,7 +74,7 @@ UNEQUAL = Pair((0.0, 4.0), (0.5, 1.5))
 
 
 def make_plane(random_state: int | None = None) -> Plane:
-    """Draw the rows of the left panel and find both boundaries.
+    """Generate the rows of the left panel and compute both boundaries.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def make_plane(random_state: int | None = None) -> Plane:
     X = MEANS[y] + rng.multivariate_normal(np.zeros(2), COVARIANCE, N_ROWS)
     found = KMeans(2, n_init=10, random_state=random_state).fit(X)
     centroids = found.cluster_centers_[np.argsort(found.cluster_centers_[:, 0])]
-    # With the same covariance in both classes the best boundary is a line.
+    # With the same covariance in both classes the Bayes boundary is a line.
     normal = np.linalg.solve(COVARIANCE, MEANS[1] - MEANS[0])
     return Plane(
         X,

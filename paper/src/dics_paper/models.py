@@ -1,4 +1,4 @@
-"""The models that are compared: ours, the paper's peers and their fast settings."""
+"""The models of the comparisons: dics, and other libraries."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ class Model:
     name: str  # on the command line
     label: str  # in a table
     family: str  # "tree", "forest" or "boosting"; "split-quality" for its own table
-    build: str  # what makes it: "module:name", imported when it is needed
+    build: str  # constructor as "module:name", imported by the first use
     parameters: dict[str, Any] = field(default_factory=dict)
-    several: dict[str, Any] = field(default_factory=dict)  # more, for over two classes
+    several: dict[str, Any] = field(default_factory=dict)  # with over two classes
 
     @property
     def package(self) -> str:
-        """Package that it comes from."""
+        """Package of the model."""
         module = self.build.partition(":")[0].partition(".")[0]
         names = {"dics_paper": "dics-paper", "sklearn": "scikit-learn"}
         return names.get(module, module)
 
     @property
     def ours(self) -> bool:
-        """Whether it is one of our models."""
+        """Whether the model is from dics."""
         return self.build.startswith("dics:")
 
     @property
     def baseline(self) -> bool:
-        """Whether it is ours with the paper's setting: what ratios refer to."""
+        """Whether the model is the denominator of ratios: dics, the paper's setting."""
         return self.build.endswith(".paper") and self.family != "split-quality"
 
     @cached_property
     def version(self) -> str:
-        """Version of its package."""
+        """Version of the package."""
         return importlib.metadata.version(self.package)
 
     def make(
@@ -68,7 +68,7 @@ class Model:
         n_classes: int = 2,
         settings: dict[str, Any] | None = None,
     ) -> Any:
-        """Make a new estimator; `settings` replace parameters of the model."""
+        """Return a new estimator; `settings` replace parameters of the model."""
         parameters = self.parameters | (self.several if n_classes > 2 else {})
         estimator = pkgutil.resolve_name(self.build)(random_state=seed)
         estimator.set_params(**parameters)
@@ -112,7 +112,7 @@ BOOSTERS = (
     ),
     Model("fastcgbm", "FastC-GBM, default", "boosting", "dics:CGBoostingClassifier"),
     Model("xgboost", "XGBoost", "boosting", XGBOOST, XGBOOST_ROUNDS),
-    # Trees with a value for each class; for two classes there is nothing to join.
+    # One tree for all classes; with two classes there is one tree per round anyway.
     Model(
         "xgboost-fast",
         "XGBoost, 16 bins, joint trees",
@@ -130,7 +130,7 @@ BOOSTERS = (
         {**LIGHTGBM_ROUNDS, "max_bin": 15},
     ),
 )
-# Of numbers as targets, which the paper does not have.
+# Models for regression, which is not in the paper.
 REGRESSORS = (
     Model(
         "cgrt-paper",
@@ -211,7 +211,7 @@ REGRESSORS = (
     ),
 )
 ALL = (*TREES, *FORESTS, *BOOSTERS, *REGRESSORS)
-# Settings of the comparison of split quality, which the other tables don't have.
+# Models that are only in the comparison of split quality.
 WHOLE_PAPER_DICTIONARY = Model(
     "cgct-paper-whole",
     "CGCT, paper's dictionary, all of it",
@@ -232,7 +232,7 @@ BY_NAME = {
 
 
 def of_family(family: str, chosen: Iterable[str] | None = None) -> list[Model]:
-    """Models of a family in the order of a table; only some of them, if chosen."""
+    """Return the models of a family in the order of a table, or the chosen ones."""
     names = None if chosen is None else set(chosen)
     return [
         model
@@ -242,12 +242,12 @@ def of_family(family: str, chosen: Iterable[str] | None = None) -> list[Model]:
 
 
 def check_installed(models: Iterable[Model]) -> None:
-    """Raise an ImportError that says how to get what the models need."""
+    """Raise an ImportError with the install command if a package is missing."""
     for model in models:
         try:
             model.version  # noqa: B018
         except importlib.metadata.PackageNotFoundError:
             raise ImportError(
-                f"the model {model.name!r} needs {model.package}: install it with "
-                "pip install 'dics-paper[peers]', or choose other models with --models"
+                f"The model {model.name!r} needs {model.package}. Install it with "
+                "pip install 'dics-paper[peers]', or choose other models with --models."
             ) from None

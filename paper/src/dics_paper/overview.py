@@ -1,4 +1,4 @@
-"""Parts of the report that need no fits: the data sets, and the paper's figure 1."""
+"""Parts of the report without fits: the data sets and Figure 1 of the paper."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Datasets:
     name: str = "datasets"
 
     def tasks(self, options: Options) -> list[Task]:  # noqa: ARG002
-        """Nothing has to be fitted."""
+        """Return an empty list: no fit is needed."""
         return []
 
     def parts(self, options: Options, results: Results) -> list[Table | Figure]:  # noqa: ARG002
-        """Load every set and say what it is."""
+        """Load each data set and return the table."""
         sets = options.real_data()
         if not sets:
             return []
@@ -75,25 +75,25 @@ DATASET_COLUMNS = (
 
 @dataclass(frozen=True)
 class Illustration:
-    """The paper's first figure."""
+    """Figure 1 of the paper."""
 
     command: str = "illustration"
     name: str = "illustration"
 
     def tasks(self, options: Options) -> list[Task]:  # noqa: ARG002
-        """Nothing has to be fitted."""
+        """Return an empty list: no fit is needed."""
         return []
 
     def parts(self, options: Options, results: Results) -> list[Table | Figure]:  # noqa: ARG002
-        """Draw it."""
+        """Return the figure."""
         return [
             Figure(
                 self.name,
                 "Classification and clustering boundaries",
-                "Left: 600 rows of two classes; the best boundary of the classes and "
-                "the one that K-means finds without labels nearly agree. Right: where "
-                "clusters differ in spread, the variance-adjusted boundary errs less "
-                "than the midpoint.",
+                "Left: 600 rows of two classes. The Bayes boundary and the boundary "
+                "that K-means finds without labels are nearly equal. Right: if the "
+                "spreads of two clusters differ, the variance-adjusted boundary has a "
+                "lower error than the midpoint.",
                 "Two panels. Left: scatter of two classes with two nearly equal "
                 "straight boundaries. Right: densities of two clusters with the "
                 "midpoint and the variance-adjusted cut.",

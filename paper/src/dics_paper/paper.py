@@ -1,8 +1,8 @@
-"""What the paper prints, as it prints it.
+"""Numbers printed in the paper.
 
-Columns of the comparisons are ``s:`` fit time in seconds, ``x:`` how many times as long
-as ours, ``a:`` test accuracy, each with the name of the model; standard deviations are
-in brackets. The paper's machine is an Apple M4 Max with 64 GB.
+Columns of the comparisons are ``s:`` fit time in seconds, ``x:`` fit time divided by
+that of the paper's model, ``a:`` test accuracy, each with the name of the model.
+Standard deviations are in brackets. The paper's machine is an Apple M4 Max with 64 GB.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Printed(NamedTuple):
-    """Figures of the paper for one model on one data set; "" where it has none."""
+    """Printed numbers for one model on one data set; "" if there is none."""
 
     seconds: str = ""
     ratio: str = ""
@@ -123,7 +123,7 @@ fashion_mnist | 22.24 (0.11) | 10.93 (0.10) | 2.85 (0.04)      | 7.80      | 3.8
 }
 
 # Depth, mean local gain, weighted gain and cumulative gain of the exhaustive tree and
-# of CGCT, and the retained share in percent (CIFAR-10).
+# of CGCT, and the retained percentage (CIFAR-10).
 DEPTH_GAIN: tuple[tuple[float, ...], ...] = (
     (1, 0.019, 0.019, 0.019, 0.019, 0.019, 0.019, 100.00),
     (2, 0.013, 0.012, 0.012, 0.012, 0.031, 0.031, 99.46),
@@ -156,7 +156,7 @@ DATASETS: dict[str, tuple[int, int, int]] = {
 
 
 def printed(table: str, rho: float | None, data: str, model: str) -> Printed:
-    """Look up what the paper prints for a model on a data set.
+    """Return the printed numbers of a model on a data set.
 
     >>> printed("real-tree", None, "mnist", "decision-tree")
     Printed(seconds='3.27', ratio='3.30', accuracy='0.83')

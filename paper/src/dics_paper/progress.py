@@ -19,17 +19,17 @@ from rich.progress import (
 
 
 class Steps:
-    """Shows which step of some work begins: a bar on a terminal, otherwise lines.
+    """Shows the current step: as a bar in a terminal, otherwise as lines.
 
     Parameters
     ----------
     total : int
-        Steps in all.
+        Number of steps.
     live : bool, default=False
         Whether the bar is drawn every second. Otherwise it is drawn only when a step
-        begins, and takes no time from what is measured in this process.
+        begins, so that it does not disturb measurements in this process.
     pause : float, default=0
-        Least number of seconds between two lines.
+        Minimum seconds between two lines.
     """
 
     def __init__(self, total: int, *, live: bool = False, pause: float = 0.0) -> None:
@@ -66,7 +66,7 @@ class Steps:
         self._bar.stop()
 
     def begin(self, title: str, done: int | None = None) -> None:
-        """Show that a step begins, after `done` others (None: those that began)."""
+        """Show a new step after `done` others (None: all that have begun)."""
         self.begun = self.begun if done is None else done
         self._bar.update(
             self._task, completed=self.begun, description=title, refresh=True
@@ -78,7 +78,7 @@ class Steps:
             self.say(f"[{self.begun}/{self.total}] {title}")
 
     def say(self, line: str) -> None:
-        """Print a line that stays."""
+        """Print a permanent line."""
         if self._console.is_terminal:
             self._console.print(line, highlight=False, markup=False)
         else:

@@ -1,4 +1,4 @@
-"""Beyond the paper: trees, forests and boosting of numbers, compared as its tables."""
+"""Tables for regression, which are not in the paper."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TITLES = {"tree": "trees", "forest": "forests", "boosting": "boosting"}
 SETTINGS = {
     "tree": "one tree of depth 8",
     "forest": "100 trees of depth 8",
-    "boosting": "boosting, each library with its defaults",
+    "boosting": "boosting, each library with default parameters",
 }
 
 
 @dataclass(frozen=True)
 class Regression(Comparison):
-    """A table that the paper does not have: its models for numbers as targets."""
+    """A table of regression models, which is not in the paper."""
 
     @property
     def command(self) -> str:
@@ -31,17 +31,17 @@ class Regression(Comparison):
         return f"regression-{self.family}"
 
     def _data(self, options: Options) -> list[Data]:
-        return options.number_data()
+        return options.regression_data()
 
     def _models(self, options: Options) -> list[Model]:
         return of_family(self.command, options.models)
 
     def _settings(self, options: Options) -> dict[str, Any]:
-        # Not of boosting: its peers have different names for the number of rounds.
+        # Not for boosting: the libraries have different names for the number of rounds.
         return super()._settings(options) if self.family == "forest" else {}
 
     def _title(self) -> str:
-        return f"Beyond the paper: regression {TITLES[self.family]}"
+        return f"Not in the paper: regression {TITLES[self.family]}"
 
     def _table(self, sets: Sequence[Data], options: Options, results: Results) -> Table:
         table = super()._table(sets, options, results)
@@ -54,9 +54,8 @@ class Regression(Comparison):
         )
 
 
-R2 = Column("Test R2", "share of the variance of the test rows that is explained")
+R2 = Column("Test R2", "explained fraction of the variance of the test rows")
 NOTE = (
-    "Not from the paper, which names regression as its main limitation: this table is "
-    "ours. The paper's setting is carried over: groups of rows with like targets take "
-    "the place of the classes."
+    "This table is not in the paper, which states regression as its main limitation. "
+    "In the paper's setting, groups of rows with similar targets replace the classes."
 )

@@ -1,4 +1,4 @@
-"""Reproduces tables and figures of the paper and writes the report."""
+"""Reproduce tables and figures of the paper, and write the report."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Experiment(Protocol):
         """Name of its first part in a report."""
 
     def tasks(self, options: Options) -> list[Task]:
-        """List the fits that it needs."""
+        """Return the fits that it needs."""
 
     def parts(self, options: Options, results: Results) -> list[Table | Figure]:
-        """Make its tables and figures from what there is."""
+        """Return its tables and figures from the available results."""
 
 
 TABLES: tuple[Experiment, ...] = (
@@ -51,12 +51,12 @@ FIGURES: tuple[Experiment, ...] = (Illustration(), Sensitivity())
 
 
 def names_of(experiments: Iterable[Experiment]) -> list[str]:
-    """Names on the command line, each once."""
+    """Return the names on the command line, each once."""
     return list(dict.fromkeys(experiment.command for experiment in experiments))
 
 
 def choose(names: Sequence[str] | None, options: Options) -> list[Experiment]:
-    """Find experiments by name (None: all) and by the correlation asked for."""
+    """Return experiments by name (None: all) and by correlation."""
     return [
         experiment
         for experiment in (FIGURES[0], *TABLES, *FIGURES[1:])
@@ -66,8 +66,8 @@ def choose(names: Sequence[str] | None, options: Options) -> list[Experiment]:
 
 
 def _has_rho(experiment: Experiment, rho: float | None) -> bool:
-    own = getattr(experiment, "rho", None)
-    return rho is None or own is None or own == rho
+    found = getattr(experiment, "rho", None)
+    return rho is None or found is None or found == rho
 
 
 class Written(NamedTuple):
@@ -93,13 +93,13 @@ def reproduce(
     names : list of str or None
         Tables and figures, by their names on the command line; None for all.
     options : Options
-        Scale and choice.
+        Scale, models and data sets.
     out : Path
-        Directory of the report. Finished fits are kept there and not repeated.
+        Directory of the report. Finished fits are stored there and not repeated.
     limit : float or None, default=None
         Seconds after which a single fit is stopped.
     fit : bool, default=True
-        False makes the report from what is kept, and fits nothing.
+        If False, build the report from stored fits only.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def reproduce(
     results = Runner(out, options.data_dir).run(tasks, rules, fit=fit)
     parts = [part for e in experiments for part in e.parts(options, results)]
     if not parts:
-        raise ValueError("these models and data sets leave nothing to show")
+        raise ValueError("No table or figure has these models and data sets.")
     document = Document(
         TITLE, introduction(options), parts, facts(options, results.runs())
     )
@@ -121,34 +121,34 @@ def reproduce(
     return Written(document, results, write(document, results.runs(), out, stem))
 
 
-TITLE = "DICS: the paper's tables and figures, reproduced"
+TITLE = "DICS: reproduction of the paper's tables and figures"
 
 
 def introduction(options: Options) -> list[str]:
-    """Say what a reader has to know before the first table."""
+    """Return the paragraphs before the first table."""
     what = (
-        "Every table and figure of the paper, with the numbers measured here and those "
-        "that the paper prints. The machines differ, so only ratios of times compare. "
-        "Each of our models has the paper's setting and its default one, the peers "
-        "their usual setting and a fast one. All models saw the same arrays and might "
-        "use as many threads, one fit at a time."
+        "All tables and figures of the paper, with the numbers measured here and the "
+        "printed ones. The machines differ, so only ratios of times compare. The "
+        "models of dics have the paper's setting and the default parameters; other "
+        "libraries have their usual parameters and fast ones. All models got the same "
+        "arrays and the same number of threads, one fit at a time."
     )
     how = (
-        f"Scale: {options.scale.name}; threads for each fit: {options.n_jobs}. A time "
-        "under a second is the median of five fits; a peer that takes very long is "
-        "fitted once."
+        f"Scale: {options.scale.name}; threads per fit: {options.n_jobs}. A time below "
+        "one second is the median of five fits. Very slow models of other libraries "
+        "are fitted once."
     )
     paragraphs = [what, how]
     if options.scale.name == "smoke":
         paragraphs.append(
-            "This is the smoke scale: a few hundred rows, to see that everything runs. "
-            "Its numbers say nothing about the models."
+            "This is the smoke scale: a few hundred rows, to test that everything "
+            "runs. Its numbers are not meaningful."
         )
     return paragraphs
 
 
 def facts(options: Options, runs: Sequence[Run]) -> dict[str, Any]:
-    """Describe the machine; several values where kept runs differ."""
+    """Return facts about the machine; several values if stored runs differ."""
     found: dict[str, list[str]] = {}
     for info in [run.machine for run in runs] or [machine()]:
         for name, value in info.items():
@@ -162,9 +162,9 @@ def facts(options: Options, runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _loads(runs: Sequence[Run]) -> str:
-    """Say how busy the machine was before the fits."""
+    """Return the load of the machine before the fits."""
     loads = [run.machine.get("load", 0.0) for run in runs] or [machine()["load"]]
     low, high = min(loads), max(loads)
     text = f"{low:g}" if low == high else f"{low:g} to {high:g}"
     busy = ": other programs were running" if high > BUSY else ""
-    return f"{text} when the programs that ran the fits began{busy}"
+    return f"{text} at the start of the programs that ran the fits{busy}"

@@ -1,4 +1,4 @@
-"""How large the experiments are: from a minute to the paper's own size."""
+"""Sizes of the experiments: from a minute to the paper's sizes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from dics_paper.data import (
     LABELS,
-    NUMBER_FILES,
+    REGRESSION_FILES,
     Data,
-    numbers,
-    numbers_in_file,
+    friedman,
     real,
     reduced,
+    regression_file,
     synthetic,
 )
 
@@ -28,18 +28,18 @@ class Scale:
     name: str
     sizes: dict[float, tuple[tuple[int, int], ...]]  # (rows, features) by rho
     repeats: int
-    once_over: float  # seconds; a peer that takes longer isn't fitted again
+    once_over: float  # seconds; slower models of other libraries are fitted once
     real_rows: int  # 0 means all
     sensitivity_runs: int
     split_sizes: tuple[int, ...]
     split_features: int
     split_runs: int
-    number_sizes: tuple[tuple[int, int], ...]  # (rows, features) of regression
+    regression_sizes: tuple[tuple[int, int], ...]  # (rows, features) of regression
     classes: tuple[int, ...] = CLASSES
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by family
 
     def synthetic_data(self, rho: float, class_weights: str) -> list[Data]:
-        """Return the generated sets of a table."""
+        """Return the generated data sets of a table."""
         return [
             synthetic(rows, features, n_classes, rho, class_weights)
             for rows, features in self.sizes[rho]
@@ -47,17 +47,19 @@ class Scale:
         ]
 
     def real_data(self) -> list[Data]:
-        """Return the real sets of a table."""
+        """Return the real data sets of a table."""
         return [self.real(name) for name in LABELS]
 
-    def number_data(self) -> list[Data]:
-        """Return the sets of numbers as targets: generated, and real ones in files."""
-        generated = [numbers(rows, features) for rows, features in self.number_sizes]
-        files = [numbers_in_file(name) for name in NUMBER_FILES]
+    def regression_data(self) -> list[Data]:
+        """Return the data sets for regression: generated, and real ones in files."""
+        generated = [
+            friedman(rows, features) for rows, features in self.regression_sizes
+        ]
+        files = [regression_file(name) for name in REGRESSION_FILES]
         return generated + ([] if self.real_rows else files)
 
     def real(self, name: str) -> Data:
-        """Return one real set."""
+        """Return one real data set."""
         return reduced(name, self.real_rows) if self.real_rows else real(name)
 
 
@@ -74,11 +76,12 @@ SCALES = {
             split_sizes=(200, 400),
             split_features=20,
             split_runs=3,
-            number_sizes=((400, 20),),
+            regression_sizes=((400, 20),),
             classes=(3,),
             settings={"forest": {"n_estimators": 10}, "boosting": {"n_estimators": 5}},
         ),
-        # rho = 0 has the smaller size only: the other one takes as long as the rest.
+        # rho = 0 has only the smaller size: the other size takes as long as all the
+        # rest.
         Scale(
             "medium",
             sizes={0.5: (SMALL, WIDE), 0.0: (SMALL,)},
@@ -89,7 +92,7 @@ SCALES = {
             split_sizes=(1_000, 2_000, 5_000, 10_000, 20_000),
             split_features=100,
             split_runs=40,
-            number_sizes=((10_000, 20), (10_000, 1_000)),
+            regression_sizes=((10_000, 20), (10_000, 1_000)),
         ),
         Scale(
             "paper",
@@ -101,7 +104,7 @@ SCALES = {
             split_sizes=(1_000, 2_000, 5_000, 10_000, 20_000),
             split_features=100,
             split_runs=40,
-            number_sizes=((10_000, 20), (10_000, 1_000)),
+            regression_sizes=((10_000, 20), (10_000, 1_000)),
         ),
     )
 }

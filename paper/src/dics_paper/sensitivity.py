@@ -1,4 +1,4 @@
-"""How the accuracy of CGCT depends on its four parameters (the paper's figure)."""
+"""Accuracy of CGCT by its four parameters (a figure of the paper)."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ PARAMETERS = (
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Accuracy over the values of each parameter: a figure and its numbers."""
+    """Accuracy by parameter: a figure and its numbers."""
 
     command: str = "sensitivity"
     name: str = "sensitivity"
 
     def tasks(self, options: Options) -> list[Task]:
-        """List the trees to grow."""
+        """Return the trees to grow."""
         if not (
             options.includes_model(MODEL) and options.includes(self._data(options))
         ):
@@ -75,7 +75,7 @@ class Sensitivity:
         ]
 
     def parts(self, options: Options, results: Results) -> list[Table | Figure]:
-        """Make the figure, and a table of what it shows."""
+        """Return the figure, and a table of its numbers."""
         panels = [self._panel(parameter, options, results) for parameter in PARAMETERS]
         panels = [panel for panel in panels if panel.values]
         if not panels:
@@ -85,9 +85,9 @@ class Sensitivity:
         figure = Figure(
             self.name,
             f"Sensitivity of CGCT: {data.label}",
-            f"Mean test accuracy over up to {n_runs} runs; error bars are 3 standard "
-            "deviations either way. The dotted line marks the paper's value, which "
-            "the other parameters keep.",
+            f"Mean test accuracy of up to {n_runs} runs; error bars are 3 standard "
+            "deviations. The dotted line marks the paper's value. In each panel the "
+            "other parameters have the paper's values.",
             "Test accuracy by parameter: " + "; ".join(_in_words(p) for p in panels),
             plot_sensitivity(panels),
         )
@@ -103,7 +103,7 @@ class Sensitivity:
         data = self._data(options)
         settings: dict[str, Any] = {parameter.name: value}
         if value == parameter.paper_value:
-            settings = {}  # the same model for all four
+            settings = {}  # all four panels share this model
         return [
             Task(data, MODEL, i, options.n_jobs, settings, measure="score")
             for i in range(self._n_runs(options))
@@ -141,7 +141,7 @@ class Sensitivity:
             for panel in panels
         ]
         columns = (Column("Value"), Column("Mean accuracy"), Column("Std. deviation"))
-        caption = f"The numbers of the figure; up to {n_runs} runs each."
+        caption = f"Numbers of the figure; up to {n_runs} runs each."
         return Table(
             f"{self.name}-values", "Sensitivity: values", caption, columns, blocks
         )

@@ -1,4 +1,4 @@
-"""The gap at the root between a dictionary and exhaustive search, over N."""
+"""Gain gap at the root between candidate thresholds and exhaustive search."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ DICTIONARIES = (WHOLE_PAPER_DICTIONARY.name, "cgct")
 
 @dataclass(frozen=True)
 class SplitScaling:
-    """The gap between the best split of a dictionary and the best of all, over N."""
+    """Gap between the best candidate split and the best split of all, by rows."""
 
     command: str = "split-scaling"
     name: str = "split-scaling"
 
     def tasks(self, options: Options) -> list[Task]:
-        """List the roots to compare."""
+        """Return the roots to compare."""
         if options.datasets is not None or not options.includes_model("cgct"):
             return []
         return [
@@ -39,7 +39,7 @@ class SplitScaling:
         ]
 
     def parts(self, options: Options, results: Results) -> list[Table | Figure]:
-        """Make the table and its plot."""
+        """Return the table and its plot."""
         blocks, curves, bounds = [], [], []
         for model in DICTIONARIES:
             rows, sizes, gaps = [], [], []
@@ -80,13 +80,13 @@ class SplitScaling:
         held = f"The bound of the theorem held in {sum(bounds)} of {len(bounds)} roots."
         return Table(
             self.name,
-            "Gain gap at the root over the number of rows",
-            "The best split of all minus the best of the dictionary, Gini gain at the "
-            f"root; synthetic data with {options.scale.split_features} features, "
+            "Gain gap at the root by number of rows",
+            "Gini gain of the best split of all minus that of the best candidate, at "
+            f"the root; synthetic data with {options.scale.split_features} features, "
             f"{N_CLASSES} classes and rho = {RHO}. Mean (standard deviation).",
             SCALING_COLUMNS,
             blocks,
-            (held, "The paper doesn't say how many features and classes it took."),
+            (held, "The paper does not state its number of features and classes."),
         )
 
     def _plot(self, curves: list[Curve]) -> Figure:
@@ -99,7 +99,7 @@ class SplitScaling:
         return Figure(
             f"{self.name}-curves",
             "Gain gap at the root",
-            "Mean gap over the number of rows; the dotted line falls as 1 / sqrt(N).",
+            "Mean gap by number of rows; dotted line: proportional to 1 / sqrt(N).",
             alt,
             plot_split_scaling([*curves, in_paper]),
         )
@@ -128,7 +128,7 @@ SCALING_COLUMNS = (
     Column("N"),
     Column("Gain gap"),
     Column("sqrt(N) x gap"),
-    Column("Rows moved", "rows that the two splits of the same feature send apart"),
+    Column("Rows moved", "rows on different sides of two splits of one feature"),
     Column("Bound", "of the theorem"),
     Column("Runs"),
 )

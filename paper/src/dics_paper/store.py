@@ -1,4 +1,4 @@
-"""Finished fits, kept in a file so that they need not be repeated."""
+"""Results of fits in a file, so that they need not be repeated."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 
 class Store:
-    """A file with a line of JSON for each finished fit.
+    """A file with one line of JSON per finished fit.
 
-    An entry has a `key`, a dictionary of everything that the result depends on, and
-    any other fields. Lines are only appended: a process that is stopped loses at most
-    the one that it is writing. Of several entries with the same key the last counts.
-    Each line has a checksum; one that was changed is not believed.
+    An entry has a `key`, which is a dictionary of everything that determines the
+    result, and other fields. Lines are only appended, so a process that is stopped
+    loses at most its last line. If several entries have the same key, the last one is
+    used. Each line has a checksum; a line with a wrong checksum is ignored.
 
     Parameters
     ----------
     file : Path
-        It need not exist.
+        The file; it may not exist yet.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Store:
         self._entries = {_as_text(entry["key"]): entry for entry in self._read(text)}
 
     def find(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the entry of a key, if there is one."""
+        """Return the entry of a key, or None."""
         return self._entries.get(_as_text(key))
 
     def keep(self, key: Mapping[str, Any], **fields: Any) -> None:
@@ -65,8 +65,8 @@ class Store:
                 entry = _parsed(line)
             except (ValueError, TypeError, KeyError, RecursionError) as error:
                 warnings.warn(
-                    f"line {number} of {self.file} is broken ({error}); its fit will "
-                    "be repeated",
+                    f"line {number} of {self.file} is broken ({error}); the fit will "
+                    "be repeated.",
                     stacklevel=4,
                 )
             else:
@@ -74,18 +74,18 @@ class Store:
 
 
 def _parsed(line: str) -> dict[str, Any]:
-    """Return the entry of a line; what is wrong with it raises."""
-    entry: dict[str, Any] = json.loads(line, parse_constant=_refuse)
+    """Return the entry of a line; raise an error if it is not valid."""
+    entry: dict[str, Any] = json.loads(line, parse_constant=_reject)
     if not isinstance(entry["key"], dict):
-        raise TypeError("its key is not a dictionary")
+        raise TypeError("the key is not a dictionary")
     checksum = entry.pop("crc32", None)  # lines of earlier versions have none
     if checksum is not None and checksum != _checksum(entry):
-        raise ValueError("it has another checksum")
+        raise ValueError("wrong checksum")
     return entry
 
 
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no result")
+def _reject(constant: str) -> float:
+    raise ValueError(f"{constant} is not a valid result")
 
 
 def _checksum(entry: Mapping[str, Any]) -> int:

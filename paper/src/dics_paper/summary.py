@@ -1,4 +1,4 @@
-"""The runs of one model on one data set, as a table shows them."""
+"""Summary of the runs of one model on one data set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dics_paper.text import show_mean, three_digits
 
 @dataclass(frozen=True)
 class Summary:
-    """The runs of one model on one data set, and what the paper prints for it."""
+    """Runs of one model on one data set, and the printed numbers of the paper."""
 
     model: Model
     results: Sequence[Result]
@@ -32,14 +32,14 @@ class Summary:
 
     @property
     def status(self) -> str:
-        """Return "ok" if a run has finished, else the status of the first."""
+        """The status "ok" if a run has finished, otherwise that of the first run."""
         if self.finished:
             return "ok"
         return self.results[0].status if self.results else "not run"
 
     @property
     def times(self) -> list[float]:
-        """Seconds of the finished runs; where there is none, the limits."""
+        """Seconds of the finished runs; if there are none, the limits."""
         return [result.seconds for result in self.finished or self.results]
 
     @property
@@ -49,7 +49,7 @@ class Summary:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader has to know about the data and about runs that are missing."""
+        """Notes on the data and on missing runs."""
         if not self.finished:
             return [result.error for result in self.results if result.error]
         about_data = [result.note for result in self.finished if result.note]
@@ -59,31 +59,31 @@ class Summary:
         ]
 
     def show_seconds(self) -> str:
-        """Write the time as a table has it."""
+        """Return the time as text for a table."""
         if self.status == "over limit":
             return f"> {max(self.times):g}"
         return show_mean(self.times, three_digits) if self.finished else self.status
 
     def show_accuracy(self) -> str:
-        """Write the accuracy as a table has it."""
+        """Return the accuracy as text for a table."""
         return show_mean(self.accuracies, "{:.4f}".format) if self.finished else ""
 
     def show_printed_accuracy(self) -> str:
-        """Write what the paper has; the cell says so if that is of other data."""
+        """Return the printed accuracy, marked if it comes from other data."""
         printed = self.printed.accuracy
         if printed and any(result.note for result in self.finished):
             return f"{printed}, other data"
         return printed
 
     def show_ratio(self, other: Summary | None) -> str:
-        """Write how many times as long it takes as another one."""
+        """Return the ratio of times as text for a table."""
         ratio = self.ratio(other)
         if ratio is None:
             return ""
         return ("> " if self.status == "over limit" else "") + three_digits(ratio)
 
     def ratio(self, other: Summary | None) -> float | None:
-        """Say how many times as long it takes as another one, at least."""
+        """Return the time divided by that of `other`, or a lower bound of it."""
         if other is None or not other.finished:
             return None
         if self.status not in ("ok", "over limit"):
@@ -92,13 +92,13 @@ class Summary:
 
     def _left_out(self, result: Result) -> str:
         why = result.error or f"stopped after {result.seconds:g} s"
-        return f"One run of {self.model.label} is left out: {why}"
+        return f"One run of {self.model.label} is excluded: {why}"
 
 
 def uneven(rows: Sequence[Summary]) -> str:
-    """Make accuracies comparable where each run has data of its own.
+    """Return a note that makes accuracies comparable if runs have different data.
 
-    A model that was fitted once saw the data of the first run, not those of all.
+    A model that was fitted once has only the data of the first run.
     """
     done = [row for row in rows if row.finished]
     if len({row.runs for row in done}) < 2:
@@ -106,17 +106,17 @@ def uneven(rows: Sequence[Summary]) -> str:
     several = [row for row in done if row.runs > 1]
     firsts = ", ".join(f"{row.model.label} {row.accuracies[0]:.4f}" for row in several)
     return (
-        "Each run has rows of its own, and models with a single run saw those of the "
-        f"first. There the others have the accuracy: {firsts}."
+        "Each run has different rows; models with a single run have those of the "
+        f"first run. In this run the other models have the accuracy: {firsts}."
     )
 
 
 def baseline_of(rows: Sequence[Summary]) -> Summary | None:
-    """Find our model with the paper's setting."""
+    """Return the model of dics with the paper's setting."""
     return next((row for row in rows if row.model.baseline), None)
 
 
 def default_of(rows: Sequence[Summary]) -> Summary | None:
-    """Find our model with its default setting."""
+    """Return the model of dics with default parameters."""
     ours = (row for row in rows if row.model.ours and not row.model.baseline)
     return next(ours, None)

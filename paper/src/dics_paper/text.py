@@ -1,4 +1,4 @@
-"""Numbers and tables as text: for reports, benchmarks and the README."""
+"""Numbers and tables as text, for reports, benchmarks and the README."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_DECIMALS = 4
 
 
 def three_digits(value: float) -> str:
-    """Write a number with three significant digits, and at most four decimals.
+    """Return a number with three significant digits and at most four decimals.
 
     >>> [three_digits(value) for value in (0.01234, 0.5, 9.999, 123.4, 0)]
     ['0.0123', '0.500', '10.0', '123', '0']
@@ -24,7 +24,7 @@ def three_digits(value: float) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Write a time with the unit that suits it.
+    """Return a time with a suitable unit.
 
     >>> show_seconds(12.34), show_seconds(0.01234), show_seconds(0.00001234)
     ('12.3 s', '12.3 ms', '12.3 us')
@@ -36,7 +36,7 @@ def show_seconds(seconds: float) -> str:
 
 
 def show_ratio(ratio: float) -> str:
-    """Write how many times as large something is.
+    """Return a ratio as text.
 
     >>> show_ratio(12.34)
     '12.3x'
@@ -45,7 +45,7 @@ def show_ratio(ratio: float) -> str:
 
 
 def show_mean(values: Sequence[float], show: Callable[[float], str]) -> str:
-    """Write the mean of some values, with their standard deviation in brackets.
+    """Return the mean of values as text, with the standard deviation in brackets.
 
     >>> show_mean([1.0, 2.0], three_digits), show_mean([1.0], three_digits)
     ('1.50 (0.707)', '1.00')
@@ -55,10 +55,10 @@ def show_mean(values: Sequence[float], show: Callable[[float], str]) -> str:
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Lay out a Markdown table that reads well as plain text, too.
+    """Return a Markdown table that is also readable as plain text.
 
-    The first column is flush left, the others flush right. Pipes in the cells have to
-    be escaped already.
+    The first column is aligned left, the others right. Pipes in the cells must be
+    escaped.
 
     >>> print(markdown_table(["data", "time"], [["mnist", "1.2 s"], ["wine", "3 ms"]]))
     | data  |  time |

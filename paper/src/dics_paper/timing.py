@@ -1,4 +1,4 @@
-"""How a call is timed, in the experiments and in the benchmarks."""
+"""Timing of calls in the experiments and benchmarks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, NamedTuple
 
-QUICK = 1.0  # seconds; calls that take less are made five times
-NO_WARM_UP_OVER = 3.0  # seconds; the first call of a long one counts
-ONCE_OVER = 20.0  # seconds; such a call is made once
-SHORTEST = 0.02  # seconds; quicker calls are repeated and averaged to last as long
+QUICK = 1.0  # seconds; shorter calls are repeated five times
+NO_WARM_UP_OVER = 3.0  # seconds; longer calls need no warm-up
+ONCE_OVER = 20.0  # seconds; longer calls are made once
+SHORTEST = 0.02  # seconds; shorter calls are repeated for this long and averaged
 
 
 class Timing(NamedTuple):
@@ -30,16 +30,16 @@ def measure(
     once_over: float = ONCE_OVER,
     before: Callable[[], None] = lambda: None,
 ) -> tuple[Timing, Any]:
-    """Time a call and return what it returned.
+    """Time a call; return the time and the result.
 
     Parameters
     ----------
     call : callable
-        What to time.
+        Function to time.
     repeats : int or None, default=None
-        How many calls count; None for 3, and 5 when they take under a second.
+        Number of calls that count; None for 3, or 5 if a call takes under a second.
     warm_up : bool, default=True
-        Whether the first call does not count, unless it took over 3 s.
+        Whether the first call does not count, unless it takes over 3 s.
     once_over : float, default=20
         Seconds. A call that takes longer is made once.
     before : callable
@@ -49,7 +49,7 @@ def measure(
     -------
     timing : Timing
     result : object
-        What the last call returned.
+        Result of the last call.
     """
     first, result = _seconds(call, before)
     times = [] if warm_up and first <= NO_WARM_UP_OVER else [first]

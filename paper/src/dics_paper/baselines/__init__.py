@@ -1,4 +1,4 @@
-"""Methods of others, to compare with."""
+"""Baseline methods for comparisons."""
 
 from dics_paper.baselines._bdtks import BDTKSClassifier
 

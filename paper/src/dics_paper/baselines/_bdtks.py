@@ -38,15 +38,15 @@ LAMBDAS: FloatArray = np.array([10.0**power for power in range(-6, 4)])
 
 @functools.cache
 def _blas_libraries() -> Any:
-    return ThreadpoolController()  # looks through all libraries: not for each call
+    return ThreadpoolController()  # cached, because it searches all libraries
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep NumPy's products in this thread while the context lasts.
+    """Return a context in which NumPy computes products in one thread.
 
-    Products of blocks that fit into the cache gain nothing from more threads, lose much
+    For blocks that fit into the cache, more threads are not faster, and much slower
     while another program runs (a fit of 10000 rows of MNIST: 3.4 s with one thread and
-    13.5 with two), and their rounding would depend on the number.
+    13.5 s with two). Rounding would also depend on the number of threads.
     """
     limited: AbstractContextManager[Any] = _blas_libraries().limit(
         limits=1, user_api="blas"
@@ -57,12 +57,12 @@ def _one_blas_thread() -> AbstractContextManager[Any]:
 class BDTKSClassifier(ClassifierMixin, BaseEstimator):
     """Bisecting decision tree by K-means splits (Wang et al., 2020).
 
-    Each node is parted in two clusters by 2-means, whatever the classes of its rows: a
-    row goes to the nearer of two centroids, that is to its side of the hyperplane
-    halfway between them. The classes only say where to stop. The 2-means starts from a
-    cut at the median along the first principal component of the node.
+    Each node is split into two clusters by 2-means, regardless of the classes: a row
+    goes to the nearer of two centroids, which means to its side of the hyperplane
+    halfway between them. The classes only determine where to stop. 2-means starts from
+    a split at the median along the first principal component of the node.
 
-    Columns should be of comparable scale, as for K-means.
+    Columns should have comparable scales, as for K-means.
 
     Parameters
     ----------
@@ -70,21 +70,20 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
         The paper's lambda. A node of n rows is a leaf if it is pure, or if its majority
         is more frequent in it than in the training set and each other class c with
         n_c rows in it has n_c * n < lambda * N_c, where N_c is the number of rows of c
-        in the training set. The larger, the smaller the tree. "holdout" takes the value
-        among 1e-6, 1e-5, ..., 1e3 that does best on rows held out, the largest of
-        equally good ones, and grows the tree from all rows with it.
+        in the training set. A larger lambda makes a smaller tree. "holdout" selects the
+        best of 1e-6, 1e-5, ..., 1e3 on held-out rows (the largest one if several are
+        equally good), and grows the tree from all rows with it.
     max_depth : int or None, default=None
-        Largest depth of a leaf; None for no limit.
+        Maximum depth of a leaf; None for no limit.
     max_iter : int, default=100
-        Largest number of Lloyd's steps at a node.
+        Maximum number of Lloyd's steps in a node.
     tol : float, default=1e-4
-        The 2-means of a node ends when its centroids move by less than this, squared
-        and in units of the node's mean variance of a column, as in scikit-learn's
-        KMeans.
+        2-means ends when the squared shift of the centroids is below this, relative to
+        the mean variance of the columns in the node, as in scikit-learn's KMeans.
     validation_fraction : float, default=0.25
-        Share of the rows held out to choose lambda, of each class alike if it can be.
+        Fraction of the rows held out to select lambda, stratified by class if possible.
     random_state : int, RandomState instance or None, default=None
-        Seed of the rows held out; nothing else is drawn.
+        Seed of the held-out rows; nothing else is random.
 
     Attributes
     ----------
@@ -96,10 +95,10 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
     lambda_ : float
         The lambda of the tree.
     holdout_scores_ : ndarray of shape (10,) or None
-        Accuracy on the rows held out for 1e-6, 1e-5, ..., 1e3; None if `reg_lambda` was
+        Accuracy on the held-out rows for 1e-6, 1e-5, ..., 1e3; None if `reg_lambda` is
         a number.
     n_iter_ : int
-        Largest number of Lloyd's steps at a node of the tree.
+        Maximum number of Lloyd's steps in a node of the tree.
     tree_ : BisectingTree
         The tree as flat arrays.
 
@@ -146,7 +145,7 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
 
     @checks_parameters()
     def fit(self, X: Any, y: Any) -> Self:
-        """Choose lambda, unless it is given, and grow the tree.
+        """Select lambda, unless it is given, and grow the tree.
 
         Parameters
         ----------
@@ -172,7 +171,7 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
         chosen = self.reg_lambda
         if chosen == "holdout":
             scores = self._holdout_scores(X, targets.labels, n_classes)
-            # The last of equally good ones: the smallest tree.
+            # The last one of equally good values gives the smallest tree.
             chosen = LAMBDAS[np.flatnonzero(scores == scores.max())[-1]]
         sample = Sample.of(X, targets.labels, np.arange(len(X)), n_classes)
         self.tree_ = grow(sample, float(chosen), self._limits())
@@ -191,7 +190,7 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
         return Limits(self.max_depth, self.max_iter, self.tol)
 
     def _holdout_scores(self, X: Array, labels: Labels, n_classes: int) -> FloatArray:
-        if n_classes == 1:  # one leaf, and always right; there may be a single row
+        if n_classes == 1:  # one leaf that is always correct; there may be a single row
             return np.ones(len(LAMBDAS))
         seed = draw_seed(self.random_state)
         rows = np.arange(len(X))
@@ -200,7 +199,7 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
         return holdout_scores(sample, held, LAMBDAS, self._limits())
 
     def apply(self, X: Any) -> npt.NDArray[np.int64]:
-        """Find the leaf of each row.
+        """Return the leaf of each row.
 
         Parameters
         ----------
@@ -227,7 +226,7 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,)
         """
-        leaves = self.apply(X)  # refuses if there is no tree yet
+        leaves = self.apply(X)  # raises NotFittedError before fit
         predicted: Array = self.classes_[self.tree_.majority[leaves]]
         return predicted
 

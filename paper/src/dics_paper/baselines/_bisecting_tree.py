@@ -1,4 +1,4 @@
-"""Trees of bisecting hyperplanes: where to stop, how to grow and how to walk them."""
+"""Trees of bisecting hyperplanes: stopping rule, growth and prediction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEVER = float("inf")
 
 
 class Limits(NamedTuple):
-    """Parameters of the growth."""
+    """Limits of the growth."""
 
     max_depth: int | None
     max_iter: int
@@ -32,11 +32,11 @@ class Sample(NamedTuple):
     X: Array
     labels: Labels
     rows: Rows
-    class_counts: Counts  # of all rows of the sample
+    class_counts: Counts  # in all rows of the sample
 
     @classmethod
     def of(cls, X: Array, labels: Labels, rows: Rows, n_classes: int) -> Sample:
-        """Count the classes of the rows."""
+        """Return a sample with the class counts of its rows."""
         return cls(X, labels, rows, np.bincount(labels[rows], minlength=n_classes))
 
     def counts(self, rows: Rows) -> Counts:
@@ -45,7 +45,7 @@ class Sample(NamedTuple):
 
 
 def stop_bound(counts: Counts, class_counts: Counts) -> float:
-    """Return the number that lambda must exceed for a node to be a leaf.
+    """Return the lower bound of lambda for which a node is a leaf.
 
     Parameters
     ----------
@@ -57,15 +57,15 @@ def stop_bound(counts: Counts, class_counts: Counts) -> float:
     Returns
     -------
     bound : float
-        `ALWAYS` for a pure node, `NEVER` for one whose majority is no more frequent in
-        it than in the training set.
+        `ALWAYS` for a pure node, `NEVER` if the majority of the node is not more
+        frequent in it than in the training set.
     """
     majority = int(counts.argmax())
     size = int(counts.sum())
     if counts[majority] == size:
         return ALWAYS
     total = int(class_counts.sum())
-    # In Python's whole numbers: no rounding, no overflow.
+    # Python integers have no rounding and no overflow.
     if int(counts[majority]) * total <= int(class_counts[majority]) * size:
         return NEVER
     others = counts.copy()
@@ -86,14 +86,14 @@ class BisectingTree:
         offsets: FloatArray,
         n_iter: int,
     ) -> None:
-        self.left = left  # number of the left child; 0 for a leaf
+        self.left = left  # index of the left child; 0 for a leaf
         self.depth = depth
         self.counts = counts
         self.majority = counts.argmax(axis=1)
-        self.normals = normals  # of the nodes that are no leaves, in their order
+        self.normals = normals  # of the inner nodes, in their order
         self.offsets = offsets
-        self.n_iter = n_iter  # most steps of 2-means at a node
-        self.cut = np.cumsum(left > 0) - 1  # place of a node's hyperplane
+        self.n_iter = n_iter  # maximum steps of 2-means in a node
+        self.cut = np.cumsum(left > 0) - 1  # index of a node's hyperplane
 
     def apply(self, X: Array) -> npt.NDArray[np.int64]:
         """Return the leaf of each row."""
@@ -116,11 +116,11 @@ class BisectingTree:
 def is_right(
     X: Array, rows: Rows, normal: Array, offset: float
 ) -> npt.NDArray[np.bool_]:
-    """Tell which rows are on the right side of a hyperplane."""
+    """Return a mask of the rows on the right side of a hyperplane."""
     right = np.empty(len(rows), np.bool_)
-    # In blocks: rows of uint8 become floats for the product.
+    # In blocks, because rows of uint8 are converted to floats for the product.
     length = block_length(X.shape[1], float_type(X))
-    with np.errstate(over="ignore", invalid="ignore"):  # far beyond the training rows
+    with np.errstate(over="ignore", invalid="ignore"):  # rows far from training
         for start in range(0, len(rows), length):
             part = slice(start, start + length)
             right[part] = X[rows[part]] @ normal > offset
@@ -128,7 +128,7 @@ def is_right(
 
 
 def grow(sample: Sample, reg_lambda: float, limits: Limits) -> BisectingTree:
-    """Grow the tree of one lambda."""
+    """Grow the tree for one lambda."""
     left, depths, counts = [0], [0], [sample.class_counts]
     cuts: dict[int, tuple[Array, float]] = {}
     n_iter = 0
@@ -169,19 +169,19 @@ def _stacked(cuts: dict[int, tuple[Array, float]], X: Array) -> Array:
 def holdout_scores(
     sample: Sample, held: Rows, lambdas: FloatArray, limits: Limits
 ) -> FloatArray:
-    """Return the accuracy of each lambda's tree on rows that were held out.
+    """Return the accuracy of the tree of each lambda on held-out rows.
 
-    Lambda decides where a tree stops and not how it splits. So one tree is grown, down
-    to where the smallest lambda stops, and the rows held out go down with it; a subtree
-    that none of them reaches isn't grown. A larger lambda stops at every node where a
-    smaller one does: on the way down, the largest are decided first.
+    Lambda determines where a tree stops, not how it splits. So one tree is grown for
+    the smallest lambda, and the held-out rows are passed down during growth. A subtree
+    without held-out rows is not grown. A larger lambda stops at every node where a
+    smaller one stops, so on the way down the largest values are decided first.
 
     Parameters
     ----------
     sample : Sample
         The rows to grow from.
     held : ndarray of intp
-        The rows held out.
+        The held-out rows.
     lambdas : ndarray of float64
         In ascending order.
     limits : Limits

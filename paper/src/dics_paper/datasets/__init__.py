@@ -1,4 +1,4 @@
-"""Data sets of the paper: the synthetic ones, and a loader for the real ones."""
+"""Data sets of the paper: a generator, and a loader for real data."""
 
 from dics_paper.datasets._files import BadDatasetError, DatasetNotFoundError
 from dics_paper.datasets._real import DATASET_NAMES, Dataset, load_dataset

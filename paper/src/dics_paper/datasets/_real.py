@@ -18,8 +18,8 @@ from dics_paper.datasets._files import (
     DATA_VARIABLE,
     BadDatasetError,
     DatasetNotFoundError,
-    Labelled,
-    check_labelled,
+    Labeled,
+    check_labeled,
     data_dir_from,
     file_of,
     read_npz,
@@ -28,18 +28,18 @@ from dics_paper.datasets._files import (
 
 @dataclass(frozen=True)
 class _Spec:
-    """What a set should be, and where it is on OpenML."""
+    """Expected size of a data set, and its number on OpenML."""
 
     name: str
     n_rows: int
     n_features: int
     n_classes: int
     openml_id: int
-    # Official split: so many leading rows train, with equally many of each class or
-    # not. None: a quarter is held out.
+    # Number of leading training rows in the official split, and whether all classes are
+    # equally frequent in them. None: a quarter of the rows is held out.
     n_train: int | None = None
     balanced: bool = False
-    dtype: str = "float32"  # what OpenML's numbers are turned into; pixels fit a byte
+    dtype: str = "float32"  # of the rows from OpenML; uint8 for pixels
     target: str = "default-target"
     note: str = ""
 
@@ -55,21 +55,21 @@ SPECS = {
         _Spec("fashion_mnist", 70_000, 784, 10, 40996, 60_000, True, "uint8"),
     )
 }
-# Files that are taken if the set itself isn't there.
+# Files that are used if the data set itself is missing.
 STAND_INS = {
     "helena": replace(
         SPECS["helena"],
         name="helena_part",
         n_rows=19_559,
-        note="30 % of Helena (helena_part); not comparable with figures for the whole "
-        "set",
+        note="30 % of Helena (helena_part); not comparable with numbers for the whole "
+        "data set",
     )
 }
-# Where to get a set by hand, if not from OpenML.
+# Manual download, if OpenML is not available.
 _BY_HAND = {
-    "santander": "The set is train.csv of Kaggle's competition "
-    "santander-customer-transaction-prediction: X is its columns var_0 to var_199, y "
-    "its column target. "
+    "santander": "The data set is train.csv of the Kaggle competition "
+    "santander-customer-transaction-prediction: X is the columns var_0 to var_199, y "
+    "is the column target. "
 }
 
 DATASET_NAMES = tuple(SPECS)
@@ -77,19 +77,19 @@ DATASET_NAMES = tuple(SPECS)
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set, parted into training and test rows.
+    """A data set, split into training and test rows.
 
     Attributes
     ----------
     name : str
     X_train, X_test : ndarray of shape (n_rows, n_features)
-        In the type of the file; views of one array where the split is official.
+        In the dtype of the file; views of one array if the split is official.
     y_train, y_test : ndarray of shape (n_rows,), int64
         Classes 0..K-1.
     source : {"file", "OpenML"}
-        Where it was taken from.
+        Origin of the data.
     note : str
-        What a reader of figures for this set has to know; mostly empty.
+        Caveat for numbers on this data set; usually empty.
 
     Examples
     --------
@@ -133,23 +133,22 @@ def load_dataset(
 ) -> Dataset:
     """Load a real data set of the paper with its split into training and test rows.
 
-    The set is read from ``<data_dir>/<name>/<name>.npz``, a file with arrays X and y
-    (0..K-1). Without `data_dir` the directory is the one that the environment variable
-    ``DICS_DATA_DIR`` names; if there is none, or it lacks the file, the set comes from
-    OpenML through scikit-learn, which keeps a copy in its own cache. With `data_dir`
-    nothing is ever downloaded. A file that isn't what it should be is an error and
-    never passed over.
+    The data set is read from ``<data_dir>/<name>/<name>.npz``, a file with arrays X and
+    y (0..K-1). Without `data_dir`, the environment variable ``DICS_DATA_DIR`` is used.
+    If it is not set, or the file is missing, the data set is downloaded from OpenML by
+    scikit-learn, which caches it. With `data_dir`, nothing is downloaded. A file that
+    is not valid always raises an error.
 
-    In place of Helena, a directory without it may have ``helena_part``, 30 % of it;
-    `note` says so then.
+    If Helena is missing, ``helena_part`` (30 % of its rows) is used; `note` then
+    contains a caveat.
 
     Parameters
     ----------
     name : {"helena", "spambase", "santander", "cifar10", "mnist", "fashion_mnist"}
     data_dir : str or path, default=None
-        Directory of the files; None for ``DICS_DATA_DIR``, then OpenML.
+        Directory of the files; None for ``DICS_DATA_DIR`` or OpenML.
     random_state : int, RandomState instance or None, default=0
-        Seed of the quarter of the rows that is held out for testing. CIFAR-10 (50000
+        Seed of the random split; a quarter of the rows is held out. CIFAR-10 (50000
         training rows), MNIST and Fashion-MNIST (60000) have an official split instead.
 
     Returns
@@ -159,11 +158,11 @@ def load_dataset(
     Raises
     ------
     ValueError
-        If there is no set of that name.
+        If the name is unknown.
     DatasetNotFoundError
-        If the set could be had neither from a file nor from OpenML.
+        If the data set is available neither as a file nor from OpenML.
     BadDatasetError
-        If what was found isn't the set.
+        If the data found are not this data set.
 
     Examples
     --------
@@ -174,12 +173,10 @@ def load_dataset(
     >>> load_dataset("iris")
     Traceback (most recent call last):
         ...
-    ValueError: there is no data set 'iris'; choose among helena, spambase, ...
+    ValueError: Unknown data set 'iris'; choose from helena, spambase, ...
     """
     if name not in SPECS:
-        raise ValueError(
-            f"there is no data set {name!r}; choose among {', '.join(SPECS)}"
-        )
+        raise ValueError(f"Unknown data set {name!r}; choose from {', '.join(SPECS)}.")
     spec = SPECS[name]
     directory = data_dir_from(data_dir)
     found = _from_files(spec, directory) if directory is not None else None
@@ -190,8 +187,8 @@ def load_dataset(
     return _split(spec, _from_openml(spec, directory), "OpenML", random_state)
 
 
-def _from_files(spec: _Spec, directory: Path) -> tuple[_Spec, Labelled] | None:
-    """Read the file of a set or of its stand-in, whichever is there."""
+def _from_files(spec: _Spec, directory: Path) -> tuple[_Spec, Labeled] | None:
+    """Read the file of a data set or of its stand-in, or return None."""
     for wanted in (spec, STAND_INS.get(spec.name)):
         if wanted is not None and file_of(directory, wanted.name).is_file():
             file = file_of(directory, wanted.name)
@@ -201,41 +198,41 @@ def _from_files(spec: _Spec, directory: Path) -> tuple[_Spec, Labelled] | None:
     return None
 
 
-def _from_openml(spec: _Spec, directory: Path | None) -> Labelled:
+def _from_openml(spec: _Spec, directory: Path | None) -> Labeled:
     try:
         bunch = fetch_openml(
             data_id=spec.openml_id, target_column=spec.target, as_frame=False
         )
-    # No network, no such page, a broken download.
+    # No network, a missing page, or a broken download.
     except (OSError, ValueError, EOFError, HTTPException) as error:
         raise DatasetNotFoundError(
-            f"{_what_to_do(spec, directory)} OpenML was tried as well (data set "
-            f"{spec.openml_id}), but failed: {type(error).__name__}: {error}"
+            f"{_what_to_do(spec, directory)} The download from OpenML (data set "
+            f"{spec.openml_id}) failed: {type(error).__name__}: {error}"
         ) from error
     except ImportError as error:
         raise DatasetNotFoundError(
-            f"{_what_to_do(spec, directory)} OpenML needs pandas: pip install pandas"
+            f"{_what_to_do(spec, directory)} OpenML needs pandas: pip install pandas."
         ) from error
     origin = f"OpenML data set {spec.openml_id} ({spec.name})"
     X = _narrow(np.asarray(bunch.data), spec.dtype, origin)
-    data = check_labelled(X, _numbered(np.asarray(bunch.target)), origin)
+    data = check_labeled(X, _class_indices(np.asarray(bunch.target)), origin)
     _check_against(spec, data, origin)
     return data
 
 
 def _narrow(X: Array, dtype: str, origin: str) -> Array:
-    """Turn OpenML's numbers into the type that the files have."""
+    """Convert X from OpenML to the dtype of the files."""
     try:
         narrow = X.astype(dtype)
     except (TypeError, ValueError) as error:
-        raise BadDatasetError(f"{origin}: X isn't numbers: {error}") from error
+        raise BadDatasetError(f"{origin}: X is not numeric: {error}.") from error
     if dtype == "uint8" and not np.array_equal(narrow, X):
-        raise BadDatasetError(f"{origin}: X should hold whole numbers 0..255")
+        raise BadDatasetError(f"{origin}: X must contain integers 0..255.")
     return narrow
 
 
-def _numbered(target: Array) -> npt.NDArray[np.intp]:
-    """Give the classes numbers; those that are numbers as text keep their order."""
+def _class_indices(target: Array) -> npt.NDArray[np.intp]:
+    """Return class indices; numbers that are stored as text keep their order."""
     try:
         target = target.astype(np.float64)
     except (TypeError, ValueError):
@@ -243,20 +240,19 @@ def _numbered(target: Array) -> npt.NDArray[np.intp]:
     return np.unique(target, return_inverse=True)[1]
 
 
-def _check_against(spec: _Spec, data: Labelled, origin: str) -> None:
-    """Make sure that data have the size of the set, and the order of its rows."""
+def _check_against(spec: _Spec, data: Labeled, origin: str) -> None:
+    """Check the size of the data and the order of the rows."""
     expected = (spec.n_rows, spec.n_features, spec.n_classes)
     found = (*data.X.shape, int(data.y.max(initial=-1)) + 1)
     if found != expected:
         raise BadDatasetError(
-            f"{origin}: {spec.name} should have {_size(expected)}; this has "
-            f"{_size(found)}"
+            f"{origin}: {spec.name} must have {_size(expected)}, got {_size(found)}."
         )
-    # Shuffled rows would give a split that isn't the official one.
+    # With shuffled rows the split would not be the official one.
     if spec.balanced and len(set(np.bincount(data.y[: spec.n_train]).tolist())) > 1:
         raise BadDatasetError(
-            f"{origin}: the first {spec.n_train} rows should be the training rows, "
-            "with equally many of each class; these are in another order"
+            f"{origin}: the first {spec.n_train} rows must be the training rows, with "
+            "the same number of rows per class. The rows are in another order."
         )
 
 
@@ -265,7 +261,7 @@ def _size(size: tuple[int, ...]) -> str:
     return f"{rows} rows, {features} features and {classes} classes"
 
 
-def _split(spec: _Spec, data: Labelled, source: str, random_state: Any) -> Dataset:
+def _split(spec: _Spec, data: Labeled, source: str, random_state: Any) -> Dataset:
     X, y, n = data.X, data.y, spec.n_train
     if n is not None:
         X_train, X_test, y_train, y_test = X[:n], X[n:], y[:n], y[n:]
@@ -277,16 +273,16 @@ def _split(spec: _Spec, data: Labelled, source: str, random_state: Any) -> Datas
 
 
 def _what_to_do(spec: _Spec, directory: Path | None) -> str:
-    """Say which file was looked for, and how to provide it."""
+    """Return which file is missing, and how to provide it."""
     by_hand = _BY_HAND.get(spec.name, "")
     if directory is None:
         return (
-            f"{spec.name}: no file, as {DATA_VARIABLE} is not set. {by_hand}Set it, or "
-            f"data_dir, to a directory with {spec.name}/{spec.name}.npz (arrays X and "
-            "y, y in 0..K-1)."
+            f"{spec.name}: {DATA_VARIABLE} is not set. {by_hand}Set it or data_dir to "
+            f"a directory with {spec.name}/{spec.name}.npz (arrays X and y, y in "
+            "0..K-1)."
         )
     return (
-        f"{spec.name}: there is no {file_of(directory, spec.name)}. {by_hand}Put the "
-        "set there (arrays X and y, y in 0..K-1, written by numpy.savez_compressed), "
-        f"or name another directory by data_dir or {DATA_VARIABLE}."
+        f"{spec.name}: {file_of(directory, spec.name)} does not exist. {by_hand}Write "
+        "the file (arrays X and y, y in 0..K-1, by numpy.savez_compressed), or set "
+        f"data_dir or {DATA_VARIABLE} to another directory."
     )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-# Rows scored at a time: the pairwise effects need (rows x P/8) numbers per class.
+# Rows per chunk: the pairwise effects need (rows x P/8) values per class.
 CHUNK_ROWS = 2048
 
 
@@ -37,19 +37,20 @@ def make_paper_synthetic(
     """Generate the synthetic data of the paper's section 5.1.
 
     Features are standard normal with correlation `rho` between any two. Half of them
-    act linearly on the scores of the classes, a quarter through a sine, an eighth
-    through their square and the rest through products of pairs; the label is drawn
-    from the softmax of the scores.
+    have a linear effect on the scores of the classes, a quarter acts through a sine, an
+    eighth through the square and the rest through products of pairs. The label is
+    sampled from the softmax of the scores.
 
     Parameters
     ----------
     n_samples, n_features, n_classes : int
-        Size of the set.
+        Size of the data set.
     rho : float, default=0.5
         Correlation between features.
     class_weights : {"per_class", "shared"}, default="per_class"
-        The paper leaves open whether all classes share the weights. Only with weights
-        per class does the label depend on X; "shared" differs by an offset per class.
+        The paper does not state whether all classes share the weights. The label
+        depends on X only with weights per class; with "shared", the scores of the
+        classes differ by constant offsets.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -72,22 +73,22 @@ def make_paper_synthetic(
         X *= np.float32(np.sqrt(1 - rho))
         common = rng.standard_normal((n_samples, 1), dtype=np.float32)
         X += np.float32(np.sqrt(rho)) * common
-    parts = _draw_parts(rng, n_features)
+    parts = _sample_parts(rng, n_features)
     n_weights = n_classes if class_weights == "per_class" else 1
-    weights = [_draw_weights(rng, parts) for _ in range(n_weights)]
+    weights = [_sample_weights(rng, parts) for _ in range(n_weights)]
     offsets = rng.standard_normal(n_classes)
 
     y = np.empty(n_samples, dtype=np.int64)
     for first in range(0, n_samples, CHUNK_ROWS):
         rows = slice(first, first + CHUNK_ROWS)
         scores = np.stack([_score(X[rows], parts, w) for w in weights], axis=1)
-        # Softmax by the Gumbel trick: the largest score plus noise.
+        # Sample from the softmax by the Gumbel trick: the largest score plus noise.
         scores = scores + offsets
         y[rows] = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
     return X, y
 
 
-def _draw_parts(
+def _sample_parts(
     rng: np.random.Generator, n_features: int
 ) -> list[npt.NDArray[np.intp]]:
     """Partition the features: linear, sine, square, pairs."""
@@ -95,7 +96,7 @@ def _draw_parts(
     return np.split(rng.permutation(n_features), np.cumsum(sizes))
 
 
-def _draw_weights(
+def _sample_weights(
     rng: np.random.Generator, parts: list[npt.NDArray[np.intp]]
 ) -> tuple[npt.NDArray[np.float32], ...]:
     linear, sine, square, pairs = parts
@@ -111,7 +112,7 @@ def _score(
     parts: list[npt.NDArray[np.intp]],
     weights: tuple[npt.NDArray[np.float32], ...],
 ) -> npt.NDArray[np.float64]:
-    """Score of one class for a chunk of rows."""
+    """Return the scores of one class for a chunk of rows."""
     linear, sine, square, pairs = parts
     a, b, c, d = weights
     products = X[:, pairs]

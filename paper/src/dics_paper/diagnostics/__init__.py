@@ -1,4 +1,4 @@
-"""How good the splits of a dictionary are compared with exhaustive search."""
+"""Quality of candidate splits, compared with exhaustive search."""
 
 from dics_paper.diagnostics._depth import (
     DepthComparison,

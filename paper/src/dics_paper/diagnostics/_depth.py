@@ -1,4 +1,4 @@
-"""What the splits of a tree gain, depth by depth."""
+"""Gain of the splits of a tree by depth."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from dics_paper.diagnostics._fitted import Nodes, nodes_of
 
 @dataclass(frozen=True)
 class DepthGain:
-    """What the splits of one depth gain, in Gini impurity.
+    """Gain of the splits at one depth, in Gini impurity.
 
     Attributes
     ----------
     depth : int
         From 1, the root.
     n_splits : int
-        Nodes of that depth that are split.
+        Number of nodes at this depth that are split.
     mean_gain : float
-        Mean gain of their splits, each relative to its own node.
+        Mean gain of these splits, each relative to its node.
     weighted_gain : float
-        Sum of the gains, each times the share of all training rows in its node.
+        Sum of the gains, each times the fraction of the training rows in its node.
     cumulative_gain : float
-        Sum of `weighted_gain` down to that depth.
+        Sum of `weighted_gain` down to this depth.
     """
 
     depth: int
@@ -46,7 +46,7 @@ class DepthComparison:
     depth : int
         From 1, the root.
     tree, exhaustive : DepthGain
-        Below its last split a tree gains nothing, and its cumulative gain stays.
+        Below its last split a tree has no gain, and its cumulative gain is constant.
     """
 
     depth: int
@@ -55,32 +55,32 @@ class DepthComparison:
 
     @property
     def retained(self) -> float:
-        """R_d, the tree's cumulative gain as a share of the exhaustive one's.
+        """R_d, the cumulative gain of the tree relative to the exhaustive tree.
 
-        1 if neither has gained anything, infinite if only the tree has.
+        1 if both have no gain, infinite if only the exhaustive tree has none.
         """
-        ours, theirs = self.tree.cumulative_gain, self.exhaustive.cumulative_gain
-        if theirs > 0:
-            return ours / theirs
-        return 1.0 if ours == 0 else float("inf")
+        gain, best = self.tree.cumulative_gain, self.exhaustive.cumulative_gain
+        if best > 0:
+            return gain / best
+        return 1.0 if gain == 0 else float("inf")
 
 
 def gain_by_depth(tree: Any) -> list[DepthGain]:
-    """Measure what the splits of a fitted tree gain at each depth.
+    """Compute the gain of the splits of a fitted tree at each depth.
 
-    The gain of a split is the Gini impurity of its node less the mean of that of its
-    children, by their weights in the training data.
+    The gain of a split is the Gini impurity of its node minus the mean impurity of its
+    children, weighted by their training rows.
 
     Parameters
     ----------
     tree : CGTreeClassifier or DecisionTreeClassifier
-        A fitted tree, grown with whatever criterion.
+        A fitted tree, grown with any criterion.
 
     Returns
     -------
     gains : list of DepthGain
-        For the depths from 1 (the root) to that of the last split; empty for a tree
-        that is a single leaf.
+        For the depths from 1 (the root) to that of the last split; empty if the tree is
+        a single leaf.
 
     Examples
     --------
@@ -112,17 +112,17 @@ def _local_gains(nodes: Nodes, splits: npt.NDArray[np.intp]) -> FloatArray:
     left, right = nodes.left[splits], nodes.right[splits]
     mass = nodes.weight * nodes.gini
     below = (mass[left] + mass[right]) / (nodes.weight[left] + nodes.weight[right])
-    # Rounding must not make a gain of nothing a loss.
+    # Rounding must not make a gain of zero negative.
     return np.maximum(nodes.gini[splits] - below, 0.0)
 
 
 def compare_by_depth(tree: Any, exhaustive: Any) -> list[DepthComparison]:
-    """Compare depth by depth what two fitted trees gain.
+    """Compare the gains of two fitted trees by depth.
 
     Parameters
     ----------
     tree, exhaustive : CGTreeClassifier or DecisionTreeClassifier
-        Fitted trees, the second one the measure of the first.
+        Fitted trees; the second one is the reference.
 
     Returns
     -------
@@ -144,10 +144,10 @@ def compare_by_depth(tree: Any, exhaustive: Any) -> list[DepthComparison]:
     1 1 0.82
     2 2 0.94
     """
-    ours, theirs = gain_by_depth(tree), gain_by_depth(exhaustive)
-    depths = range(1, max(len(ours), len(theirs)) + 1)
+    gains, best = gain_by_depth(tree), gain_by_depth(exhaustive)
+    depths = range(1, max(len(gains), len(best)) + 1)
     return [
-        DepthComparison(depth, _at(ours, depth), _at(theirs, depth)) for depth in depths
+        DepthComparison(depth, _at(gains, depth), _at(best, depth)) for depth in depths
     ]
 
 

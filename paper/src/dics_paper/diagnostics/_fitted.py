@@ -1,4 +1,4 @@
-"""Fitted trees of this package and of scikit-learn, seen alike."""
+"""Common view of fitted trees of dics and of scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dics.tree import CGTreeClassifier
 
 
 class Nodes(NamedTuple):
-    """The nodes of one tree; a leaf has the children -1."""
+    """Nodes of one tree; the children of a leaf are -1."""
 
     feature: npt.NDArray[np.intp]
     threshold: FloatArray
@@ -25,9 +25,9 @@ class Nodes(NamedTuple):
     equal_goes_left: bool
 
     def root_left(self, X: Array) -> npt.NDArray[np.bool_]:
-        """Tell which rows the root sends left."""
+        """Return a mask of the rows that the root sends left."""
         if self.left[0] < 0:
-            raise ValueError("the tree has no split: its root is a leaf")
+            raise ValueError("The tree has no split: its root is a leaf.")
         column = X[:, self.feature[0]]
         if self.equal_goes_left:  # scikit-learn, which reads X as float32
             return np.asarray(column.astype(np.float32) <= self.threshold[0])
@@ -37,22 +37,22 @@ class Nodes(NamedTuple):
 def nodes_of(tree: Any) -> Nodes:
     """Return the nodes of a fitted classification tree.
 
-    The Gini index comes from the class shares, whatever criterion the tree was grown
-    with.
+    The Gini index is computed from the class frequencies, for any criterion of the
+    tree.
     """
     if isinstance(tree, CGTreeClassifier):
         check_is_fitted(tree, "trees_")
-        return _from_ours(tree)
+        return _from_dics(tree)
     if isinstance(tree, DecisionTreeClassifier):
         check_is_fitted(tree, "tree_")
         return _from_sklearn(tree)
     raise TypeError(
-        "expected a CGTreeClassifier or a DecisionTreeClassifier, got "
-        f"{type(tree).__name__}"
+        "tree must be a CGTreeClassifier or a DecisionTreeClassifier, got "
+        f"{type(tree).__name__}."
     )
 
 
-def _from_ours(tree: CGTreeClassifier) -> Nodes:
+def _from_dics(tree: CGTreeClassifier) -> Nodes:
     trees = tree.trees_
     inner = trees.feature >= 0
     return Nodes(
@@ -69,15 +69,15 @@ def _from_ours(tree: CGTreeClassifier) -> Nodes:
 def _from_sklearn(tree: Any) -> Nodes:
     flat = tree.tree_
     if flat.n_outputs != 1:
-        raise TypeError(f"expected a tree with one output, this has {flat.n_outputs}")
-    shares = flat.value[:, 0, :]
-    shares = shares / shares.sum(axis=1, keepdims=True)
+        raise TypeError(f"tree must have one output, got {flat.n_outputs}.")
+    fractions = flat.value[:, 0, :]
+    fractions = fractions / fractions.sum(axis=1, keepdims=True)
     return Nodes(
         flat.feature,
         flat.threshold,
         flat.children_left,
         flat.children_right,
-        1.0 - (shares**2).sum(axis=1),
+        1.0 - (fractions**2).sum(axis=1),
         flat.weighted_n_node_samples,
         equal_goes_left=True,
     )

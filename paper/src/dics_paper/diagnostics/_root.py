@@ -1,4 +1,4 @@
-"""The best split of a dictionary at the root, compared with the best of all."""
+"""The best candidate split at the root, compared with the best split of all."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from dics_paper.diagnostics._splits import Split, _Gap, check_rows, gini_gains
 
 @dataclass(frozen=True)
 class RootSplitGap(_Gap):
-    """The best split of all rows, and the best that a dictionary has.
+    """The best split of all rows, and the best candidate split.
 
     Attributes
     ----------
     n_samples : int
     exhaustive : Split
-        The best of all splits.
+        The best of all possible splits.
     dictionary : Split or None
-        The best of the dictionary; None if none of its thresholds parts the rows.
+        The best candidate split; None if no candidate separates the rows.
     same_feature : Split or None
-        The dictionary's best for the feature of `exhaustive`; None if it has none.
+        The best candidate for the feature of `exhaustive`; None if there is none.
     delta : int
-        Rows that `exhaustive` and `same_feature` send to different sides; without the
-        latter, the rows on the smaller side of the former.
+        Number of rows that `exhaustive` and `same_feature` send to different sides. If
+        `same_feature` is None, the number of rows on the smaller side of `exhaustive`.
     alpha : float
-        Share of the rows on the smaller side of `exhaustive`.
+        Fraction of the rows on the smaller side of `exhaustive`.
     """
 
     n_samples: int
@@ -42,27 +42,26 @@ class RootSplitGap(_Gap):
 
     @property
     def gap(self) -> float:
-        """Gain of the best split less that of the dictionary's best; never negative."""
+        """Gain of the best split minus that of the best candidate; not negative."""
         return self.exhaustive.gain - (self.dictionary.gain if self.dictionary else 0.0)
 
 
 def root_split_gap(X: Any, y: Any, candidates: Any) -> RootSplitGap:
-    """Compare the best split of a dictionary at the root with the best of all.
+    """Compare the best candidate split at the root with the best split of all.
 
-    This is the setting of the paper's theorem. Its delta is measured at the feature f
-    of the best split: the dictionary's best split is at least as good as its best one
-    of that feature, so the gap is at most that of two splits of f, and `gap_bound`
-    applies to these. For a dictionary without a threshold in f, no split at all takes
-    its place, which sends all rows to one side.
+    This is the case of the paper's theorem. Delta is measured at the feature f of the
+    best split. The best candidate is at least as good as the best candidate of f. So
+    the gap is at most that of two splits of f, and `gap_bound` applies to these. If f
+    has no candidate, it is replaced by a split that sends all rows to one side.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Rows; NaN and infinities are an error.
+        Rows; NaN and infinite values raise an error.
     y : array-like of shape (n_samples,)
         Class labels.
     candidates : CentroidCandidates, QuantileCandidates or list of arrays
-        Fitted source of thresholds, or the thresholds of each feature.
+        Fitted candidates, or the thresholds of each feature.
 
     Returns
     -------
@@ -82,12 +81,12 @@ def root_split_gap(X: Any, y: Any, candidates: Any) -> RootSplitGap:
     X, targets = check_rows(X, y)
     thresholds = _thresholds(candidates, X.shape[1])
     totals = np.bincount(targets.labels)
-    labels = targets.labels.astype(np.min_scalar_type(len(totals)))  # quick to sort
+    labels = targets.labels.astype(np.min_scalar_type(len(totals)))  # faster to sort
     best = _Best()
     for f, offered in enumerate(thresholds):
         best.compare_feature(f, _SortedColumn.of(X[:, f], labels, totals), offered)
     if best.exhaustive is None:
-        raise ValueError("no feature of X has two different values: nothing to split")
+        raise ValueError("X has no feature with two different values.")
     return best.summary(len(X))
 
 
@@ -97,20 +96,20 @@ def _thresholds(candidates: Any, n_features: int) -> list[Array]:
     thresholds = [np.asarray(values) for values in candidates]
     if len(thresholds) != n_features:
         raise ValueError(
-            f"candidates are for {len(thresholds)} features, X has {n_features}"
+            f"candidates are for {len(thresholds)} features, but X has {n_features}."
         )
     return thresholds
 
 
 class _Cut(NamedTuple):
-    """A split that sends the first rows left, in the order of its feature."""
+    """A split that sends the first `n_left` rows left, sorted by the feature."""
 
     n_left: int
     split: Split
 
 
 class _SortedColumn(NamedTuple):
-    """A feature in order, and the gain of a split for each number of rows at left."""
+    """A sorted feature, and the gain of a split by number of rows on the left."""
 
     values: Array
     gains: FloatArray
@@ -123,7 +122,7 @@ class _SortedColumn(NamedTuple):
         return cls(column[order], _gains_of_cuts(labels[order], totals))
 
     def best_of_all(self, feature: int) -> _Cut | None:
-        """Find the best cut between two different values."""
+        """Return the best cut between two different values."""
         cuts = np.flatnonzero(self.values[1:] > self.values[:-1]) + 1
         if len(cuts) == 0:
             return None
@@ -134,7 +133,7 @@ class _SortedColumn(NamedTuple):
         return _Cut(n_left, Split(feature, threshold, float(self.gains[n_left])))
 
     def best_among(self, feature: int, thresholds: Array) -> _Cut | None:
-        """Find the best of the thresholds that part the rows."""
+        """Return the best of the thresholds that separate the rows."""
         cuts = np.searchsorted(self.values, thresholds)
         inside = (cuts > 0) & (cuts < len(self.values))
         if not inside.any():
@@ -145,11 +144,11 @@ class _SortedColumn(NamedTuple):
 
 
 def _gains_of_cuts(labels: Array, totals: npt.NDArray[np.int64]) -> FloatArray:
-    """Gains of the cuts behind the first 0, 1, ..., N rows.
+    """Return the gains of the cuts after the first 0, 1, ..., N rows.
 
-    The class counts at left never appear, only what a row adds to their squares: with
-    i rows of its class before it, (i + 1)**2 - i**2. So the time doesn't depend on the
-    number of classes.
+    Class counts are not stored, only the increase of their squares by each row: with i
+    rows of the same class before it, (i + 1)**2 - i**2. So the time does not depend on
+    the number of classes.
     """
     n = len(labels)
     same_class_before = np.empty(n, dtype=np.int64)
@@ -158,7 +157,7 @@ def _gains_of_cuts(labels: Array, totals: npt.NDArray[np.int64]) -> FloatArray:
         np.cumsum(totals) - totals, totals
     )
     left = _sums_before(2 * same_class_before + 1)
-    # At right, the squares of (total - left): the products of both come off twice.
+    # On the right: squares of (total - left), so twice the products are subtracted.
     right = (totals**2).sum() - 2 * _sums_before(totals[labels]) + left
     return gini_gains(left, right, np.arange(n + 1), totals)
 
@@ -168,7 +167,7 @@ def _sums_before(steps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 class _Best:
-    """The best splits among the features seen so far; the first of equal ones."""
+    """The best splits of the features compared so far; the first of equal ones."""
 
     exhaustive: _Cut | None = None
     same_feature: _Cut | None = None
@@ -178,23 +177,23 @@ class _Best:
         self, feature: int, column: _SortedColumn, offered: Array
     ) -> None:
         anywhere = column.best_of_all(feature)
-        ours = column.best_among(feature, offered)
+        candidate = column.best_among(feature, offered)
         if _better(anywhere, self.exhaustive):
-            self.exhaustive, self.same_feature = anywhere, ours
-        if _better(ours, self.dictionary):
-            self.dictionary = ours
+            self.exhaustive, self.same_feature = anywhere, candidate
+        if _better(candidate, self.dictionary):
+            self.dictionary = candidate
 
     def summary(self, n: int) -> RootSplitGap:
         assert self.exhaustive is not None
         n_left, split = self.exhaustive
         smaller = min(n_left, n - n_left)
-        ours = self.same_feature
+        candidate = self.same_feature
         return RootSplitGap(
             n,
             split,
             self.dictionary.split if self.dictionary else None,
-            ours.split if ours else None,
-            delta=abs(n_left - ours.n_left) if ours else smaller,
+            candidate.split if candidate else None,
+            delta=abs(n_left - candidate.n_left) if candidate else smaller,
             alpha=smaller / n,
         )
 

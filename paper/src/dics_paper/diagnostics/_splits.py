@@ -1,4 +1,4 @@
-"""Two splits of the same rows, and the paper's bound for the gap of their gains."""
+"""Two splits of the same rows, and the paper's bound on the gap of the gains."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from dics_paper.diagnostics._fitted import nodes_of
 
 
 def gap_bound(delta: int, alpha: float, n_samples: int) -> float:
-    """Bound the gap of the gains of two splits (Theorem 1 of the paper).
+    """Return the bound on the gap of the gains of two splits (Theorem 1).
 
     ``(8 + delta / (alpha * (1 - alpha) * n_samples)) * delta / n_samples``.
 
     Parameters
     ----------
     delta : int
-        Rows that the splits send to different sides.
+        Number of rows that the splits send to different sides.
     alpha : float
-        Share of the rows on the smaller side of one of the splits. With 0, nothing
-        bounds splits that differ.
+        Fraction of the rows on the smaller side of one of the splits. If it is 0, the
+        bound is infinite unless delta is 0.
     n_samples : int
         Number of rows.
 
@@ -36,14 +36,14 @@ def gap_bound(delta: int, alpha: float, n_samples: int) -> float:
 
     Notes
     -----
-    The theorem has "<", which fails only if nothing differs (``delta == 0``): read
-    "<=". Its proof takes ``2 n + 1 < 3 n`` for sides that may have one row, and moves
-    one row at a time with the counts of the start. The bound is true all the same, for
-    any two partitions, as it follows from a stronger one. Let n_c be the counts of a
-    side, n their sum and p_c = n_c / n: ``h = sum_c n_c**2 / n`` has the slopes
-    ``2 p_c - sum_k p_k**2``, which lie in [-1, 1]. A row that changes sides therefore
-    changes h by at most 1 on either side, and Q is 1 less the sum of both h divided by
-    N: the gap is at most ``2 * delta / n_samples``, whatever alpha is.
+    The theorem states "<", which is false only if ``delta == 0``: read "<=". Its proof
+    uses ``2 n + 1 < 3 n`` for sides that may have one row, and moves one row at a time
+    with the initial counts. The bound is still true for any two partitions, because it
+    follows from a stronger one. Let n_c be the counts of a side, n their sum and
+    p_c = n_c / n: ``h = sum_c n_c**2 / n`` has the slopes ``2 p_c - sum_k p_k**2``,
+    which are in [-1, 1]. A row that changes sides therefore changes h by at most 1 on
+    each side. Q is 1 minus the sum of both h divided by N, so the gap is at most
+    ``2 * delta / n_samples`` for any alpha.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class Split:
     ----------
     feature : int
     threshold : float
-        Smaller values go left; in scikit-learn's trees, equal ones as well.
+        Smaller values go left; in trees of scikit-learn, equal values also go left.
     gain : float
-        Gini impurity of all rows less the mean of that of the two sides.
+        Gini impurity of all rows minus the mean impurity of the two sides.
     """
 
     feature: int
@@ -77,7 +77,7 @@ class Split:
 
 
 class _Gap(ABC):
-    """What follows from the gains of two splits, delta and alpha."""
+    """Bounds on the gap of the gains of two splits."""
 
     n_samples: int
     delta: int
@@ -90,12 +90,12 @@ class _Gap(ABC):
 
     @property
     def bound(self) -> float:
-        """The paper's bound for the gap; see `gap_bound`."""
+        """The paper's bound on the gap; see `gap_bound`."""
         return gap_bound(self.delta, self.alpha, self.n_samples)
 
     @property
     def sharp_bound(self) -> float:
-        """``2 * delta / n_samples``, which bounds the gap as well."""
+        """``2 * delta / n_samples``, a sharper bound on the gap."""
         return 2 * self.delta / self.n_samples
 
     @property
@@ -118,9 +118,9 @@ class SplitComparison(_Gap):
     n_samples : int
     first, second : Split
     delta : int
-        Hamming distance: rows that the two send to different sides.
+        Number of rows that the two splits send to different sides.
     alpha : float
-        Share of the rows on the smaller side of the first.
+        Fraction of the rows on the smaller side of the first split.
     """
 
     n_samples: int
@@ -131,7 +131,7 @@ class SplitComparison(_Gap):
 
     @property
     def gap(self) -> float:
-        """Gain of the first less that of the second; it may be negative."""
+        """Gain of the first minus that of the second; it may be negative."""
         return self.first.gain - self.second.gain
 
 
@@ -166,21 +166,21 @@ def compare_splits(
     X, targets = check_rows(X, y)
     for feature, _ in (first, second):
         if not 0 <= feature < X.shape[1]:
-            raise ValueError(f"there is no feature {feature} among {X.shape[1]}")
-    parted = [_Parted(f, tau, X[:, f] < tau) for f, tau in (first, second)]
-    return _compare(targets, *parted)
+            raise ValueError(f"Unknown feature {feature}; X has {X.shape[1]} features.")
+    applied = [_AppliedSplit(f, tau, X[:, f] < tau) for f, tau in (first, second)]
+    return _compare(targets, *applied)
 
 
 def compare_root_splits(X: Any, y: Any, tree: Any, exhaustive: Any) -> SplitComparison:
     """Compare the splits at the roots of two fitted trees.
 
-    The two may split different features; delta is then as large as it is, and the
-    bound says little. `root_split_gap` has the comparison of the paper's theorem.
+    If the trees split different features, delta is large and the bound is not
+    informative. `root_split_gap` makes the comparison of the paper's theorem.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The training rows; NaN and infinities are an error.
+        Training rows; NaN and infinite values raise an error.
     y : array-like of shape (n_samples,)
         Class labels.
     tree, exhaustive : CGTreeClassifier or DecisionTreeClassifier
@@ -205,20 +205,24 @@ def compare_root_splits(X: Any, y: Any, tree: Any, exhaustive: Any) -> SplitComp
     (0, 0.0)
     """
     X, targets = check_rows(X, y)
-    parted = [
-        _Parted(int(nodes.feature[0]), float(nodes.threshold[0]), nodes.root_left(X))
+    applied = [
+        _AppliedSplit(
+            int(nodes.feature[0]), float(nodes.threshold[0]), nodes.root_left(X)
+        )
         for nodes in (nodes_of(exhaustive), nodes_of(tree))
     ]
-    return _compare(targets, *parted)
+    return _compare(targets, *applied)
 
 
 def check_rows(X: Any, y: Any) -> tuple[Array, ClassTargets]:
-    """Check training rows; NaN has no side by the rule of the paper."""
+    """Check training rows; the paper defines no side for NaN."""
     X = check_array(X, dtype="numeric", input_name="X")
     return X, check_class_labels(y, len(X))
 
 
-def _compare(targets: ClassTargets, first: _Parted, second: _Parted) -> SplitComparison:
+def _compare(
+    targets: ClassTargets, first: _AppliedSplit, second: _AppliedSplit
+) -> SplitComparison:
     n = len(targets.labels)
     n_left = int(np.count_nonzero(first.left))
     return SplitComparison(
@@ -230,8 +234,8 @@ def _compare(targets: ClassTargets, first: _Parted, second: _Parted) -> SplitCom
     )
 
 
-class _Parted(NamedTuple):
-    """A split, and the rows it sends left."""
+class _AppliedSplit(NamedTuple):
+    """A split, and a mask of the rows that it sends left."""
 
     feature: int
     threshold: float
@@ -252,13 +256,13 @@ def gini_gains(
     n_left: npt.NDArray[np.int64],
     total: npt.NDArray[np.int64],
 ) -> FloatArray:
-    """Gains of splits from the sums of the squared counts on their two sides.
+    """Return the gains of splits from the sums of squared counts on both sides.
 
-    Counts are whole numbers, so that equal partitions have equal gains to the last bit,
-    and better ones never smaller gains.
+    Counts are integers, so the gains of equal partitions are bit-identical, and a
+    better partition never has a lower gain.
     """
     n = int(total.sum())
-    purity: FloatArray = np.zeros(len(n_left))  # N (1 - Q); an empty side adds nothing
+    purity: FloatArray = np.zeros(len(n_left))  # N (1 - Q); an empty side adds zero
     for squares, size in ((left_squares, n_left), (right_squares, n - n_left)):
         purity += np.divide(squares, size, out=np.zeros(len(size)), where=size > 0)
     gains: FloatArray = np.maximum((purity - (total**2).sum() / n) / n, 0.0)

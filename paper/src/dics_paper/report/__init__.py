@@ -1,1 +1,1 @@
-"""How a report looks: HTML, Markdown and plots."""
+"""Output of a report: HTML, Markdown and plots."""

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, style, axes, and the way to SVG."""
+"""Colors, style and axes of all plots, and the conversion to SVG."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 P = ParamSpec("P")
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, and shapes for
-# those who see none.
+# The palette of Okabe and Ito, which color-blind readers can distinguish. The markers
+# are for readers without color.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#000000")
 MARKERS = ("o", "s", "D", "^", "v", "P")
 INK = "#333333"
@@ -39,8 +39,8 @@ STYLE: dict[str, Any] = {
     "grid.color": GRID,
     "grid.linewidth": 0.7,
     "legend.frameon": False,
-    "svg.fonttype": "path",  # the reader's machine may lack the font
-    "svg.hashsalt": "dics",  # names in the file are random without it
+    "svg.fonttype": "path",  # the font may be missing on the reader's machine
+    "svg.hashsalt": "dics",  # otherwise the names in the file are random
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
@@ -48,13 +48,13 @@ STYLE: dict[str, Any] = {
 
 
 def styled() -> AbstractContextManager[Any]:
-    """Use one style for all pictures; the user's settings stay as they are."""
+    """Return a context with the style of all plots; it keeps the user's settings."""
     context: AbstractContextManager[Any] = style.context(["default", STYLE])
     return context
 
 
 def draws_svg(draw: Callable[P, Figure]) -> Callable[P, str]:
-    """Turn a function that draws a figure into one that returns an SVG document."""
+    """Decorate a function that draws a figure, so that it returns SVG."""
 
     @wraps(draw)
     def draw_svg(*args: P.args, **kwargs: P.kwargs) -> str:
@@ -69,12 +69,12 @@ def draws_svg(draw: Callable[P, Figure]) -> Callable[P, str]:
 
 
 def new_figure(height: float) -> Figure:
-    """Make an empty figure; not by pyplot, which would keep it."""
+    """Return an empty figure, without pyplot, which would keep it in memory."""
     return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
 def add_log_ticks(ax: Axes, name: str) -> None:
-    """Put plain numbers at a logarithmic axis ("x" or "y"), more if it's short."""
+    """Set plain numbers at a logarithmic axis ("x" or "y"), more if it is short."""
     axis = ax.xaxis if name == "x" else ax.yaxis
     low, high = axis.get_view_interval()
     choices = {1.0: (1, 2, 3, 5), 1.7: (1, 2, 5), 2.5: (1, 3)}
@@ -85,6 +85,6 @@ def add_log_ticks(ax: Axes, name: str) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def add_whole_ticks(ax: Axes, most: int = 10) -> None:
-    """Put whole numbers at the x axis."""
+def add_integer_ticks(ax: Axes, most: int = 10) -> None:
+    """Set integers at the x axis."""
     ax.xaxis.set_major_locator(MaxNLocator(most, integer=True))

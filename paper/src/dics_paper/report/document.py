@@ -1,4 +1,4 @@
-"""What a report is made of: tables and figures, before they get a form."""
+"""Parts of a report: tables and figures, independent of the output format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dics_paper.paper import MACHINE
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of a table: our value, and what the paper has."""
+    """One entry of a table: the measured value and that of the paper."""
 
     text: str
     paper: str = ""
@@ -19,7 +19,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """Heading of a column; `help` says in a sentence what it holds."""
+    """Heading of a column; `help` explains its content."""
 
     label: str
     help: str = ""
@@ -52,13 +52,13 @@ class Table:
 
     @property
     def widths(self) -> list[int]:
-        """How many cells each column takes: the paper's values have their own."""
+        """Number of cells per column: values of the paper have a separate cell."""
         columns = range(len(self.columns))
         return [1 + any(row[column].paper for row in self.rows) for column in columns]
 
     @property
     def helps(self) -> list[str]:
-        """What the columns hold."""
+        """Explanations of the columns."""
         return [
             f"{column.label}: {column.help}" for column in self.columns if column.help
         ]
@@ -92,14 +92,14 @@ class Document:
 
     @property
     def legend(self) -> list[str]:
-        """Say what the signs of the tables mean, those that occur."""
+        """Explanations of the styles that occur in the tables."""
         tables = [part for part in self.parts if isinstance(part, Table)]
         cells = [cell for table in tables for row in table.rows for cell in row]
         lines = []
         if any(cell.paper for cell in cells):
             lines.append(
-                "Grey or in brackets: the paper's numbers, from another machine "
-                f"({MACHINE}), so that only ratios compare."
+                "Gray or in brackets: the paper's numbers, from another machine "
+                f"({MACHINE}), so only ratios compare."
             )
         if any(cell.best for cell in cells):
             lines.append("Bold: the best.")

@@ -1,4 +1,4 @@
-"""The paper's illustration (its Figure 1), drawn."""
+"""Plot of the paper's Figure 1."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _HATCH = "////"
 
 @draws_svg
 def plot_illustration(random_state: int | None = None) -> Figure:
-    """Draw why centroids know about classes (the paper's Figure 1).
+    """Plot why centroids are informative about classes (the paper's Figure 1).
 
-    Left, the boundary between two classes and that between two clusters; right, the
+    Left: the boundary between two classes and that between two clusters. Right: the
     midpoint between two clusters and the boundary that accounts for their spreads.
 
     Parameters
@@ -96,7 +96,7 @@ def _draw_densities(ax: Axes, pair: Pair) -> None:
 
 
 def _fill_error(ax: Axes, pair: Pair, cut: float, **style: Any) -> None:
-    """Fill what lies on the wrong side of a cut."""
+    """Fill the area on the wrong side of a cut."""
     left, right = pair.distributions()
     x = _around(pair)
     for distribution, wrong in ((left, x[x >= cut]), (right, x[x <= cut])):

@@ -1,4 +1,4 @@
-"""The pictures of measured results, as SVG documents."""
+"""Plots of measured results, as SVG documents."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from dics_paper.report.canvas import (
     INK,
     MARKERS,
     PAPER,
+    add_integer_ticks,
     add_log_ticks,
-    add_whole_ticks,
     draws_svg,
     new_figure,
 )
@@ -31,7 +31,7 @@ class Panel:
     Attributes
     ----------
     label : str
-        What the parameter is, such as "m, pairs of centroids".
+        Label of the parameter, such as "m, pairs of centroids".
     values : sequence of float
         Its values.
     means, deviations : sequence of float
@@ -39,7 +39,7 @@ class Panel:
     log : bool
         Whether the values need a logarithmic axis.
     paper_value : float or None
-        The value that the paper takes elsewhere.
+        The value that the paper uses in the other panels.
     """
 
     label: str
@@ -52,7 +52,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points joined by lines; `paper` says that they are the paper's."""
+    """Points connected by lines; with `paper`, they are from the paper."""
 
     label: str
     x: Sequence[float]
@@ -62,12 +62,12 @@ class Curve:
 
 @draws_svg
 def plot_sensitivity(panels: Sequence[Panel]) -> Figure:
-    """Draw the test accuracy over each of some parameters, with 3 deviations.
+    """Plot test accuracy by parameter, with 3 standard deviations.
 
     Parameters
     ----------
     panels : sequence of Panel
-        One for each parameter.
+        One per parameter.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def plot_sensitivity(panels: Sequence[Panel]) -> Figure:
 
 @draws_svg
 def plot_depth_gain(curves: Sequence[Curve]) -> Figure:
-    """Draw the impurity that trees have removed down to each depth.
+    """Plot the cumulative gain of trees by depth.
 
     Parameters
     ----------
@@ -105,20 +105,20 @@ def plot_depth_gain(curves: Sequence[Curve]) -> Figure:
     _draw_curves(ax, curves)
     ax.set(xlabel="depth", ylabel="cumulative weighted gain")
     ax.set_ylim(bottom=0)
-    add_whole_ticks(ax)
+    add_integer_ticks(ax)
     ax.legend()
     return figure
 
 
 @draws_svg
 def plot_split_scaling(curves: Sequence[Curve]) -> Figure:
-    """Draw how much less a split gains than the best one, over the number of rows.
+    """Plot the gap of the gain to the best split by number of rows.
 
     Parameters
     ----------
     curves : sequence of Curve
-        Gap of the gain (`y`) by rows (`x`); gaps of zero are left out. A guide
-        that falls like 1 / sqrt(N) goes through the middle of the first.
+        Gap of the gain (`y`) by rows (`x`); gaps of zero are omitted. A guide that is
+        proportional to 1 / sqrt(N) goes through the middle of the first curve.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.set_xticks(ticks, [_short(value) for value in ticks])
         ax.set_xticks([], minor=True)
     else:
-        add_whole_ticks(ax, _MOST_TICKS)
+        add_integer_ticks(ax, _MOST_TICKS)
     ax.set_xlabel(panel.label)
 
 
@@ -177,7 +177,7 @@ def _draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
 
 
 def _positive(curve: Curve) -> Curve:
-    """Leave out gaps of zero, which a logarithmic axis can't show."""
+    """Remove gaps of zero, which a logarithmic axis cannot show."""
     points = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y > 0]
     return replace(curve, x=[x for x, _ in points], y=[y for _, y in points])
 
@@ -188,5 +188,5 @@ def _draw_guide(ax: Axes, curve: Curve) -> None:
         return
     height = np.exp(np.mean(np.log(gap) + np.log(n) / 2))
     ends = np.array([n.min(), n.max()])
-    label = r"falls like $1 / \sqrt{N}$"
+    label = r"proportional to $1 / \sqrt{N}$"
     ax.plot(ends, height / np.sqrt(ends), color=INK, ls=":", lw=1.4, label=label)

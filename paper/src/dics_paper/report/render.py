@@ -1,4 +1,4 @@
-"""A report as HTML, as Markdown and in a terminal."""
+"""Rendering of a report as HTML, as Markdown and in a terminal."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from rich.text import Text
 from dics_paper.report.document import Cell, Document, Figure, Table
 from dics_paper.text import markdown_table
 
-PIPE_WIDTH = 140  # characters of a table where there is no terminal
+PIPE_WIDTH = 140  # characters of a table without a terminal
 
 
 def as_html(document: Document) -> str:
-    """Write a report as one HTML page.
+    """Return a report as one HTML page.
 
-    The page holds its style and its pictures and asks for nothing else, so it can be
-    mailed, printed and read off-line.
+    The page contains its style and its images and loads no other files, so it can be
+    mailed, printed and read offline.
 
-    >>> page = as_html(Document("Ours & theirs", ["What was measured."], []))
-    >>> "<h1>Ours &amp; theirs</h1>" in page
+    >>> page = as_html(Document("Trees & forests", ["Fit times."], []))
+    >>> "<h1>Trees &amp; forests</h1>" in page
     True
     """
     template = _environment().get_template("report.html.jinja")
@@ -35,14 +35,14 @@ def as_html(document: Document) -> str:
 
 
 def as_markdown(document: Document) -> str:
-    """Write a report as Markdown; its pictures are in the folder `figures`."""
+    """Return a report as Markdown; its images are in the folder `figures`."""
     template = _environment().get_template("report.md.jinja")
     text = template.render(document=document)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def print_table(table: Table) -> None:
-    """Show a table in the terminal, with the paper's values in brackets."""
+    """Print a table in the terminal, with the paper's values in brackets."""
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     shown = rich.table.Table(title=table.title, box=box.SIMPLE_HEAD)
     for place, column in enumerate(table.columns):
@@ -82,7 +82,7 @@ def _environment() -> Environment:
 
 
 def _anchors(document: Document) -> dict[str, Table | Figure]:
-    """Name each part: a table and a figure may share theirs, links can't."""
+    """Return unique anchors; a table and a figure may have the same name."""
     seen = Counter({"machine": 1, "contents": 1})
     anchors = {}
     for part in document.parts:
@@ -119,5 +119,5 @@ def _markdown_facts(facts: Mapping[str, object]) -> str:
 
 
 def _escape(text: str) -> str:
-    """Take from Markdown's signs their meaning; a paragraph becomes one line."""
+    """Escape Markdown; a paragraph becomes one line."""
     return re.sub(r"([\\`*_~\[\]<>|])", r"\\\1", " ".join(text.split()))

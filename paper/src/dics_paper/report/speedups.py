@@ -1,4 +1,4 @@
-"""The picture of fit times compared with ours."""
+"""Plot of fit times relative to dics."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ BAND = "#f3f5f7"  # behind every other data set
 
 @dataclass(frozen=True)
 class Speedup:
-    """How many times as long a peer's fit takes as ours.
+    """Fit time of another model relative to dics.
 
     Attributes
     ----------
-    data, peer : str
-        Names of the data set and of the peer.
+    data, model : str
+        Names of the data set and of the other model.
     ratio, paper : float or None
-        Its time divided by ours, measured here and in the paper.
+        Its time divided by that of dics, measured and printed in the paper.
     at_least : bool
-        Whether the peer was stopped, so that the ratio is a lower bound.
+        Whether the fit was stopped, so that the ratio is a lower bound.
     """
 
     data: str
-    peer: str
+    model: str
     ratio: float | None
     paper: float | None = None
     at_least: bool = False
 
     def describe(self) -> str:
-        """Write both ratios, the paper's in brackets."""
+        """Return both ratios as text, the paper's in brackets."""
         sign = "≥ " if self.at_least else ""
         ours = sign + show_ratio(self.ratio) if self.ratio is not None else ""
         return ours + (f" [{show_ratio(self.paper)}]" if self.paper is not None else "")
@@ -53,45 +53,45 @@ class Speedup:
 
 @draws_svg
 def plot_speedups(rows: Sequence[Speedup]) -> Figure:
-    """Draw how many times as long the peers take, a line for each data set and peer.
+    """Plot fit times relative to dics, one line per data set and model.
 
     Parameters
     ----------
     rows : sequence of Speedup
-        Those of a data set follow each other.
+        Rows of the same data set must be adjacent.
 
     Returns
     -------
     str
-        An SVG document. Hollow grey marks are the paper's ratios.
+        An SVG document. Hollow gray markers are the paper's ratios.
     """
     sets = list(dict.fromkeys(row.data for row in rows))
-    peers = list(dict.fromkeys(row.peer for row in rows))
+    models = list(dict.fromkeys(row.model for row in rows))
     heights = [i + 0.5 * sets.index(row.data) for i, row in enumerate(rows)]
-    figure = new_figure(1.6 + 0.25 * max(heights) + 0.1 * len(peers))
+    figure = new_figure(1.6 + 0.25 * max(heights) + 0.1 * len(models))
     ax = figure.add_subplot()
-    ax.set(xscale="log", xlabel="fit time of the peer / ours [in the paper]")
+    ax.set(xscale="log", xlabel="fit time / that of dics [in the paper]")
     ax.axvline(1.0, color=INK, lw=1.0, zorder=1)  # the same time
     for row, y in zip(rows, heights, strict=True):
-        _draw_row(ax, row, y, peers.index(row.peer))
+        _draw_row(ax, row, y, models.index(row.model))
     _name_sets(ax, rows, heights)
     _write_ratios(ax, rows, heights)
     add_log_ticks(ax, "x")
-    figure.legend(handles=_legend(rows, peers), loc="outside upper center", ncols=2)
+    figure.legend(handles=_legend(rows, models), loc="outside upper center", ncols=2)
     return figure
 
 
-def _draw_row(ax: Axes, row: Speedup, y: float, peer: int) -> None:
+def _draw_row(ax: Axes, row: Speedup, y: float, model: int) -> None:
     if row.ratio is not None and row.paper is not None:
         ax.plot([row.ratio, row.paper], [y, y], color=PAPER, lw=0.8, zorder=2)
     if row.paper is not None:
-        ax.plot(row.paper, y, **_paper_style(peer), zorder=3)
+        ax.plot(row.paper, y, **_paper_style(model), zorder=3)
     if row.ratio is not None:
-        ax.plot(row.ratio, y, **_style(peer, row.at_least), zorder=4)
+        ax.plot(row.ratio, y, **_style(model, row.at_least), zorder=4)
 
 
 def _name_sets(ax: Axes, rows: Sequence[Speedup], heights: Sequence[float]) -> None:
-    """Name the data sets on the left, each on a band of its own."""
+    """Label the data sets on the left, on alternating bands."""
     spans: dict[str, list[float]] = {}
     for row, y in zip(rows, heights, strict=True):
         spans.setdefault(row.data, []).append(y)
@@ -114,19 +114,19 @@ def _write_ratios(ax: Axes, rows: Sequence[Speedup], heights: Sequence[float]) -
     right.spines[:].set_visible(False)
 
 
-def _style(peer: int, at_least: bool) -> dict[str, Any]:
-    marker = ">" if at_least else MARKERS[peer % len(MARKERS)]
-    color = COLORS[peer % len(COLORS)]
+def _style(model: int, at_least: bool) -> dict[str, Any]:
+    marker = ">" if at_least else MARKERS[model % len(MARKERS)]
+    color = COLORS[model % len(COLORS)]
     return {"marker": marker, "color": color, "ms": 7.5, "mec": "white", "ls": ""}
 
 
-def _paper_style(peer: int) -> dict[str, Any]:
-    marker = MARKERS[peer % len(MARKERS)]
+def _paper_style(model: int) -> dict[str, Any]:
+    marker = MARKERS[model % len(MARKERS)]
     return {"marker": marker, "mfc": "white", "mec": PAPER, "ms": 6.5, "ls": ""}
 
 
-def _legend(rows: Sequence[Speedup], peers: Sequence[str]) -> list[Line2D]:
-    styles = {peer: _style(i, at_least=False) for i, peer in enumerate(peers)}
+def _legend(rows: Sequence[Speedup], models: Sequence[str]) -> list[Line2D]:
+    styles = {model: _style(i, at_least=False) for i, model in enumerate(models)}
     if any(row.at_least for row in rows):
         styles["stopped: at least"] = {**_style(0, at_least=True), "color": INK}
     if any(row.paper is not None for row in rows):

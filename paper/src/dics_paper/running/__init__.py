@@ -1,1 +1,1 @@
-"""How experiments are run: tasks, the process that fits, and results that are kept."""
+"""Tasks, the process that fits models, and stored results."""

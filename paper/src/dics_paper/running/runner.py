@@ -1,4 +1,4 @@
-"""Runs tasks one after the other, keeps their results, and shows the progress."""
+"""Run tasks one after the other, store their results and show the progress."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LINE_PAUSE = 10.0  # seconds between two lines of progress in a log
 
 @dataclass(frozen=True)
 class Rules:
-    """When to stop, and what not to repeat."""
+    """Limits of fits and of repetitions."""
 
     limit: float | None  # seconds for a single fit
-    once_over: float  # seconds; a peer that takes longer isn't fitted again
+    once_over: float  # seconds; slower models of other libraries are fitted once
 
 
 class Results:
@@ -35,27 +35,27 @@ class Results:
         self._missing: dict[Data, Result] = {}
 
     def add(self, run: Run) -> None:
-        """Take a run in."""
+        """Add a run."""
         self._runs[run.task.key] = run
         if run.result.status == "no data":
             self._missing[run.task.data] = run.result
 
     def get(self, task: Task) -> Result | None:
-        """Return the result of a task, if there is one."""
+        """Return the result of a task, or None."""
         run = self._runs.get(task.key)
         return run.result if run else None
 
     def first_of(self, task: Task) -> Result | None:
-        """Return the result of the first repetition of a task, if there is one."""
+        """Return the result of the first repetition of a task, or None."""
         run = self._runs.get(task.first_key)
         return run.result if run else None
 
     def of(self, tasks: Sequence[Task]) -> list[Result]:
-        """Return the results that there are of some tasks."""
+        """Return the available results of tasks."""
         return [result for task in tasks if (result := self.get(task)) is not None]
 
     def lack(self, data: Data) -> Result | None:
-        """Return the result that says why a data set is missing, if it is."""
+        """Return the result with the reason why a data set is missing, or None."""
         return self._missing.get(data)
 
     def runs(self) -> list[Run]:
@@ -64,15 +64,15 @@ class Results:
 
 
 class Runner:
-    """Gets results: kept ones, and by fitting what is missing."""
+    """Returns stored results and fits the missing ones."""
 
     def __init__(self, out: Path, data_dir: Path | None) -> None:
-        machine()  # before anything else makes the machine busy
+        machine()  # measures the load before this process adds to it
         self.store = Store(out / "fits.jsonl")
         self.worker = Worker(data_dir, out / "worker.log")
 
     def run(self, tasks: Sequence[Task], rules: Rules, *, fit: bool = True) -> Results:
-        """Return the results of the tasks; without `fit`, only those that are kept."""
+        """Return the results of the tasks; without `fit`, only stored results."""
         tasks = in_order(tasks)
         results = Results()
         for task in tasks:
@@ -83,7 +83,7 @@ class Runner:
         if fit and missing:
             with Steps(len(missing), live=True, pause=LINE_PAUSE) as steps:
                 n_kept = len(results.runs())
-                steps.say(f"{len(missing)} fits to do, {n_kept} kept from before")
+                steps.say(f"{len(missing)} fits to do, {n_kept} stored results")
                 try:
                     self._fit(missing, results, rules, steps)
                 finally:
@@ -91,7 +91,7 @@ class Runner:
         return results
 
     def _find(self, task: Task, limit: float | None) -> Run | None:
-        """Return the kept run of a task, unless it was stopped at a shorter limit."""
+        """Return the stored run of a task, unless it was stopped at a shorter limit."""
         entry = self.store.find(task.describe())
         if entry is None:
             return None
@@ -99,8 +99,8 @@ class Runner:
             run = Run(task, Result(**entry["result"]), entry["machine"])
         except (KeyError, TypeError) as error:
             warnings.warn(
-                f"a kept result of {task.title} is broken ({error}); its fit will be "
-                "repeated",
+                f"The stored result of {task.title} is broken ({error}); the fit will "
+                "be repeated.",
                 stacklevel=3,
             )
             return None
@@ -133,7 +133,7 @@ class Runner:
 
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:
-    """Return every task once: first repetitions first, then by data, slow to load."""
+    """Return each task once, by repetition and then by data, which load slowly."""
     unique = {task.key: task for task in tasks}
     place: dict[Data, int] = {}
     for task in unique.values():
@@ -142,7 +142,7 @@ def in_order(tasks: Sequence[Task]) -> list[Task]:
 
 
 def worth_fitting(task: Task, results: Results, rules: Rules) -> bool:
-    """Say no to missing data, and to a second fit of what failed or took very long."""
+    """Return False for missing data and for repetitions of failed or slow fits."""
     if results.lack(task.data) is not None:
         return False
     first = results.first_of(task)

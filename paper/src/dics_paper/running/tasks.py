@@ -1,4 +1,4 @@
-"""One measurement: a model, fitted once on a data set."""
+"""One measurement: the fit of a model on a data set."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from dics_paper.models import BY_NAME
 
 @dataclass(frozen=True)
 class Task:
-    """What to measure."""
+    """Description of a measurement."""
 
     data: Data
     model: str
     repeat: int  # also the seed
     n_jobs: int
-    settings: dict[str, Any] = field(default_factory=dict)  # replace the model's own
+    settings: dict[str, Any] = field(default_factory=dict)  # replace parameters
     measure: str = "fit"
 
     def describe(self) -> dict[str, Any]:
-        """Return everything that the result depends on."""
+        """Return everything that determines the result."""
         return {**asdict(self), "version": BY_NAME[self.model].version}
 
     @cached_property
     def key(self) -> str:
-        """Text that differs for different tasks."""
+        """Unique text of the task."""
         return json.dumps(self.describe(), sort_keys=True)
 
     @cached_property
     def first_key(self) -> str:
-        """Key of the same task in its first repetition."""
+        """Key of the first repetition of the task."""
         return self.key if self.repeat == 0 else replace(self, repeat=0).key
 
     def make_estimator(self, n_classes: int) -> Any:
-        """Make a new estimator to be fitted."""
+        """Return a new estimator."""
         return BY_NAME[self.model].make(
             seed=self.repeat,
             n_jobs=self.n_jobs,
@@ -58,7 +58,7 @@ class Task:
 
     @property
     def title(self) -> str:
-        """How a progress bar names it."""
+        """Name in the progress bar."""
         changed = "".join(f", {name}={value}" for name, value in self.settings.items())
         return f"{self.data.label}, {BY_NAME[self.model].label}{changed}"
 
@@ -68,10 +68,10 @@ class Result:
     """Result of a task."""
 
     status: str  # "ok", "over limit", "no data", "bad data" or "failed"
-    seconds: float = 0.0  # of a fit; the limit if it took longer
+    seconds: float = 0.0  # of a fit; the limit if it was stopped
     accuracy: float | None = None
     predict_seconds: float = 0.0
-    fits: int = 0  # of which `seconds` is the median
+    fits: int = 0  # `seconds` is their median
     gains: list[list[float]] = field(default_factory=list)  # of a tree, by depth
     values: dict[str, float] = field(default_factory=dict)  # of another measurement
     parameters: str = ""  # of the estimator
@@ -82,12 +82,12 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether it has figures."""
+        """Whether the measurement succeeded."""
         return self.status == "ok"
 
 
 class Run(NamedTuple):
-    """A task, its result, and the machine that it comes from."""
+    """A task, its result, and the machine."""
 
     task: Task
     result: Result
@@ -95,33 +95,33 @@ class Run(NamedTuple):
 
 
 def measure(task: Task, split: Split, report: Callable[[str], None]) -> Result:
-    """Do the task; `report` gets "fit" before each fit, and "score" after the last."""
+    """Run the task; call `report` with "fit" before each fit, then with "score"."""
     return MEASURES[task.measure](task, split, report)
 
 
 def time_fit(task: Task, split: Split, report: Callable[[str], None]) -> Result:
-    """Time the whole fit and find the accuracy."""
+    """Time the whole fit and compute the accuracy."""
     return _fit_and_score(task, split, report, repeats=None)
 
 
 def score_fit(task: Task, split: Split, report: Callable[[str], None]) -> Result:
-    """Fit once: for the accuracy, when the time doesn't matter."""
+    """Fit once and compute the accuracy; the time does not matter."""
     return _fit_and_score(task, split, report, repeats=1)
 
 
 def _fit_and_score(
     task: Task, split: Split, report: Callable[[str], None], repeats: int | None
 ) -> Result:
-    first = task.make_estimator(split.n_classes)  # imports, without a limit of time
+    first = task.make_estimator(split.n_classes)  # imports modules without a limit
     gc.collect()
-    gc.freeze()  # or each collection below visits every module: 80 ms
+    gc.freeze()  # otherwise each collection below visits every module: 80 ms
     report("fit")
     _warm_up(first)
     timed, estimator = timing.measure(
         lambda: task.make_estimator(split.n_classes).fit(split.X_train, split.y_train),
         repeats,
         warm_up=False,
-        once_over=timing.QUICK,  # longer fits vary little, and are repeated by tasks
+        once_over=timing.QUICK,  # longer fits vary little and are repeated by tasks
         before=lambda: report("fit"),
     )
     report("score")
@@ -141,7 +141,7 @@ def _fit_and_score(
 
 
 def compare_roots(task: Task, split: Split, report: Callable[[str], None]) -> Result:
-    """Compare the best split of a dictionary with the best of all."""
+    """Compare the best candidate split at the root with the best split of all."""
     tree = task.make_estimator(split.n_classes)
     candidates = clone(tree.candidates or CentroidCandidates())
     candidates.set_params(random_state=task.repeat, n_jobs=task.n_jobs)
@@ -167,14 +167,14 @@ MEASURES: dict[str, Callable[[Task, Split, Callable[[str], None]], Result]] = {
 
 
 def _warm_up(estimator: Any) -> None:
-    """Fit a few rows, so that imports and the start of threads aren't timed."""
+    """Fit a few rows, so that imports and the start of threads are not timed."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 8), dtype=np.float32)
     estimator.fit(X, np.arange(60) % 3)
 
 
 def _gains(estimator: Any) -> list[list[float]]:
-    """Mean local and weighted gain of a single tree by depth."""
+    """Return the mean local gain and the weighted gain of a tree by depth."""
     if not isinstance(estimator, CGTreeClassifier | DecisionTreeClassifier):
         return []
     return [[row.mean_gain, row.weighted_gain] for row in gain_by_depth(estimator)]

@@ -19,24 +19,24 @@ from dics_paper.data import Data, Split
 from dics_paper.datasets import BadDatasetError, DatasetNotFoundError
 from dics_paper.running.tasks import Result, Task, measure
 
-LOG_LINES = 3  # of what a process wrote before it died
+LOG_LINES = 3  # last lines of a process that are shown if it crashes
 
 
 class Worker:
-    """The calling side: starts the process when it is needed, and stops it."""
+    """Client of the process: starts it when it is needed, and stops it."""
 
     def __init__(self, data_dir: Path | None, log: Path) -> None:
         self.data_dir = data_dir
         self.log = log
         self._process: SpawnProcess | None = None
         self._connection: Any = None
-        self._log_start = 0  # what earlier processes wrote isn't this one's
+        self._log_start = 0  # skips the output of earlier processes
 
     def run(self, task: Task, limit: float | None) -> Result:
-        """Fit one model; after `limit` seconds in one fit, give up."""
+        """Fit one model; stop a fit after `limit` seconds."""
         if self._process is None or not self._process.is_alive():
             self._start()
-        timeout = None  # loading isn't limited, a fit is
+        timeout = None  # only fits have a limit, not loading
         try:
             self._connection.send(task)
             while self._connection.poll(timeout):
@@ -50,12 +50,12 @@ class Worker:
         return Result("over limit", seconds=float(limit or 0))
 
     def close(self) -> None:
-        """Stop the process, whatever it is doing, and what it has started."""
+        """Kill the process and its child processes."""
         if self._process is None or self._process.pid is None:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()  # it may not lead its group yet
+        self._process.kill()  # its process group may not exist yet
         self._process.join()
         self._connection.close()
         self._process = None
@@ -63,19 +63,19 @@ class Worker:
     def _start(self) -> None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
-        context = get_context("spawn")  # nothing of this process, threads least of all
+        context = get_context("spawn")  # a fork would copy the state of threads
         self._connection, other_end = context.Pipe()
         arguments = (other_end, self.data_dir, self.log)
-        # Not a daemon, which joblib would let use one thread only.
+        # Not a daemon: joblib uses only one thread in a daemon.
         self._process = context.Process(target=_serve, args=arguments)
         self._process.start()
-        other_end.close()  # or its end is never noticed
+        other_end.close()  # otherwise the end of the process is not noticed
 
     def _died(self) -> Result:
         assert self._process is not None
         self._process.join()
         code = self._process.exitcode
-        last = "it wrote nothing"
+        last = "no output"
         if self.log.exists():
             text = self.log.read_bytes()[self._log_start :].decode(errors="replace")
             last = " ".join(text.splitlines()[-LOG_LINES:]) or last
@@ -86,8 +86,8 @@ class Worker:
 
 
 def _serve(connection: Connection, data_dir: Path | None, log: Path) -> None:
-    """Do tasks until the caller goes away."""
-    os.setsid()  # Ctrl-C is for the caller, who closes this process
+    """Run tasks until the caller ends."""
+    os.setsid()  # Ctrl-C goes to the caller, which closes this process
     with log.open("a", encoding="utf-8") as file:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(file.fileno(), stream.fileno())
@@ -99,7 +99,7 @@ def _serve(connection: Connection, data_dir: Path | None, log: Path) -> None:
 
 
 class _Loader:
-    """Keeps the last data set, which most tasks share with the one before."""
+    """Stores the last data set, because most tasks use that of the task before."""
 
     def __init__(self, data_dir: Path | None) -> None:
         self._data_dir = data_dir
@@ -117,7 +117,7 @@ def _receive(connection: Connection, tasks: queue.SimpleQueue[Task]) -> None:
     with contextlib.suppress(EOFError, OSError):
         while True:
             tasks.put(connection.recv())
-    os._exit(0)  # the caller has ended, and nobody waits for the fit
+    os._exit(0)  # the caller has ended, so the result is not needed
 
 
 def _do(task: Task, loader: _Loader, connection: Connection) -> Result:
