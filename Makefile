@@ -1,5 +1,5 @@
-# `make help` lists the targets. The first call makes a virtual environment in
-# .venv; later calls only redo what has changed.
+# `make help` lists the targets. The first call creates a virtual environment in
+# .venv; later calls only update it.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -14,10 +14,10 @@ PY := $(VENV)/bin/python
 PIP = $(PY) -m pip --disable-pip-version-check --retries 10 --timeout 60
 CORE := $(shell find src/dics/core -type f)
 COMMA := ,
-# Paths whose English is checked. Add a folder when it has become clean.
-PROSE := benchmarks examples tools
+# Paths whose spelling and terms are checked: add src and tests.
+PROSE := benchmarks examples paper/src tools CONTRIBUTING.md SECURITY.md
 
-# Stamps. They live in the environment, so that removing it starts afresh.
+# Stamps. They are in the environment, so that they are removed with it.
 S_VENV := $(VENV)/.stamp-venv
 S_BASE := $(VENV)/.stamp-base
 S_DEV := $(VENV)/.stamp-dev
@@ -39,12 +39,12 @@ $(S_VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "dics needs Python 3.11 or newer, but '$(PYTHON)' is" \
 	        "$$($(PYTHON) --version 2>/dev/null || echo missing)." \
-	        "Name another one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	        "Choose another one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# $(call pip_install,group...): install groups of requirements, trying three times
-# when the network fails.
+# $(call pip_install,group...): install groups of requirements, with up to three
+# attempts if the network fails.
 define pip_install
 $(PY) tools/requirements.py $(1) > $@.txt
 @for try in 1 2 3; do \
@@ -63,9 +63,9 @@ $(S_DEV): $(S_BASE)
 $(S_PEERS): $(S_BASE)
 	$(call pip_install,build run paper:peers)
 
-# Python files are found in src/ as they are; only the core has to be rebuilt. The
-# build folder stays, so that a rebuild compiles what has changed and no more.
-# The stub is copied to the Python sources for the type checker.
+# Python files are used directly from src/; only the core has to be rebuilt. The build
+# folder is kept, so that a rebuild compiles only the changed files. The stub is copied
+# to the Python sources for the type checker.
 $(S_BUILD): $(S_BASE) pyproject.toml CMakeLists.txt $(CORE)
 	$(PIP) install --quiet --no-build-isolation --no-deps \
 	    --config-settings='build-dir=build/{wheel_tag}' --editable .
@@ -78,15 +78,15 @@ $(S_PAPER): $(S_BASE) paper/pyproject.toml | $(S_BUILD)
 
 build: $(S_BUILD) $(S_PAPER)  ## create .venv and build both packages in it (editable)
 
-dev: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## the same, with the development tools
+dev: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## build, and install the development tools
 
 # --- use -------------------------------------------------------------------
 
-demo: $(S_BUILD) $(S_PAPER)  ## run the demonstration, and draw a figure of the paper
+demo: $(S_BUILD) $(S_PAPER)  ## run the demonstration, and plot a figure of the paper
 	$(PY) examples/demo.py
 	$(VENV)/bin/dics-paper figure illustration --scale smoke --out build/demo
 
-bench: $(S_BUILD) $(S_PAPER) $(S_PEERS)  ## run a benchmark (BENCH_ARGS="tree"; none: list)
+bench: $(S_BUILD) $(S_PAPER) $(S_PEERS)  ## run a benchmark (BENCH_ARGS="tree"), or list them
 	$(PY) benchmarks/run.py $(BENCH_ARGS)
 
 # --- checks ----------------------------------------------------------------
@@ -111,16 +111,16 @@ pytest: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## quick tests only
 pytest-all: $(S_BUILD) $(S_PAPER) $(S_DEV) $(S_PEERS)  ## all tests only
 	$(PY) -m pytest --seed-offset $(SEED_OFFSET) $(PYTEST_ARGS)
 
-format: $(S_DEV)  ## rewrite the sources in the house style
+format: $(S_DEV)  ## format the sources
 	$(PY) -m ruff check --fix-only .
 	$(PY) -m ruff format .
 	$(VENV)/bin/clang-format -i $(filter %.cpp %.hpp %.h,$(CORE))
 
-# The sanitized package goes into a folder of its own. Python runs with -S because
-# the import hook of the editable installation would win over PYTHONPATH. The C++
-# library is preloaded too, or the sanitizer does not see where exceptions go, and
-# pytest must leave file descriptor 2 alone, or the report is lost with the process.
-# $(call sanitized,sanitizers,folder,libraries,what Python runs)
+# The sanitized package is installed in a separate folder. Python runs with -S because
+# the import hook of the editable installation has priority over PYTHONPATH. The C++
+# library is preloaded too, because otherwise the sanitizer cannot follow exceptions.
+# pytest must not capture file descriptor 2, because otherwise a crash loses the report.
+# $(call sanitized,sanitizers,folder,libraries,arguments of Python)
 define sanitized
 $(PIP) install --quiet --no-build-isolation --no-deps --upgrade \
     --target $(2)/site \
@@ -138,27 +138,27 @@ LD_PRELOAD="$$preload" $(PY) -S -c 'import sys; from dics import _core; sys.exit
 LD_PRELOAD="$$preload" $(PY) -S $(4)
 endef
 
-sanitize: $(S_DEV)  ## the tests of the core under ASan and UBSan (Linux, g++)
+sanitize: $(S_DEV)  ## run the tests of the core under ASan and UBSan (Linux, g++)
 	$(call sanitized,address$(COMMA)undefined,build/sanitize,asan ubsan,-m pytest tests -m core --capture=sys)
 
-tsan: $(S_DEV)  ## fits and predictions of several threads under TSan (Linux, g++)
+tsan: $(S_DEV)  ## fit and predict in several threads under TSan (Linux, g++)
 	$(call sanitized,thread,build/tsan,tsan,tools/races.py)
 
-failures: $(S_BUILD) $(S_DEV)  ## memory and threads that fail (Linux, g++; SECONDS=600)
+failures: $(S_BUILD) $(S_DEV)  ## inject memory and thread failures (Linux, g++; SECONDS=600)
 	$(PY) tools/failures.py --seconds $(SECONDS) --first $(FIRST)
 
-fuzz: $(S_BUILD) $(S_DEV)  ## random fits and tampered models (SECONDS=600)
+fuzz: $(S_BUILD) $(S_DEV)  ## random fits and corrupted models (SECONDS=600)
 	$(PY) tools/fuzz.py --seconds $(SECONDS) --first $(FIRST)
 
-wheel: $(S_VENV)  ## build wheels of both packages in dist/, isolated
+wheel: $(S_VENV)  ## build wheels of both packages in dist/
 	$(PIP) wheel --no-deps --wheel-dir dist . ./paper
 
 # --- cleaning --------------------------------------------------------------
 
-clean:  ## remove what was built, keep .venv
+clean:  ## remove all builds, keep .venv
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -f $(S_BUILD) $(S_PAPER) src/dics/_core.pyi
 	find src tests paper benchmarks docs examples tools -name __pycache__ -prune -exec rm -rf {} +
 
-distclean: clean  ## remove .venv as well
+distclean: clean  ## remove also .venv
 	rm -rf $(VENV)
