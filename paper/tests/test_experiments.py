@@ -272,7 +272,7 @@ def test_stopped_runs_are_reported():
     results = [Result("ok", 58.0, 0.5), Result("over limit", 60.0)]
     summary = Summary(BY_NAME["bdtks"], results, paper.Printed())
     assert summary.runs == 1
-    assert summary.notes == ["One run of BDTKS is left out: stopped after 60 s"]
+    assert summary.notes == ["One run of BDTKS is excluded: stopped after 60 s"]
 
 
 # --- incomplete parts -----------------------------------------------------------------
