@@ -16,7 +16,9 @@ from dics import (
     CGTreeRegressor,
 )
 from dics._growing.pruning import _cut_off, prune, weakest_links
+from dics._model.checks import check_trees
 from dics._model.leaf_rows import LeafRows
+from dics._model.trees import NODE
 
 rng = np.random.default_rng(0)
 # With few values, both libraries search the same thresholds and grow the same tree.
@@ -88,7 +90,7 @@ def test_many_features_and_missing_values():
     small = CGTreeClassifier(ccp_alpha=0.01, random_state=0).fit(rows, y)
     assert small.get_n_leaves() < 10 < whole.get_n_leaves()
     assert small.score(rows, y) > 0.75
-    small.trees_._check()
+    check_trees(small.trees_, NODE)
     path = whole.cost_complexity_pruning_path(rows, y)
     assert (np.diff(path.ccp_alphas) >= -1e-9).all()
     assert (np.diff(path.impurities) >= -1e-9).all()
@@ -144,7 +146,7 @@ def test_each_tree_of_a_forest_is_pruned(ours, table):
     whole = ours(n_estimators=4, random_state=0).fit(rows, y)
     alpha = 0.003
     forest = ours(n_estimators=4, ccp_alpha=alpha, random_state=0).fit(rows, y)
-    forest.trees_._check()
+    check_trees(forest.trees_, NODE)
     for before, after in zip(whole, forest, strict=True):
         assert after.ccp_alpha == alpha
         alone = prune(before.trees_, alpha).trees

@@ -1,7 +1,7 @@
-"""Model files: a header of JSON and raw arrays, no code. docs/model_file.md has it all.
+"""Model files: a header in JSON and raw arrays, no code. See docs/model_file.md.
 
-What is not plain data is an object of a class that is listed here, with exactly the
-fields that are listed here; nothing in a file can name any other class.
+Objects in a file belong to the classes that are listed here, and have exactly the
+fields that are listed here. A file cannot refer to any other class.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from dics.tree import CGTreeClassifier, CGTreeRegressor
 
 MAGIC = b"\x89DICS\r\n\x1a"
 FORMAT = 2
-# Magic, format, CRC-32 of the header, its length.
+# Signature, format, CRC-32 of the header, length of the header.
 PREFIX = struct.Struct("<8sIIQ")
-ALIGNMENT = 64  # of arrays, so that they can be used where they lie
-# Types of arrays: numbers, text, dates. Structured ones and objects are not among them.
+ALIGNMENT = 64  # of arrays, so that they can be used in a mapped file
+# Types of arrays: numbers, text, dates. Objects would need pickle, which can run code.
 ARRAY_TYPE = re.compile(r"[<|][biufcUSmM][0-9]{1,7}(\[[0-9a-zA-Z]{1,8}\])?")
 ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 
@@ -75,13 +75,12 @@ ESTIMATORS = {
         BoostingOptions,
     )
 }
-# What grows with the training rows and no prediction needs; see `estimators_samples_`.
+# Attributes as long as the training data that predictions do not need.
 PER_ROW = {"_draw_weights"}
 MODELS = tuple(cls for cls in ESTIMATORS.values() if issubclass(cls, TreesEstimator))
 
-# What a loss consists of.
 LOSS_FIELDS = {"name", "levels", "alpha", "n_outputs", "centre", "unit", "start"}
-# Parameters of format 1 by the names that `set_params` has for them now.
+# Current names of the parameters of format 1.
 RENAMED = {
     "centroids": "centroid_source",
     "scale": "standardize",
@@ -101,12 +100,12 @@ RENAMED = {
     },
 }
 GOSS_RATES = {"top_rate": 0.2, "other_rate": 0.1}
-# Thresholds were in single precision there. Columns that this would have merged were
-# ranks: a table had their thresholds among the ranks and among the values.
+# Format 1 stored thresholds in single precision. Columns that this would have merged
+# were replaced by ranks; `WideColumns` maps their thresholds to values.
 NODE_1 = np.dtype(
     [("feature", "<i4"), ("threshold", "<f4"), ("left", "<i4"), ("n_samples", "<i4")]
 )
-# New names of classes that had others.
+# Current names of the classes of format 1.
 RENAMED_CLASSES = {
     "FastCGBMClassifier": "CGBoostingClassifier",
     "FastCGBMRegressor": "CGBoostingRegressor",
@@ -115,19 +114,15 @@ RENAMED_CLASSES = {
 
 
 class Kind(NamedTuple):
-    """How an object becomes fields, and fields become an object."""
+    """Conversion of an object to fields, and of fields to an object."""
 
     cls: type
-    fields: Callable[[Any], dict[str, Any]]
     make: Callable[..., Any]
-
-
-def _trees_of(nodes: Array, **fields: Any) -> Trees:
-    return Trees(nodes=_as_nodes(nodes, NODE), **fields)
+    fields: Callable[[Any], dict[str, Any]] = lambda value: dict(vars(value))
 
 
 def _as_nodes(words: Array, dtype: np.dtype[Any]) -> Array:
-    """Return the nodes that arrays of four 32-bit words stand for."""
+    """Return the nodes that a file stores as four 32-bit words each."""
     if words.dtype != np.int32 or words.ndim != 2 or words.shape[1] != 4:
         raise BadModel("nodes have the wrong shape.")
     nodes: Array = words.view(dtype)[:, 0]
@@ -135,13 +130,16 @@ def _as_nodes(words: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _loss_of(**fields: Any) -> NumberLoss:
-    loss = NumberLoss.__new__(NumberLoss)
+    if set(fields) != LOSS_FIELDS:
+        raise BadModel(f"the loss has unexpected fields: {sorted(fields)}.")
+    loss = NumberLoss.__new__(NumberLoss)  # __init__ would need the training targets
     vars(loss).update(fields)
     return loss
 
 
 def _plan_of(**fields: Any) -> BoostingPlan:
-    fields.pop("prefers_gains", None)  # of format 1, a rule that is gone
+    # Fields of format 1.
+    fields.pop("prefers_gains", None)
     if "max_thresholds" in fields:
         n = fields.pop("max_thresholds")
         fields["max_bins"] = None if n is None else n + 1
@@ -151,24 +149,22 @@ def _plan_of(**fields: Any) -> BoostingPlan:
 KINDS = {
     "Trees": Kind(
         Trees,
+        lambda nodes, **fields: Trees(nodes=_as_nodes(nodes, NODE), **fields),
         lambda trees: {
-            # Trees without categories are written as they were before there were any.
+            # Trees without categories have the same file as before categories existed.
             **{k: v for k, v in vars(trees).items() if k != "sets" or v is not None},
             "nodes": trees.nodes.view(np.int32).reshape(-1, 4),
         },
-        _trees_of,
     ),
-    "BoostingPlan": Kind(BoostingPlan, lambda plan: dict(vars(plan)), _plan_of),
-    "Dictionary": Kind(Dictionary, lambda d: d._asdict(), Dictionary),
-    "NumberLoss": Kind(NumberLoss, lambda loss: dict(vars(loss)), _loss_of),
-    "Categories": Kind(Categories, lambda found: dict(vars(found)), Categories),
-    "CategoricalFeature": Kind(
-        CategoricalFeature, lambda c: dict(vars(c)), CategoricalFeature
-    ),
-    "CategoryPair": Kind(CategoryPair, lambda pair: dict(vars(pair)), CategoryPair),
-    "NodeSets": Kind(NodeSets, lambda sets: dict(vars(sets)), NodeSets),
+    "BoostingPlan": Kind(BoostingPlan, _plan_of),
+    "Dictionary": Kind(Dictionary, Dictionary, lambda d: d._asdict()),
+    "NumberLoss": Kind(NumberLoss, _loss_of),
+    "Categories": Kind(Categories, Categories),
+    "CategoricalFeature": Kind(CategoricalFeature, CategoricalFeature),
+    "CategoryPair": Kind(CategoryPair, CategoryPair),
+    "NodeSets": Kind(NodeSets, NodeSets),
     "LeafRows": Kind(
-        LeafRows, lambda leaf: {"rows": leaf.rows, "counts": leaf.counts}, LeafRows
+        LeafRows, LeafRows, lambda leaf: {"rows": leaf.rows, "counts": leaf.counts}
     ),
 }
 
@@ -176,12 +172,12 @@ KINDS = {
 # --- files of format 1 ---------------------------------------------------------------
 
 
-def _of_now(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters of a file by their names of now, without default options."""
-    own = cls().get_params(deep=False)
-    if own.keys() >= stored.keys():
+def _current_parameters(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a file by their current names, without defaults."""
+    known = cls().get_params(deep=False)
+    if known.keys() >= stored.keys():
         return stored
-    found = {k if k in own else RENAMED.get(k, k): v for k, v in stored.items()}
+    found = {k if k in known else RENAMED.get(k, k): v for k, v in stored.items()}
     if found.get("max_bins", "auto") != "auto":
         found["max_bins"] += 1  # it was the number of thresholds
     rates = {k: found.pop(k, "auto") for k in GOSS_RATES}
@@ -190,6 +186,7 @@ def _of_now(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
         found["sampling"] = GOSS(**rates)
     elif rates and found["sampling"] is not None:
         found["subsample"] = min(1.0, sum({**GOSS_RATES, **rates}.values()))
+    # A nested parameter creates its options object: the default needs none.
     for name in [name for name in found if "__" in name]:
         outer, _, inner = name.partition("__")
         options = CategoricalOptions if outer == "categorical" else cls._options_class
@@ -202,7 +199,7 @@ def _of_now(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
 
 
 class WideColumns(NamedTuple):
-    """Thresholds of columns that were ranks, by column and rank."""
+    """Thresholds of columns that format 1 replaced by ranks, by column and rank."""
 
     columns: Array
     ranks: Array
@@ -210,15 +207,15 @@ class WideColumns(NamedTuple):
 
 
 def _thresholds_1(feature: Array, threshold: Array, wide: WideColumns | None) -> Array:
-    """Return thresholds of single precision, or among ranks, as they are among X."""
+    """Convert thresholds of format 1, also those of ranks, to thresholds of X."""
     values: Array = threshold.astype(np.float64)
     if wide is None:
         return values
     for f in np.unique(wide.columns):
-        own = wide.columns == f
+        rows = wide.columns == f
         here = (feature == f) & np.isfinite(threshold)
-        place = np.searchsorted(wide.ranks[own], threshold[here])
-        values[here] = wide.values[own][np.minimum(place, own.sum() - 1)]
+        place = np.searchsorted(wide.ranks[rows], threshold[here])
+        values[here] = wide.values[rows][np.minimum(place, rows.sum() - 1)]
     return values
 
 
@@ -231,7 +228,7 @@ def _trees_of_1(nodes: Array, wide: WideColumns | None = None, **fields: Any) ->
 
 
 def _update_candidates(attributes: dict[str, Any]) -> None:
-    """Replace the thresholds of a source of thresholds."""
+    """Convert the thresholds of a `BaseCandidates` object of format 1."""
     wide = attributes.pop("_wide", None)
     old = attributes.get("_dictionary")
     if not isinstance(old, Dictionary):
@@ -246,17 +243,13 @@ def _update_candidates(attributes: dict[str, Any]) -> None:
     attributes["n_thresholds_"] = np.diff(offsets)
 
 
-def _categorical_feature_1(levels: Array, **fields: Any) -> CategoricalFeature:
-    return CategoricalFeature(categories=levels, **fields)
-
-
 KINDS_1 = {
     **KINDS,
     "CategoricalFeature": KINDS["CategoricalFeature"]._replace(
-        make=_categorical_feature_1
+        make=lambda levels, **fields: CategoricalFeature(categories=levels, **fields)
     ),
     "Trees": KINDS["Trees"]._replace(make=_trees_of_1),
-    "WideColumns": Kind(WideColumns, lambda wide: wide._asdict(), WideColumns),
+    "WideColumns": Kind(WideColumns, WideColumns),
 }
 
 
@@ -264,13 +257,13 @@ KINDS_1 = {
 
 
 class Packer:
-    """Turns a model into JSON and arrays."""
+    """Converts a model to JSON and arrays."""
 
     def __init__(self) -> None:
         self.arrays: list[Array] = []
 
     def pack(self, value: Any, where: str) -> Any:
-        """Return what stands for a value in the header; arrays are put aside."""
+        """Return the JSON of a value; arrays are collected in `self.arrays`."""
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, bool | int | str):
@@ -301,8 +294,8 @@ class Packer:
                     name: [self.pack(v, f"{where}[{i}]") for i, v in enumerate(value)]
                 }
         raise ValueError(
-            f"{where} is {value!r}, which a model file can't hold: it has numbers, "
-            "text and arrays, and no code. Set it to something else before `fit`, or "
+            f"{where} is {value!r}, which model files do not support: they store "
+            "numbers, text and arrays, but no code. Use another value in `fit`, or "
             "pickle the model."
         )
 
@@ -313,7 +306,7 @@ class Packer:
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         if not ARRAY_TYPE.fullmatch(little.dtype.str):
             raise ValueError(
-                f"{where} has the type {array.dtype}, no model file has it."
+                f"{where} has dtype {array.dtype}, which model files do not support."
             )
         self.arrays.append(little.reshape(array.shape))
         return {"array": len(self.arrays) - 1}
@@ -340,46 +333,41 @@ class Packer:
 
 
 class Unpacker:
-    """Makes a model of the header and the arrays of a file."""
+    """Reconstructs a model from the header and the arrays of a file."""
 
     def __init__(self, arrays: list[Array], version: int) -> None:
         self.arrays = arrays
         self.version = version
 
     def unpack(self, value: Any) -> Any:
-        """Return what a part of the header stands for."""
+        """Return the value that a part of the header describes."""
         if value is None or isinstance(value, bool | int | float | str):
             return value
         if not isinstance(value, dict):
-            raise BadModel(f"the header has a {type(value).__name__} out of place.")
+            raise BadModel(f"the header has an unexpected {type(value).__name__}.")
         if "object" in value:
             return self._unpack_object(value)
         if set(value) == {"objects", "shape"}:
-            return self._unpack_objects(value)
+            items = [self.unpack(item) for item in value["objects"]]
+            # Filled in two steps: np.array would turn nested lists into more axes.
+            array = np.empty(len(items), dtype=object)
+            array[:] = items
+            return array.reshape(value["shape"])
         if len(value) != 1:
-            raise BadModel(f"the header has an entry of {sorted(value)}.")
+            raise BadModel(f"the header has an entry with keys {sorted(value)}.")
         ((name, content),) = value.items()
         if name == "float" and content in ("nan", "inf", "-inf"):
             return float(content)
         if name == "array" and type(content) is int and 0 <= content < len(self.arrays):
             return self.arrays[content]
-        if name in ("list", "tuple", "set", "dict") and isinstance(content, list):
-            return self._unpack_items(name, content)
+        if name == "dict" and isinstance(content, list):
+            return {self.unpack(k): self.unpack(v) for k, v in content}
+        if name in ("list", "tuple", "set") and isinstance(content, list):
+            items = [self.unpack(item) for item in content]
+            return {"list": list, "tuple": tuple, "set": set}[name](items)
         if name == "random_state":
             return _random_state(*self.unpack(content))
-        raise BadModel(f"the header has an entry {name!r} that means nothing.")
-
-    def _unpack_items(self, name: str, content: list[Any]) -> Any:
-        if name == "dict":
-            return {self.unpack(k): self.unpack(v) for k, v in content}
-        items = [self.unpack(item) for item in content]
-        return {"list": list, "tuple": tuple, "set": set}[name](items)
-
-    def _unpack_objects(self, value: dict[str, Any]) -> Array:
-        items = [self.unpack(item) for item in value["objects"]]
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
-        return array.reshape(value["shape"])
+        raise BadModel(f"the header has an unknown entry {name!r}.")
 
     def _unpack_object(self, value: dict[str, Any]) -> Any:
         kinds = KINDS_1 if self.version == 1 else KINDS
@@ -387,29 +375,29 @@ class Unpacker:
         if self.version == 1:
             name = RENAMED_CLASSES.get(name, name)
         if set(value) == {"object", "fields"} and name in kinds:
-            fields = {k: self.unpack(v) for k, v in value["fields"].items()}
-            if name == "NumberLoss" and set(fields) != LOSS_FIELDS:
-                raise BadModel("the loss has other fields.")
-            return kinds[name].make(**fields)
+            return kinds[name].make(
+                **{k: self.unpack(v) for k, v in value["fields"].items()}
+            )
         if set(value) == {"object", "parameters", "attributes"} and name in ESTIMATORS:
             return self._unpack_estimator(ESTIMATORS[name], value)
-        raise BadModel(f"no {name!r} can be in a model file.")
+        raise BadModel(f"model files cannot contain {name!r} objects.")
 
     def _unpack_estimator(self, cls: type, value: dict[str, Any]) -> Any:
         stored = {k: self.unpack(v) for k, v in value["parameters"].items()}
         estimator: Any = cls()
-        estimator.set_params(**_of_now(cls, stored))
+        estimator.set_params(**_current_parameters(cls, stored))
         parameters = estimator.get_params(deep=False)
         attributes = {k: self.unpack(v) for k, v in value["attributes"].items()}
         if self.version == 1 and issubclass(cls, BaseCandidates):
             _update_candidates(attributes)
         for name, content in attributes.items():
-            hidden = getattr(cls, name, None)
+            # An attribute must not replace a method, a property or a parameter.
+            of_class = getattr(cls, name, None)
             if (
                 not ATTRIBUTE.fullmatch(name)
                 or name in parameters
-                or callable(hidden)
-                or isinstance(hidden, property)
+                or callable(of_class)
+                or isinstance(of_class, property)
             ):
                 raise BadModel(f"{cls.__name__} has no attribute {name!r}.")
             vars(estimator)[name] = content
@@ -419,7 +407,7 @@ class Unpacker:
 def _random_state(
     kind: str, key: Array, position: int, has_gauss: int, gauss: float
 ) -> np.random.RandomState:
-    # NumPy believes what it is told.
+    # NumPy does not validate the state, and would read outside of `key`.
     if key.dtype != np.uint32 or key.shape != (624,) or not 0 <= position <= 624:
         raise BadModel("a random state is out of range.")
     state = np.random.RandomState()
@@ -434,21 +422,22 @@ def write_model(model: Any, path: Any) -> None:
     """Write a model to a path or a binary file; see `TreesEstimator.save`."""
     if type(model) not in MODELS:
         raise TypeError(
-            f"{type(model).__name__} can't be saved; a model file holds one of "
+            f"{type(model).__name__} cannot be saved; model files store one of "
             f"{', '.join(cls.__name__ for cls in MODELS)}."
         )
     packer = Packer()
     content = packer.pack(model, type(model).__name__)
+    buffers = [array.reshape(-1).view(np.uint8).data for array in packer.arrays]
     described: list[dict[str, Any]] = []
     offset = 0
-    for array in packer.arrays:
+    for array, buffer in zip(packer.arrays, buffers, strict=True):
         offset = _aligned(offset)
         described.append(
             {
                 "type": array.dtype.str,
                 "shape": list(array.shape),
                 "offset": offset,
-                "crc32": zlib.crc32(_bytes_of(array)),
+                "crc32": zlib.crc32(buffer),
             }
         )
         offset += array.nbytes
@@ -460,30 +449,30 @@ def write_model(model: Any, path: Any) -> None:
         file.write(prefix + header)
         written = len(prefix) + len(header)
         start = _aligned(written)
-        for array, entry in zip(packer.arrays, described, strict=True):
+        for buffer, entry in zip(buffers, described, strict=True):
             position = start + entry["offset"]
             file.write(b"\0" * (position - written))
-            file.write(_bytes_of(array))
-            written = position + array.nbytes
+            file.write(buffer)
+            written = position + len(buffer)
 
 
 def load(path: Any, *, mmap_mode: str | None = None) -> Any:
-    """Read a model that `save` has written.
+    """Read a model from a file that `save` has written.
 
-    No code of a file is run, and everything in it is checked before it is used: a
-    damaged or hostile file is a ValueError.
+    The whole file is validated before use and never executes code, so untrusted model
+    files are safe to load. An invalid file raises a ValueError.
 
     Parameters
     ----------
     path : str, path-like or binary file
     mmap_mode : {"r"} or None, default=None
-        "r" leaves the arrays in the file and maps it into memory, so that several
-        processes share it. `path` must be a path then.
+        "r" maps the file into memory instead of reading it, so that several processes
+        share its arrays. It requires `path` to be a path.
 
     Returns
     -------
     model : estimator
-        As it was when it was saved.
+        The fitted model.
 
     Examples
     --------
@@ -504,55 +493,57 @@ def load(path: Any, *, mmap_mode: str | None = None) -> Any:
     try:
         return _load(memoryview(content))
     except MemoryError:
-        raise
+        raise  # not the fault of the file
     except BadModel as error:
+        raise ValueError(f"Cannot load {name}: {error}") from error
+    except Exception as error:  # a hostile header can raise anything
         raise ValueError(
-            f"{name} is no dics model file, or damaged: {error}"
-        ) from error
-    except Exception as error:  # whatever a header may bring about
-        raise ValueError(
-            f"{name} is no dics model file, or damaged: {type(error).__name__}: {error}"
+            f"Cannot load {name}: the file is corrupted "
+            f"({type(error).__name__}: {error})."
         ) from error
 
 
 def _load(content: memoryview) -> Any:
     if len(content) < PREFIX.size:
-        raise BadModel(f"it has only {len(content)} bytes.")
+        raise BadModel(f"the file has only {len(content)} bytes.")
     magic, version, crc, length = PREFIX.unpack(content[: PREFIX.size])
     if magic != MAGIC:
-        raise BadModel("it begins with something else.")
+        raise BadModel("it is not a dics model file (wrong signature).")
     if version > FORMAT:
-        raise BadModel(f"it has format {version}; dics {VERSION} reads up to {FORMAT}.")
+        raise BadModel(
+            f"it was written by a newer version of dics (format {version}; dics "
+            f"{VERSION} reads up to {FORMAT}). Upgrade dics."
+        )
     end = PREFIX.size + length
     if end > len(content):
-        raise BadModel("its header ends behind the file.")
+        raise BadModel("the file is truncated.")
     text = content[PREFIX.size : end]
     if zlib.crc32(text) != crc:
-        raise BadModel("its header has another checksum.")
+        raise BadModel("header checksum mismatch: the file is corrupted.")
     header = json.loads(bytes(text))
     body = content[min(_aligned(end), len(content)) :]
     arrays = [_array(entry, body) for entry in header["arrays"]]
     model = Unpacker(arrays, version).unpack(header["model"])
     if type(model) not in MODELS:
-        raise BadModel(f"it holds no model, but {type(model).__name__}.")
+        raise BadModel(f"it contains a {type(model).__name__}, not a model.")
     model._check_model()
     return model
 
 
 def _array(entry: dict[str, Any], body: memoryview) -> Array:
-    """Return an array where it lies in the file."""
+    """Return an array as a view of the file."""
     if not ARRAY_TYPE.fullmatch(entry["type"]):
-        raise BadModel(f"an array has the type {entry['type']!r}.")
+        raise BadModel(f"an array has the unsupported type {entry['type']!r}.")
     dtype = np.dtype(entry["type"])
     shape, offset = entry["shape"], entry["offset"]
     if not all(type(n) is int and n >= 0 for n in (*shape, offset)) or len(shape) > 8:
-        raise BadModel(f"an array has the shape {shape} at {offset}.")
+        raise BadModel(f"an array has shape {shape} and offset {offset}.")
     size = math.prod(shape) * dtype.itemsize
     if offset % ALIGNMENT or offset + size > len(body):
-        raise BadModel("an array lies outside the file.")
+        raise BadModel("an array exceeds the file: it is truncated.")
     part = body[offset : offset + size]
     if zlib.crc32(part) != entry["crc32"]:
-        raise BadModel("an array has another checksum.")
+        raise BadModel("array checksum mismatch: the file is corrupted.")
     if math.prod(shape) == 0:
         return np.empty(shape, dtype=dtype)
     array = np.frombuffer(part, dtype=dtype).reshape(shape)
@@ -562,17 +553,17 @@ def _array(entry: dict[str, Any], body: memoryview) -> Array:
 def _read(path: Any, *, mapped: bool) -> Any:
     if not isinstance(path, str | os.PathLike):
         if mapped:
-            raise ValueError("mmap_mode='r' needs a path.")
+            raise ValueError("mmap_mode='r' requires a path, got a file object.")
         return bytearray(path.read())
     with Path(path).open("rb") as file:
         if mapped and os.fstat(file.fileno()).st_size > 0:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return bytearray(file.read())  # arrays in it can be written to
+        return bytearray(file.read())  # not bytes: arrays of a model must be writable
 
 
 @contextlib.contextmanager
 def _open_to_write(path: Any) -> Iterator[BinaryIO]:
-    """Open a file that takes its name when it is complete."""
+    """Open a temporary file that is renamed to `path` once it is complete."""
     if not isinstance(path, str | os.PathLike):
         yield path
         return
@@ -586,10 +577,6 @@ def _open_to_write(path: Any) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             new.unlink()
         raise
-
-
-def _bytes_of(array: Array) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
 
 
 def _aligned(offset: int) -> int:

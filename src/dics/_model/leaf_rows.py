@@ -11,7 +11,10 @@ from dics._input.checks import FloatArray
 from dics._model.checks import check_array, check_starts, require
 from dics._model.trees import Trees
 
-BLOCK_ENTRIES = 1 << 22  # sorted at a time
+# Entries that are sorted at a time, which bounds the memory of a prediction.
+BLOCK_ENTRIES = 1 << 22
+# Weights sum to a fraction only up to rounding; without slack, ties would be random.
+SLACK = 1e-9
 
 
 def check_quantiles(quantiles: Any) -> FloatArray:
@@ -25,14 +28,14 @@ def check_quantiles(quantiles: Any) -> FloatArray:
 
 
 class LeafRows:
-    """Rows of each leaf, one leaf behind the other.
+    """Training rows of each leaf, leaf after leaf.
 
     Parameters
     ----------
     rows : ndarray of uint32
-        Numbers of training rows, as often as they were drawn.
+        Indices of training rows, repeated as often as they were sampled.
     counts : ndarray of shape (n_leaves,)
-        How many of them each leaf has.
+        Number of rows of each leaf.
     """
 
     def __init__(
@@ -44,17 +47,18 @@ class LeafRows:
 
     def check(self, n_leaves: int, n_rows: int) -> None:
         """Check the fields of an untrusted model."""
-        check_array("counts of leaves", self.counts, np.uint32, (n_leaves,))
+        check_array("row counts of leaves", self.counts, np.uint32, (n_leaves,))
         check_array("rows of leaves", self.rows, np.uint32, (None,))
         require(self.rows < n_rows, f"a row of a leaf is not below {n_rows}")
         require(self.counts > 0, "a leaf has no rows")
         total = int(self.counts.sum(dtype=np.int64))
-        require(total == len(self.rows), "leaves have other numbers of rows")
+        require(total == len(self.rows), "the row counts of leaves have another sum")
+        # A pickle stores the starts too.
         check_starts("starts of leaves", self.starts, total, strictly=True)
-        require(np.diff(self.starts) == self.counts, "leaves begin at other rows")
+        require(np.diff(self.starts) == self.counts, "leaves have other row counts")
 
     def concat(self, other: LeafRows) -> LeafRows:
-        """Return these leaves and the other ones behind them."""
+        """Return these leaves, followed by the other ones."""
         return LeafRows(
             np.concatenate([self.rows, other.rows]),
             np.concatenate([self.counts, other.counts]),
@@ -62,19 +66,19 @@ class LeafRows:
 
     @classmethod
     def from_leaves(cls, leaf: npt.NDArray[np.int64], n_leaves: int) -> LeafRows:
-        """Take the leaf of each row."""
+        """Construct from the leaf of each row."""
         counts = np.bincount(leaf, minlength=n_leaves).astype(np.uint32)
         return cls(np.argsort(leaf, kind="stable").astype(np.uint32), counts)
 
     def merged(self, leaf: npt.NDArray[np.int64], n_leaves: int) -> LeafRows:
-        """Return fewer leaves; leaf k goes into ``leaf[k]``."""
+        """Return fewer leaves; leaf k becomes a part of ``leaf[k]``."""
         order = np.argsort(leaf, kind="stable")
         counts = np.zeros(n_leaves, dtype=np.uint32)
         np.add.at(counts, leaf, self.counts)
         return LeafRows(self.rows[self._entries(order)], counts)
 
     def _entries(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Where the rows of some leaves stand, leaf after leaf."""
+        """Return the positions in `rows` of the rows of some leaves, leaf by leaf."""
         counts = self.counts[leaves].astype(np.int64)
         first = np.repeat(
             self.starts[leaves] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts
@@ -91,7 +95,10 @@ class LeafRows:
             trees.leaf_values[:, output] = self.medians(y, weights)
 
     def medians(self, y: FloatArray, weights: FloatArray | None) -> FloatArray:
-        """Median of y in each leaf; the middle of two with half the weight each."""
+        """Return the median of y in each leaf.
+
+        It is the mean of two values if each of them ends half of the weight.
+        """
         leaf = np.repeat(np.arange(len(self.counts)), self.counts)
         values = y[self.rows]
         mass = np.ones(len(values)) if weights is None else weights[self.rows]
@@ -101,14 +108,13 @@ class LeafRows:
         running = np.cumsum(mass)
         before = np.concatenate([[0.0], np.cumsum(total)[:-1]])
         middle = before + total / 2
-        slack = 1e-9 * total
-        low = np.searchsorted(running, middle - slack)
-        high = np.searchsorted(running, middle + slack)
+        low = np.searchsorted(running, middle - SLACK * total)
+        high = np.searchsorted(running, middle + SLACK * total)
         last = self.starts[1:] - 1
-        found: FloatArray = (
+        medians: FloatArray = (
             values[np.minimum(low, last)] + values[np.minimum(high, last)]
         ) / 2
-        return found
+        return medians
 
     def quantiles(
         self,
@@ -117,18 +123,23 @@ class LeafRows:
         weights: FloatArray | None,
         levels: FloatArray,
     ) -> FloatArray:
-        """Quantiles of y over the leaves of each row, [row][tree]: [row][level]."""
+        """Return quantiles of y over the leaves of each row, [row][level].
+
+        `leaves` has one column per tree.
+        """
         found = np.empty((len(leaves), len(levels)))
         sizes = self.counts[leaves].sum(axis=1, dtype=np.int64)
         begin = 0
         while begin < len(leaves):
             filled = np.cumsum(sizes[begin:])
             end = begin + max(1, int(np.searchsorted(filled, BLOCK_ENTRIES)))
-            found[begin:end] = self._of_block(leaves[begin:end], y, weights, levels)
+            found[begin:end] = self._block_quantiles(
+                leaves[begin:end], y, weights, levels
+            )
             begin = end
         return found
 
-    def _of_block(
+    def _block_quantiles(
         self,
         leaves: npt.NDArray[np.int64],
         y: FloatArray,
@@ -137,11 +148,11 @@ class LeafRows:
     ) -> FloatArray:
         n_rows, n_trees = leaves.shape
         flat = leaves.ravel()
-        counts = self.counts[flat]
         entries = self.rows[self._entries(flat)]
         mass = np.ones(len(entries)) if weights is None else weights[entries]
-        leaf = np.repeat(np.arange(len(flat)), counts)
+        leaf = np.repeat(np.arange(len(flat)), self.counts[flat])
         total = np.bincount(leaf, mass, minlength=len(flat))
+        # Each tree has the same say, regardless of the size of its leaf.
         mass /= total[leaf] * n_trees
         owner = leaf // n_trees
         order = np.lexsort((y[entries], owner))
@@ -152,8 +163,6 @@ class LeafRows:
         before = np.where(starts > 0, running[starts - 1], 0.0)
         found = np.empty((n_rows, len(levels)))
         for k, level in enumerate(levels):
-            # A tiny slack: shares add up to a level only to rounding.
-            wanted = before + level - 1e-9
-            at = np.searchsorted(running, wanted, side="left")
+            at = np.searchsorted(running, before + level - SLACK, side="left")
             found[:, k] = values[np.clip(at, starts, ends - 1)]
         return found

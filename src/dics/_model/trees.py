@@ -1,4 +1,4 @@
-"""The flat arrays that every fitted model holds."""
+"""The flat arrays that store the trees of every fitted model."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import scipy.sparse
 from dics import _core
 from dics._input.checks import Array, FloatArray
 from dics._input.sparse import SparseRows
-from dics._model.checks import BadModel, check_array, check_trees, require
+from dics._model.checks import check_array, check_trees, require
 
-WORDS = 4  # of 64 bits: core/data/code_set.hpp
-
-# What a row on its way down needs to know of a node, in one place: core/grow/grow.hpp.
+WORDS = 4  # of 64 bits per set of categories: core/data/code_set.hpp
+# The fields that a row needs on its way down, in one 16-byte record: visiting a node is
+# one access to memory (core/grow/grow.hpp).
 NODE = np.dtype([("feature", "<i4"), ("left", "<i4"), ("threshold", "<f8")])
-OF_NODES = ("nodes", "n_samples", "missing_left", "weight", "impurity", "gain")
+NODE_ARRAYS = ("nodes", "n_samples", "missing_left", "weight", "impurity", "gain")
 
 
 class NodeSets:
-    """Which nodes split by a set of categories, and which set.
+    """Sets of categories by which nodes split.
 
     Parameters
     ----------
     numbers : ndarray of int32, shape (n_nodes,)
-        The set of each node; -1 if it has a threshold, or is a leaf.
+        Index of the set of each node; -1 for a leaf or a node with a threshold.
     words : ndarray of uint64, shape (n_sets, 4)
-        A bit for each rank of a category, from the lowest of the first word on. It is
+        One bit per rank of a category, from the lowest bit of the first word on. It is
         1 if the category goes left.
     """
 
@@ -39,14 +39,10 @@ class NodeSets:
         self.numbers = numbers
         self.words = words
 
-    def __getitem__(self, nodes: slice) -> NodeSets:
-        """Return those of some nodes, as views of the same memory."""
-        return NodeSets(self.numbers[nodes], self.words)
-
     def of_nodes(
         self, nodes: npt.NDArray[np.intp], inner: npt.NDArray[np.bool_]
     ) -> NodeSets:
-        """Return those of some nodes alone, of which some are inner ones."""
+        """Return the sets of some nodes; nodes that are not `inner` lose theirs."""
         numbers = np.where(inner, self.numbers[nodes], -1)
         used, places = np.unique(numbers[numbers >= 0], return_inverse=True)
         kept = numbers.astype(np.int32)
@@ -54,7 +50,7 @@ class NodeSets:
         return NodeSets(kept, self.words[used])
 
     def members(self, node: int) -> npt.NDArray[np.bool_] | None:
-        """Tell which of 256 ranks go left at a node; None if it has a threshold."""
+        """Return a mask of the 256 ranks that go left; None for a threshold."""
         number = int(self.numbers[node])
         if number < 0:
             return None
@@ -65,37 +61,20 @@ class NodeSets:
 
     def check(self, trees: Any) -> None:
         """Check the fields of an untrusted model."""
-        check_array("numbers of sets", self.numbers, np.int32, (len(trees.nodes),))
+        check_array("indices of sets", self.numbers, np.int32, (len(trees.nodes),))
         check_array("sets of categories", self.words, np.uint64, (None, WORDS))
         require(
-            (self.numbers >= -1) & (self.numbers < len(self.words)), "a set isn't there"
+            (self.numbers >= -1) & (self.numbers < len(self.words)),
+            "the index of a set is out of range",
         )
         require(self.numbers[trees.feature < 0] == -1, "a leaf has a set of categories")
 
 
-def concat_sets(first: Any, second: Any) -> NodeSets | None:
-    """Return the sets of some trees and of others behind them."""
-    if first.sets is None and second.sets is None:
-        return None
-    parts = [
-        NodeSets(
-            np.full(len(trees.nodes), -1, dtype=np.int32),
-            np.empty((0, WORDS), dtype=np.uint64),
-        )
-        if trees.sets is None
-        else trees.sets
-        for trees in (first, second)
-    ]
-    shifted = parts[1].numbers + np.int32(len(parts[0].words))
-    numbers = np.where(parts[1].numbers < 0, parts[1].numbers, shifted)
-    return NodeSets(
-        np.concatenate([parts[0].numbers, numbers.astype(np.int32)]),
-        np.concatenate([part.words for part in parts]),
-    )
-
-
 def concat_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Put trees that were grown in several calls of the core into one set of arrays."""
+    """Concatenate the arrays of trees from several calls of the core.
+
+    Starts of trees and indices of sets count from the beginning of all trees.
+    """
     joined = {}
     for name in parts[0]:
         arrays = [part[name] for part in parts]
@@ -106,8 +85,8 @@ def concat_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
         if name == "set_numbers":
             before = np.cumsum([0, *(len(part["sets"]) for part in parts[:-1])])
             arrays = [
-                np.where(own < 0, -1, own + n).astype(np.int32)
-                for own, n in zip(arrays, before, strict=True)
+                np.where(array < 0, -1, array + n).astype(np.int32)
+                for array, n in zip(arrays, before, strict=True)
             ]
         joined[name] = np.concatenate(arrays)
     return joined
@@ -115,43 +94,43 @@ def concat_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Trees as arrays with one entry per node, one tree behind the other.
+    """Trees stored as flat arrays, one entry per node, tree after tree.
 
-    Nodes of a tree are in breadth-first order, its root is node 0, and the two children
-    of a node stand side by side: ``left[i]`` and ``left[i] + 1``. A row goes left if
-    its value is less than the threshold. Node and leaf numbers count from the beginning
-    of their tree. ``trees[t]`` is one tree alone, as views of the same memory; the
-    methods that speak of "the tree" are for such a one.
+    The nodes of a tree are in breadth-first order, its root is node 0, and the two
+    children of node i are ``left[i]`` and ``left[i] + 1``. A row goes left if its value
+    is less than the threshold. Indices of nodes and leaves count from the beginning of
+    their tree. ``trees[t]`` is a single tree, as views of the same memory. Methods
+    that mention "the tree" require a single tree.
 
-    Arrays that contradict one another are refused with a ValueError.
+    Arrays that contradict each other raise a ValueError.
 
     Attributes
     ----------
     nodes : structured array
-        One record a node; see its parts `feature`, `left`, `threshold`.
+        One record per node with the fields `feature`, `left` and `threshold`.
     n_samples : int32 array
-        Training rows in the node.
+        Number of training rows in the node.
     missing_left : uint8 array
         Whether NaN goes left.
     weight : float32 array
         Weight of the training rows in the node, in units of the mean weight of a row.
     impurity : float32 array
-        Impurity of the training rows in the node, by `criterion`. Of boosting: empty.
+        Impurity of the training rows in the node, by `criterion`. Empty for boosting.
         float64 if the targets are too large or too small for float32.
     gain : float64 array
-        Of boosting: what the split of the node gained. Empty otherwise.
+        Gain of the split of the node, for boosting. Empty for trees and forests.
     leaf_values : float32 array of shape (n_mixed_leaves, n_classes)
-        Share of each class in each leaf of several classes. Of boosting: what each leaf
-        adds to the scores. Of regression: the prediction of each leaf, float64 of shape
-        (n_leaves, n_outputs).
+        Fraction of each class in each leaf with several classes. For boosting, the
+        values that each leaf adds to the scores. For regression, the prediction of
+        each leaf, float64 of shape (n_leaves, n_outputs).
     node_starts : int64 array of shape (n_trees + 1,)
-        Where the nodes of each tree begin.
+        Index of the first node of each tree.
     leaf_starts : int64 array of shape (n_trees + 1,)
-        Where its rows of `leaf_values` begin.
+        Index of the first row of `leaf_values` of each tree.
     criterion : str
-        What `impurity` is; empty for boosting.
+        Name of the impurity; empty for boosting.
     n_features : int
-        Features of the rows that may go down the trees.
+        Number of features of the rows.
     sets : NodeSets or None
         The sets of categories in splits; None if there are none.
     """
@@ -166,47 +145,42 @@ class Trees:
     node_starts: npt.NDArray[np.int64]
     leaf_starts: npt.NDArray[np.int64]
     criterion: str = ""
-    n_features: int = -1  # by hand: as many as the trees look at
+    n_features: int = -1  # if not given: as many as the splits use
     sets: NodeSets | None = None
 
     def __post_init__(self) -> None:
-        self._check()
+        if self.n_features == -1:
+            has_nodes = getattr(self.nodes, "dtype", None) == NODE and len(self.nodes)
+            n_features = int(self.feature.max()) + 1 if has_nodes else 0
+            object.__setattr__(self, "n_features", n_features)
+        check_trees(self, NODE)
+        if self.sets is not None:
+            require(isinstance(self.sets, NodeSets), "`sets` must be a NodeSets object")
+            self.sets.check(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         names = [field.name for field in fields(self)]
-        if not set(names) - {"n_features", "sets"} <= set(state):
-            raise BadModel("This is no valid model: the trees are not complete.")
+        require(
+            set(names) - {"n_features", "sets"} <= set(state),
+            "the trees are not complete",
+        )
         known = {"n_features": -1, "sets": None, **state}
         # A model file has this order, and equal models have equal files.
-        self._set({name: known[name] for name in names if name in known})
-        self._check()
-
-    def _check(self) -> None:
-        if self.n_features == -1:
-            feature = getattr(self.nodes, "dtype", None) == NODE and len(self.nodes)
-            most = int(self.feature.max()) + 1 if feature else 0
-            self._set({"n_features": most})
-        check_trees(self, NODE)
-        if self.sets is not None:
-            require(isinstance(self.sets, NodeSets), "sets of nodes are odd")
-            self.sets.check(self)
-
-    def _set(self, values: dict[str, Any]) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        vars(self).update({name: known[name] for name in names})
+        self.__post_init__()
 
     @classmethod
     def _unchecked(cls, **values: Any) -> Trees:
-        """Make trees of arrays that are known to be right."""
+        """Construct trees from arrays that need no check."""
         trees = object.__new__(cls)
-        trees._set(values)
+        vars(trees).update(values)
         return trees
 
     @classmethod
     def from_core(
         cls, arrays: dict[str, Any], n_features: int, criterion: str = ""
     ) -> Trees:
-        """Take what the core returns."""
+        """Construct trees from the arrays that the core returns."""
         nodes = arrays["nodes"].view(NODE)[:, 0]
         plain = dict(arrays)
         plain["impurity"] = narrowed_impurity(plain["impurity"])
@@ -222,7 +196,7 @@ class Trees:
 
     @classmethod
     def empty(cls, n_outputs: int, n_features: int) -> Trees:
-        """Return an object without any tree, for boosting to add to."""
+        """Return zero trees, to which boosting adds its rounds."""
         start = np.zeros(1, dtype=np.int64)
         return cls._unchecked(
             nodes=np.empty(0, dtype=NODE),
@@ -242,17 +216,17 @@ class Trees:
     def with_code_thresholds(
         self, values: FloatArray, offsets: npt.NDArray[np.int64]
     ) -> Trees:
-        """Return the same trees for rows that are codes of a dictionary.
+        """Return the same trees for rows of codes instead of values.
 
-        All their thresholds must be in it.
+        The dictionary of the codes must contain all thresholds of the trees.
         """
         nodes = self.nodes.copy()
         threshold, feature = nodes["threshold"], nodes["feature"]
         for f in np.unique(feature[feature >= 0]):
             here = (feature == f) & np.isfinite(threshold)
-            own = values[offsets[f] : offsets[f + 1]]
-            # x < own[t] exactly where the code is t or less.
-            threshold[here] = np.searchsorted(own, threshold[here]) + 1
+            candidates = values[offsets[f] : offsets[f + 1]]
+            # x < candidates[t] if and only if the code is t or less.
+            threshold[here] = np.searchsorted(candidates, threshold[here]) + 1
         return Trees._unchecked(**{**vars(self), "nodes": nodes})
 
     @property
@@ -263,16 +237,16 @@ class Trees:
 
     @property
     def threshold(self) -> FloatArray:
-        """NaN for a leaf; -inf where everything but NaN goes right."""
+        """Threshold of the split; NaN for a leaf, -inf if only NaN goes left."""
         threshold: FloatArray = self.nodes["threshold"]
         return threshold
 
     @property
     def left(self) -> npt.NDArray[np.int32]:
-        """Left child.
+        """Index of the left child.
 
         For a leaf, its row in `leaf_values`, or ``~c`` if all its training rows have
-        class number c.
+        the class with index c.
         """
         left: npt.NDArray[np.int32] = self.nodes["left"]
         return left
@@ -282,48 +256,51 @@ class Trees:
 
     def __getitem__(self, t: int) -> Trees:
         t = range(len(self))[t]  # also from the end
-        first, last = self.node_starts[t], self.node_starts[t + 1]
-        leaves = slice(self.leaf_starts[t], self.leaf_starts[t + 1])
-        return Trees._unchecked(
-            **{name: getattr(self, name)[first:last] for name in OF_NODES},
-            leaf_values=self.leaf_values[leaves],
-            node_starts=np.array([0, last - first]),
-            leaf_starts=np.array([0, leaves.stop - leaves.start]),
-            criterion=self.criterion,
-            n_features=self.n_features,
-            sets=None if self.sets is None else self.sets[first:last],
-        )
+        return self._slice(t, t + 1)
 
     def first(self, n_trees: int) -> Trees:
-        """Return the first few trees, as views of the same memory."""
-        n_nodes, n_leaves = self.node_starts[n_trees], self.leaf_starts[n_trees]
+        """Return the first trees, as views of the same memory."""
+        return self._slice(0, n_trees)
+
+    def _slice(self, first: int, last: int) -> Trees:
+        nodes = slice(self.node_starts[first], self.node_starts[last])
+        leaves = slice(self.leaf_starts[first], self.leaf_starts[last])
+        sets = self.sets
         return Trees._unchecked(
-            **{name: getattr(self, name)[:n_nodes] for name in OF_NODES},
-            leaf_values=self.leaf_values[:n_leaves],
-            node_starts=self.node_starts[: n_trees + 1],
-            leaf_starts=self.leaf_starts[: n_trees + 1],
+            **{name: getattr(self, name)[nodes] for name in NODE_ARRAYS},
+            leaf_values=self.leaf_values[leaves],
+            node_starts=self.node_starts[first : last + 1] - nodes.start,
+            leaf_starts=self.leaf_starts[first : last + 1] - leaves.start,
             criterion=self.criterion,
             n_features=self.n_features,
-            sets=None if self.sets is None else self.sets[:n_nodes],
+            sets=None if sets is None else NodeSets(sets.numbers[nodes], sets.words),
         )
 
     def concat(self, other: Trees) -> Trees:
-        """Return these trees and the other ones behind them."""
-        per_tree = {
-            name: np.concatenate([mine, mine[-1] + getattr(other, name)[1:]])
-            for name in ("node_starts", "leaf_starts")
-            for mine in [getattr(self, name)]
-        }
-        joined = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in (*OF_NODES, "leaf_values")
-        }
+        """Return these trees, followed by the other ones."""
+        has_sets = self.sets is not None or other.sets is not None
+        parts = []
+        for trees in (self, other):
+            names = (*NODE_ARRAYS, "leaf_values", "node_starts", "leaf_starts")
+            arrays = {name: getattr(trees, name) for name in names}
+            if has_sets:
+                sets = trees.sets or NodeSets(
+                    np.full(len(trees.nodes), -1, dtype=np.int32),
+                    np.empty((0, WORDS), dtype=np.uint64),
+                )
+                arrays |= {"set_numbers": sets.numbers, "sets": sets.words}
+            parts.append(arrays)
+        joined = concat_arrays(parts)
+        sets = (
+            NodeSets(joined.pop("set_numbers"), joined.pop("sets"))
+            if has_sets
+            else None
+        )
         return Trees._unchecked(
             **joined,
-            **per_tree,
             criterion=self.criterion,
             n_features=max(self.n_features, other.n_features),
-            sets=concat_sets(self, other),
+            sets=sets,
         )
 
     @property
@@ -338,12 +315,12 @@ class Trees:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """Number of values per leaf: classes, or outputs."""
         return int(self.leaf_values.shape[1])
 
     @property
     def inner(self) -> npt.NDArray[np.intp]:
-        """Indices of the nodes that aren't leaves."""
+        """Indices of the nodes that are not leaves."""
         return np.flatnonzero(self.feature >= 0)
 
     def _core_arguments(
@@ -351,8 +328,9 @@ class Trees:
     ) -> tuple[
         Array | SparseRows, Array, Array, Array, Array, Array | None, Array | None
     ]:
-        """Return X and what else the core needs to send its rows down the trees."""
-        if X.shape[1] < self.n_features:  # of another model, or of a later fit
+        """Return the arguments of the core that send rows of X down the trees."""
+        # The core would read beyond the rows of an X for another model or another fit.
+        if X.shape[1] < self.n_features:
             raise ValueError(
                 f"X has {X.shape[1]} features, but the trees expect {self.n_features}."
             )
@@ -381,7 +359,7 @@ class Trees:
         n_threads: int,
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
-        """Add the class shares (or single votes) of each tree for rows of X."""
+        """Add the class fractions (or one vote) of each tree for rows of X."""
         _core.vote(
             *self._core_arguments(X), self.leaf_values, rows, hard, votes, n_threads
         )
@@ -394,13 +372,13 @@ class Trees:
         n_threads: int,
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
-        """Add the leaf values of each tree for rows of X; `sums` are of their type."""
+        """Add the leaf values of each tree for rows of X to sums of the same dtype."""
         _core.add_values(
             *self._core_arguments(X), self.leaf_values, rows, sums, n_threads
         )
 
     def means(self, X: Array | SparseRows, *, n_threads: int) -> FloatArray:
-        """Mean of the leaf values of the trees for each row of a checked X."""
+        """Return the mean leaf value of the trees for each row of a checked X."""
         sums = np.zeros((len(X), self.leaf_values.shape[1]))
         self.add_values(X, sums, n_threads=n_threads)
         return sums / len(self) if len(self) > 1 else sums
@@ -408,18 +386,19 @@ class Trees:
     def shares(
         self, X: Array | SparseRows, *, hard: bool, n_threads: int
     ) -> FloatArray:
-        """Mean vote of the trees for each row of a checked X."""
+        """Return the mean vote of the trees for each row of a checked X."""
         votes = np.zeros((len(X), self.n_classes))
         self.add_votes(X, votes, hard=hard, n_threads=n_threads)
-        votes /= votes.sum(axis=1, keepdims=True)  # 32-bit shares don't sum to one
+        votes /= votes.sum(axis=1, keepdims=True)  # float32 fractions do not sum to one
         return votes
 
     def contributions(
         self, X: Array | SparseRows, *, n_threads: int, hard: bool = False
     ) -> FloatArray:
-        """Compute what features add to the sum of all trees, [row][feature][output].
+        """Return the contributions of features to the sum of all trees.
 
-        One entry more than features: what the trees say without any.
+        Their shape is (n_rows, n_features + 1, n_outputs). The last entry of a row is
+        the expected value, without any feature.
         """
         values, rows = self._leaf_table(hard=hard)
         n_values = values.shape[1]
@@ -430,29 +409,35 @@ class Trees:
         return out.reshape(len(X), X.shape[1] + 1, n_values)
 
     def _leaf_table(self, *, hard: bool) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-        """Values of all kinds of leaves, and which of them each node has."""
+        """Return a table of leaf values, and the row of each node in it."""
         values = self.leaf_values.astype(np.float64)
         if hard:
             values = np.eye(self.n_classes)[values.argmax(axis=1)]
         starts = np.repeat(self.leaf_starts[:-1], np.diff(self.node_starts))
-        of_class = len(values) + ~self.left.astype(np.int64)  # of a leaf of one class
-        rows = np.where(self.left < 0, of_class, starts + self.left)
+        # Leaves with a single class have no row in `leaf_values`: rows of the identity
+        # matrix, one per class, are appended for them.
+        rows = np.where(
+            self.left < 0,
+            len(values) + ~self.left.astype(np.int64),
+            starts + self.left,
+        )
         rows[self.feature >= 0] = 0
         if (self.left < 0).any():
             values = np.concatenate([values, np.eye(self.n_classes)])
         return values, rows
 
     def leaf_value_rows(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Rows of `leaf_values` of given leaves, [row][tree] as `apply` has them."""
+        """Return the rows in `leaf_values` of the leaves that `apply` returns."""
         nodes = leaves + self.node_starts[:-1]
-        numbers: npt.NDArray[np.int64] = self.left[nodes] + self.leaf_starts[:-1]
-        return numbers
+        rows: npt.NDArray[np.int64] = self.left[nodes] + self.leaf_starts[:-1]
+        return rows
 
     def leaf_classes(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """Index of the commonest class in the given leaves of the tree."""
+        """Return the index of the most frequent class in leaves of the tree."""
         rows = self.left[leaves]
         if len(self.leaf_values) == 0:
             return (~rows).astype(np.intp)
+        # The argmax of all leaves, or of the leaves of all rows: whichever are fewer.
         if len(rows) < len(self.leaf_values):
             commonest = self.leaf_values[np.maximum(rows, 0)].argmax(axis=1)
         else:
@@ -460,7 +445,7 @@ class Trees:
         return np.where(rows < 0, ~rows, commonest)
 
     def depth_slices(self) -> list[slice]:
-        """Nodes of each depth: breadth-first order keeps them together."""
+        """Return the nodes of each depth, which are adjacent in breadth-first order."""
         slices, end = [slice(0, 1)], 1
         while True:
             n_inner = int(np.count_nonzero(self.feature[slices[-1]] >= 0))
@@ -470,14 +455,14 @@ class Trees:
             end += 2 * n_inner
 
     def node_depths(self) -> npt.NDArray[np.intp]:
-        """Depth of each node; the root has 0."""
+        """Return the depth of each node; the root has depth 0."""
         depths = np.empty(self.n_nodes, dtype=np.intp)
         for depth, nodes in enumerate(self.depth_slices()):
             depths[nodes] = depth
         return depths
 
     def node_values(self) -> FloatArray:
-        """Class shares of every node, inner nodes included."""
+        """Return the values of all nodes; inner nodes average their children."""
         values = np.zeros((self.n_nodes, self.n_classes))
         leaves = np.flatnonzero(self.feature < 0)
         rows = self.left[leaves]
@@ -489,31 +474,32 @@ class Trees:
             left = self.left[inner]
             a = self.weight[left].astype(np.float64)
             b = self.weight[left + 1]
-            share = np.divide(a, a + b, out=np.full(len(a), 0.5), where=a + b > 0)
-            values[inner] = (
-                share[:, None] * values[left] + (1 - share)[:, None] * values[left + 1]
-            )
+            # Children without weight, such as sampled nodes, count equally.
+            fraction = np.divide(a, a + b, out=np.full(len(a), 0.5), where=a + b > 0)
+            fraction = fraction[:, None]
+            values[inner] = fraction * values[left] + (1 - fraction) * values[left + 1]
         return values
 
     def feature_gains(self, n_features: int) -> FloatArray:
-        """Total gain, or decrease of impurity, by each feature."""
+        """Return the total gain, or decrease of impurity, of each feature."""
         node, left = self.inner, self.left[self.inner]
         if len(self.gain):
             gain = self.gain[node]
         else:
             mass = self.weight.astype(np.float64) * self.impurity
+            # Rounding to float32 can turn a tiny decrease into an increase.
             gain = np.maximum(mass[node] - mass[left] - mass[left + 1], 0.0)
         total: FloatArray = np.zeros(n_features)
         np.add.at(total, self.feature[node], gain)
         return total
 
     def feature_importances(self, n_features: int) -> FloatArray:
-        """Return the same as shares of all."""
+        """Return the gains of features as fractions of the total."""
         total = self.feature_gains(n_features)
         return total / total.sum() if total.sum() > 0 else total
 
     def decision_path(self, leaves: npt.NDArray[np.int64]) -> scipy.sparse.csr_matrix:
-        """Nodes on the way to each of the given leaves, as an indicator matrix."""
+        """Return the nodes on the path to each given leaf, as an indicator matrix."""
         parent = np.full(self.n_nodes, -1, dtype=np.intp)
         parent[self.left[self.inner]] = self.inner
         parent[self.left[self.inner] + 1] = self.inner
@@ -521,7 +507,7 @@ class Trees:
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         indices = np.empty(indptr[-1], dtype=np.intp)
         node, rows = leaves, np.arange(len(leaves))
-        position = indptr[1:] - 1  # from the leaf up: node indices rise along a path
+        position = indptr[1:] - 1  # from the leaf up: indices increase along a path
         while len(rows):
             indices[position[rows]] = node
             position[rows] -= 1
@@ -536,8 +522,8 @@ class Trees:
 def narrowed_impurity(impurity: FloatArray) -> npt.NDArray[np.floating[Any]]:
     """Return impurities as float32, unless the largest one is out of its range.
 
-    The variance of targets around 1e20 is too large for float32, and that of targets
-    around 1e-20 would become zero.
+    The variance of targets around 1e20 is too large for float32. The variance of
+    targets around 1e-20 would become zero.
     """
     largest = impurity.max(initial=0.0)
     single = np.finfo(np.float32)
