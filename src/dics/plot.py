@@ -1,4 +1,4 @@
-"""Pictures of fitted models: trees, importances, losses by round."""
+"""Plots of fitted models: trees, feature importances and learning curves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from dics._input.checks import FloatArray
-from dics.export._drawing import draw_tree, matplotlib_needed
+from dics.export._drawing import draw_tree
+from dics.export._plain_model import import_library
 from dics.export._tree_view import (
     CUT,
     check_integer,
@@ -36,7 +36,7 @@ INK = "#404040"
 WIDTH = 6.4  # inches
 BAR_HEIGHT = 0.28  # inches
 KINDS = {
-    "gain": ("feature_importances_", "importance, as a share of the total", ".3f"),
+    "gain": ("feature_importances_", "importance (fraction of the total)", ".3f"),
     "split": ("split_counts_", "number of splits", ".0f"),
 }
 
@@ -49,18 +49,19 @@ def plot_importance(
     feature_names: npt.ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw what the features are worth to a model as bars, the best on top.
+    """Draw the feature importances of a model as bars, the largest on top.
 
     Parameters
     ----------
     model : estimator
-        Fitted: a tree, a forest or boosting.
+        Fitted tree, forest or boosting model.
     max_features : int or None, default=20
-        Number of bars; None draws all features.
+        Maximum number of bars; None draws all features.
     kind : {"gain", "split"}, default="gain"
-        `feature_importances_`, or the number of splits (`split_counts_` of boosting).
+        "gain" shows `feature_importances_`. "split" shows the number of splits
+        (`split_counts_`), for boosting only.
     feature_names : array-like of shape (n_features,), default=None
-        Names of the features. If None, the names seen in `fit` if there were any,
+        Names of the features. If None, the names from `fit` if there were any,
         else "x[0]", "x[1]" and so on.
     ax : matplotlib Axes, default=None
         Where to draw. If None, a new figure.
@@ -82,7 +83,16 @@ def plot_importance(
     """
     if max_features is not None:
         check_integer("max_features", max_features, 1)
-    worth = _worth(model, kind)
+    if kind not in KINDS:
+        raise ValueError(f"kind must be 'gain' or 'split', got {kind!r}.")
+    attribute, label, number_format = KINDS[kind]
+    if not hasattr(type(model), attribute):
+        needed = "boosting models" if kind == "split" else "tree-based models of dics"
+        raise TypeError(
+            f"kind={kind!r} is available for {needed} only; got {type(model).__name__}."
+        )
+    check_is_fitted(model)
+    worth = np.asarray(getattr(model, attribute), dtype=np.float64)
     names = read_names(
         "feature_names",
         feature_names,
@@ -90,31 +100,32 @@ def plot_importance(
         getattr(model, "feature_names_in_", None),
     ) or [f"x[{i}]" for i in range(len(worth))]
     best = np.argsort(-worth, kind="stable")[:max_features][::-1]
-    ax = _axes(ax, "plot_importance", height=1.0 + BAR_HEIGHT * len(best))
+    ax = _axes(ax, "plot_importance", height=1.0 + BAR_HEIGHT * len(best), grid="x")
     bars = ax.barh(np.arange(len(best)), worth[best], color=COLORS[0], height=0.7)
-    labels = [format(value, KINDS[kind][2]) for value in worth[best]]
+    labels = [format(value, number_format) for value in worth[best]]
     ax.bar_label(bars, labels, padding=3, color=INK, fontsize="small")
     ax.set_yticks(np.arange(len(best)), [names[i] for i in best], parse_math=False)
-    ax.set(xlabel=KINDS[kind][1], ylim=(-0.6, len(best) - 0.4))
+    ax.set(xlabel=label, ylim=(-0.6, len(best) - 0.4))
     ax.set_xlim(0, max(float(worth.max()), 1e-9) * 1.12)  # room for the labels
     if len(best) < len(worth):
-        ax.set_title(f"the best {len(best)} of {len(worth)} features", fontsize="small")
-    _tidy(ax, grid="x")
+        ax.set_title(
+            f"the {len(best)} most important of {len(worth)} features", fontsize="small"
+        )
     return ax
 
 
 def plot_metric(
     model: Any, *, metric: str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the losses of the rounds of boosting, and mark the best round.
+    """Draw the loss after each round of boosting, and mark the best round.
 
     Parameters
     ----------
     model : CGBoostingClassifier or CGBoostingRegressor
-        Fitted; what is drawn is its `evals_result_`.
+        Fitted model; its `evals_result_` is drawn.
     metric : str, default=None
-        What to draw, such as "log_loss", or the `scoring` of early stopping. If None,
-        the loss.
+        Name of the metric, such as "log_loss", or the `scoring` of early stopping. If
+        None, the loss.
     ax : matplotlib Axes, default=None
         Where to draw. If None, a new figure.
 
@@ -136,12 +147,12 @@ def plot_metric(
     ['training', 'validation']
     """
     curves, metric = _curves(model, metric)
-    ax = _axes(ax, "plot_metric", height=4.2)
+    ax = _axes(ax, "plot_metric", height=4.2, grid="y")
     from matplotlib.ticker import MaxNLocator
 
     n_rounds = len(model.train_score_) - 1
     for i, (name, values) in enumerate(curves.items()):
-        # Sets of a later fit have the last rounds alone.
+        # Validation sets of a warm start have only the last rounds.
         rounds = np.arange(n_rounds - len(values), n_rounds) + 1
         color = COLORS[i % len(COLORS)]
         mark = "o" if len(values) == 1 else ""
@@ -151,59 +162,44 @@ def plot_metric(
         ax.axvline(best, color=INK, linewidth=1, linestyle="--", label=f"best: {best}")
     ax.set(xlabel="round", ylabel=metric)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _tidy(ax, grid="y")
     ax.legend(frameon=False)
     return ax
 
 
-def _worth(model: Any, kind: str) -> FloatArray:
-    """Return the number that the bar of each feature shows."""
-    if kind not in KINDS:
-        raise ValueError(f"kind must be 'gain' or 'split', got {kind!r}")
-    attribute = KINDS[kind][0]
-    if not hasattr(type(model), attribute):
-        raise TypeError(
-            f"plot_importance needs {attribute}, which {type(model).__name__} has not"
-        )
-    check_is_fitted(model)
-    return np.asarray(getattr(model, attribute), dtype=np.float64)
-
-
 def _curves(model: Any, metric: str | None) -> tuple[dict[str, list[float]], str]:
-    """Return the numbers to draw of each set, and what they are."""
+    """Return the values to draw for each set, and the name of the metric."""
     if hasattr(model, "fit"):
         check_is_fitted(model)
     history = getattr(model, "evals_result_", None)
     if history is None:
         raise TypeError(
             "model must be a fitted CGBoostingClassifier or CGBoostingRegressor, got "
-            f"{type(model).__name__}"
+            f"{type(model).__name__}."
         )
     if not history:
-        raise ValueError("there is nothing to draw: y is constant, no round was done")
+        raise ValueError("The model has no rounds to draw, because y is constant.")
     known = list(dict.fromkeys(name for values in history.values() for name in values))
     metric = known[0] if metric is None else metric
     if metric not in known:
-        raise ValueError(f"metric must be one of {known}, got {metric!r}")
+        raise ValueError(f"metric must be one of {known}, got {metric!r}.")
     curves = {
         name: values[metric] for name, values in history.items() if metric in values
     }
     return curves, metric
 
 
-def _axes(ax: Axes | None, by: str, height: float) -> Axes:
+def _axes(
+    ax: Axes | None, purpose: str, height: float, grid: Literal["x", "y"]
+) -> Axes:
     """Return the axes to draw in; new ones make room for long labels."""
-    if ax is not None:
-        return ax
-    with matplotlib_needed(by):
-        import matplotlib.pyplot as plt
-    return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
-
-
-def _tidy(ax: Axes, grid: Literal["x", "y"]) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis=grid, color="#dddddd", linewidth=0.8)
-    ax.set_axisbelow(True)
+    if ax is None:
+        plt = import_library("matplotlib.pyplot", "plot", purpose)
+        ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+    axes: Any = ax
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, color="#dddddd", linewidth=0.8)
+    axes.set_axisbelow(True)
+    return ax
 
 
 def plot_tree(
@@ -224,42 +220,43 @@ def plot_tree(
 ) -> list[Annotation]:
     """Draw a tree with Matplotlib.
 
-    With more than five classes a node lists the shares of its three largest
+    With more than five classes, a node lists the fractions of its three largest
     classes instead of all counts.
 
     Parameters
     ----------
     decision_tree : CGTreeClassifier, CGTreeRegressor or RoundTree
-        Fitted tree, or one of a forest or of boosting: ``forest[0]``, ``model[0]``. A
-        round of boosting shows what its leaves add to the scores.
+        Fitted tree, or a tree of a forest or boosting model: ``forest[0]``,
+        ``model[0]``. The leaves of a boosting round show the values that they add to
+        the scores.
     max_depth : int, default=None
-        Nodes below this depth are cut and marked "(...)". None draws all.
+        Nodes below this depth are cut and marked "(...)". None draws all nodes.
     feature_names : array-like of shape (n_features,), default=None
-        Names of the features. If None, the names seen in `fit` if there were any,
+        Names of the features. If None, the names from `fit` if there were any,
         else "x[0]", "x[1]" and so on.
     class_names : array-like of shape (n_classes,) or bool, default=None
-        Names of the classes, in the order of `classes_`. None and True take
-        `classes_`; False leaves out the line with the majority class.
+        Names of the classes, in the order of `classes_`. None and True use
+        `classes_`; False omits the line with the majority class.
     label : {"all", "root", "none"}, default="all"
-        Nodes in which the numbers are named: all, the root only, or none.
+        Nodes in which the values have names: all, the root only, or none.
     filled : bool, default=True
-        Whether to colour nodes by majority class, stronger for purer nodes; of a
-        regression tree, stronger for larger predictions.
+        Whether to color nodes by majority class, stronger for purer nodes. In a
+        regression tree, larger predictions have a stronger color.
     impurity : bool, default=True
         Whether to write the impurity.
     node_ids : bool, default=False
-        Whether to write the number of each node.
+        Whether to write the index of each node.
     proportion : bool, default=False
         Whether to write samples as percentages and classes as fractions.
     rounded : bool, default=True
         Whether to round the corners of the boxes.
     precision : int, default=3
-        Most digits after the decimal point.
+        Maximum number of digits after the decimal point.
     ax : matplotlib Axes, default=None
-        Where to draw; what it held is cleared. If None, the current axes, or a new
-        figure that is as large as the tree needs when no figure is open.
+        Where to draw; its content is cleared. If None, the current axes. If no figure
+        is open, a new figure of the size that the tree needs.
     fontsize : float, default=None
-        Size of the text in points. If None, as large as fits without overlaps.
+        Size of the text in points. If None, the largest without overlaps.
 
     Returns
     -------
@@ -285,7 +282,7 @@ def plot_tree(
     style = read_style(class_names, label, impurity, node_ids, proportion, precision)
     shown = shown_nodes(tree, max_depth)
     if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
-        raise ValueError(f"fontsize must be a number > 0 or None, got {fontsize!r}")
+        raise ValueError(f"fontsize must be a number > 0 or None, got {fontsize!r}.")
     texts, colors = [], []
     for node, cut in zip(shown.node, shown.cut, strict=True):
         texts.append(CUT if cut else "\n".join(node_lines(tree, node, style)))

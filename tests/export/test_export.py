@@ -503,7 +503,7 @@ def test_plot_needs_matplotlib(monkeypatch, small):
     """The message contains the package to install."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r'pip install "dics\[plot\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'dics\[plot\]'"):
         plot_tree(small)
 
 
@@ -635,7 +635,7 @@ def test_sampled_and_distinct_rows(plt):
         n_estimators=2, max_depth=1, max_samples=60, random_state=0
     )
     root = plot_tree(drawn.fit(X, y)[0])[0].get_text()
-    counts = re.search(r"rows drawn = \[(.*)\]", root)[1]
+    counts = re.search(r"sampled rows = \[(.*)\]", root)[1]
     assert sum(map(int, counts.split(", "))) == 60
     assert int(re.search(r"distinct rows = (\d+)", root)[1]) < 60
     root = plot_tree(drawn[0], proportion=True)[0].get_text()

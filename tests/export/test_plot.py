@@ -46,7 +46,7 @@ def test_bars_are_the_best_features(stopped):
     assert names(ax)[::-1] == stopped.feature_names_in_[best].tolist()
     widths = [bar.get_width() for bar in ax.patches][::-1]
     assert widths == stopped.feature_importances_[best].tolist()
-    assert ax.get_title() == "the best 5 of 30 features"
+    assert ax.get_title() == "the 5 most important of 30 features"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_errors(stopped):
     with pytest.raises(ValueError, match="max_features must be an integer"):
         plot_importance(stopped, max_features=0)
     tree = CGTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(TypeError, match="needs split_counts_"):
+    with pytest.raises(TypeError, match="available for boosting models only; got"):
         plot_importance(tree, kind="split")
     with pytest.raises(TypeError, match="must be a fitted CGBoosting"):
         plot_metric(tree)

@@ -100,7 +100,7 @@ def test_errors():
     with pytest.raises(ValueError, match="target_opset=13 or later, got 12"):
         skl2onnx.to_onnx(fitted("numbers"), X[:1], target_opset=12)
     model = dics.CGTreeClassifier(max_depth=2).fit(X, Y == 1)
-    with pytest.raises(ValueError, match="whole numbers or text"):
+    with pytest.raises(ValueError, match="integers or text"):
         skl2onnx.to_onnx(model, X[:1])
 
 

@@ -58,5 +58,5 @@ def test_errors():
     several = dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=2
     )
-    with pytest.raises(ValueError, match="to_shap can't carry several quantiles"):
+    with pytest.raises(ValueError, match="to_shap does not support several quantiles"):
         to_shap(several.fit(X, T))

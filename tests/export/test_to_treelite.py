@@ -59,7 +59,9 @@ def test_errors():
     several = dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=2
     )
-    with pytest.raises(ValueError, match="to_treelite can't carry several quantiles"):
+    with pytest.raises(
+        ValueError, match="to_treelite does not support several quantiles"
+    ):
         to_treelite(several.fit(X, T))
 
 

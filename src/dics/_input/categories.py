@@ -68,11 +68,6 @@ class CategoricalFeature:
         """Return the index of the category of each row here; -1 if unknown."""
         return category_indices(self.categories, column)
 
-    def categories_below(self, threshold: float) -> npt.NDArray[np.bool_]:
-        """Return the categories that a threshold sends to the left, as a mask."""
-        below: npt.NDArray[np.bool_] = self.values < threshold
-        return below
-
     def check(self) -> None:
         """Check the fields of an untrusted model."""
         n = len(self.categories)
@@ -157,7 +152,7 @@ class Categories:
             )
             for column in self.columns
         }
-        return read.with_numbers(checked, numbers, self._numbers_of_pairs(read))
+        return read.with_encoded_columns(checked, numbers, self._numbers_of_pairs(read))
 
     def _numbers_of_pairs(self, read: CategoricalInput) -> list[FloatArray]:
         paired = {f for pair in self.pairs for f in (pair.first, pair.second)}
@@ -192,7 +187,7 @@ class Categories:
             )
             for pair in self.pairs
         ]
-        return read.with_numbers(checked, numbers, of_pairs)
+        return read.with_encoded_columns(checked, numbers, of_pairs)
 
     def without_pair_means(self) -> Categories:
         """Return the same without the means of pairs of categories."""

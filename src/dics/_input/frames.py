@@ -1,11 +1,10 @@
-"""Columns of data frames and arrays: their types, their categorical features."""
+"""Columns of data frames and arrays: their types and their categories."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +14,58 @@ if TYPE_CHECKING:
     from dics._input.checks import Array, FloatArray
 
 
-# As Arrow calls them.
+# Names of types, or their beginnings, as pandas, polars and Arrow write them.
 TEMPORAL_TYPES = ("date", "timestamp", "time", "duration")
-
-# Integers that float64 holds exactly.
-MOST_EXACT = 2**53
+CATEGORY_TYPES = ("category", "dictionary", "Categorical", "Enum")
 TEXT_TYPES = ("str", "string", "large_string", "string_view", "String", "Utf8")
+# Integers beyond it are not exact in float64, the type of numeric categories.
+MOST_EXACT = 2**53
+
+
+# --- types of X and of its columns ----------------------------------------------------
+
+
+def is_pandas(X: Any) -> bool:
+    """Return True for a DataFrame of pandas, or of a library with the same methods."""
+    return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
+
+
+def is_polars(X: Any) -> bool:
+    """Return True for a DataFrame of polars."""
+    return type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "dtypes")
+
+
+def is_arrow(X: Any) -> bool:
+    """Return True for a table or a batch of Arrow."""
+    return type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "schema")
+
+
+def column_names(X: Any) -> list[Any] | None:
+    """Return the names of the columns; None if X is not a data frame."""
+    if is_arrow(X):
+        return list(X.column_names)
+    return list(X.columns) if is_pandas(X) or is_polars(X) else None
+
+
+def _column_name(X: Any, i: int) -> Any:
+    names = column_names(X)
+    return i if names is None else names[i]
+
+
+def _column_types(X: Any) -> list[Any]:
+    """Return the types of the columns of a data frame."""
+    return list(X.schema.types if is_arrow(X) else X.dtypes)
+
+
+def _column_values(X: Any, i: int) -> Array:
+    """Return a column of a data frame or of an array."""
+    if is_pandas(X):
+        return np.asarray(X.iloc[:, i])
+    return np.asarray(X.column(i) if is_arrow(X) else X[:, i])
 
 
 def check_kind(X: Any) -> None:
-    """Refuse frames that are not there yet, records, and columns of dates."""
+    """Raise an error for lazy frames, structured arrays, and dates."""
     if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
         raise TypeError("X is a LazyFrame, which has no rows yet; call X.collect().")
     dtype = getattr(X, "dtype", None)
@@ -34,104 +75,79 @@ def check_kind(X: Any) -> None:
             f"X is a structured array of the fields {', '.join(fields)}; call "
             "numpy.lib.recfunctions.structured_to_unstructured(X)."
         )
-    if getattr(dtype, "kind", "") in ("M", "m"):
-        _refuse_dates("X", dtype)
-    for name, column_dtype in zip(*_frame_columns(X), strict=True):
-        if _is_temporal(column_dtype):
-            _refuse_dates(f"X: column {name!r}", column_dtype)
+    names = column_names(X)
+    for i, kind in enumerate([dtype] if names is None else _column_types(X)):
+        if _is_temporal(kind):
+            where = "X" if names is None else f"X: column {names[i]!r}"
+            raise ValueError(
+                f"{where} holds dates or times ({kind}); convert them to numbers "
+                'first: the time since a certain day, such as .astype("int64"), or '
+                "features such as the year, the month and the weekday."
+            )
+
+
+def _is_temporal(dtype: Any) -> bool:
+    if hasattr(dtype, "is_temporal"):  # polars
+        return bool(dtype.is_temporal())
+    if hasattr(dtype, "kind"):  # NumPy, pandas
+        return dtype.kind in ("M", "m")
+    return str(dtype).startswith(TEMPORAL_TYPES)  # Arrow
 
 
 @contextmanager
 def explaining_text(X: Any, estimator: Any, *, reset: bool) -> Iterator[None]:
-    """Name the column of X whose text can't be turned into numbers, and a remedy."""
+    """Add the column of X with text, and a remedy, to errors of its conversion."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        found = _text_in(X)
+        found = _find_text(X)
         if found is None:
             raise
         column, value = found
+        remedy = "in fit it held numbers. Convert it to numbers."
+        if reset:
+            remedy = (
+                "encode it as numbers, for example by OrdinalEncoder or OneHotEncoder "
+                "of scikit-learn in a ColumnTransformer, or remove it."
+            )
+            if hasattr(estimator, "categorical_features"):
+                remedy = f"name it in categorical_features, or {remedy}"
         raise ValueError(
-            f"X: column {column!r} holds text, such as {value!r}; "
-            f"{_remedy(estimator, reset=reset)}"
+            f"X: column {column!r} holds text, such as {value!r}; {remedy}"
         ) from error
 
 
-def _remedy(estimator: Any, *, reset: bool) -> str:
-    if not reset:
-        return "in fit it held numbers. Give it as numbers again."
-    encode = (
-        "make numbers of it, for example by OrdinalEncoder or OneHotEncoder of "
-        "scikit-learn in a ColumnTransformer, or leave it out."
-    )
-    if hasattr(estimator, "categorical_features"):
-        return f"name it in categorical_features, or {encode}"
-    return encode
-
-
-def _frame_columns(X: Any) -> tuple[list[Any], list[Any]]:
-    """Names and types of the columns of a data frame; none if X is no such thing."""
-    if hasattr(X, "schema") and hasattr(X, "column_names"):  # of Arrow
-        return list(X.column_names), list(X.schema.types)
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
-        return [], []
-    try:
-        return list(X.columns), list(X.dtypes)
-    except TypeError:
-        return [], []
-
-
-def _is_temporal(dtype: Any) -> bool:
-    if hasattr(dtype, "is_temporal"):  # of polars
-        return bool(dtype.is_temporal())
-    if str(dtype).startswith(TEMPORAL_TYPES) and not hasattr(dtype, "kind"):  # of Arrow
-        return True
-    return getattr(dtype, "kind", "") in ("M", "m")
-
-
-def _refuse_dates(where: str, dtype: Any) -> NoReturn:
-    raise ValueError(
-        f"{where} holds dates or times ({dtype}); make numbers of them first: the time "
-        'since a day of your choice, such as .astype("int64"), or features such as '
-        "the year, the month and the weekday."
-    )
-
-
-def _text_in(X: Any) -> tuple[Any, str] | None:
-    """Find the first column with text that is no number, and an example of it."""
-    names, dtypes = _frame_columns(X)
-    if dtypes:
-        parts = [_column(X, i) for i in range(len(names))]
-    else:
+def _find_text(X: Any) -> tuple[Any, str] | None:
+    """Return the first column with text that is not a number, and an example of it."""
+    names = column_names(X)
+    if names is None:
         try:
-            array = np.asarray(X)
+            X = np.asarray(X)
         except ValueError:  # rows of several lengths
             return None
-        if array.ndim != 2:
+        if X.ndim != 2:
             return None
-        names, parts = list(range(array.shape[1])), list(array.T)
-    for name, part in zip(names, parts, strict=True):
-        if part.dtype.kind not in "OUS":
-            continue
-        for value in part:
-            if isinstance(value, str | bytes) and not _is_number(value):
-                return name, str(value)
+        names = list(range(X.shape[1]))
+    for i, name in enumerate(names):
+        values = _column_values(X, i)
+        text = _first_text(values) if values.dtype.kind in "OUS" else None
+        if text is not None:
+            return name, str(text)
     return None
 
 
-def _column(frame: Any, i: int) -> Any:
-    if hasattr(frame, "iloc"):
-        return np.asarray(frame.iloc[:, i])
-    is_arrow = hasattr(frame, "schema") and hasattr(frame, "column_names")
-    return np.asarray(frame.column(i) if is_arrow else frame[:, i])
+def _first_text(values: Array) -> str | bytes | None:
+    """Return the first text among values that is not a number."""
+    for value in values:
+        if isinstance(value, str | bytes):
+            try:
+                float(value)
+            except ValueError:
+                return value
+    return None
 
 
-def _is_number(text: str | bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+# --- categorical features -------------------------------------------------------------
 
 
 class CategoricalColumn(NamedTuple):
@@ -141,97 +157,44 @@ class CategoricalColumn(NamedTuple):
     indices: npt.NDArray[np.int64]
 
     def rows_with_category(self) -> npt.NDArray[np.bool_] | slice:
-        """Return an index of the rows whose category isn't missing."""
+        """Return an index of the rows whose category is not missing."""
         here: npt.NDArray[np.bool_] = self.indices >= 0
-        return slice(None) if here.all() else here
-
-
-# --- kinds of X ---------------------------------------------------------------------
-
-
-def is_pandas(X: Any) -> bool:
-    """Tell whether X is a DataFrame of pandas, or of a library that follows it."""
-    return hasattr(X, "iloc") and hasattr(X, "dtypes")
-
-
-def is_polars(X: Any) -> bool:
-    """Tell whether X is a DataFrame of polars."""
-    return type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "dtypes")
-
-
-def is_arrow(X: Any) -> bool:
-    """Tell whether X is a table or a batch of Arrow."""
-    return type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "schema")
-
-
-def column_names(X: Any) -> list[Any] | None:
-    """Return the names of the columns; None if X is no frame."""
-    if is_arrow(X):
-        return list(X.column_names)
-    return list(X.columns) if is_pandas(X) or is_polars(X) else None
-
-
-def column_count(X: Any) -> int:
-    """Return the number of columns of a frame or a 2-D array, 0 of anything else."""
-    shape: Any = getattr(X, "shape", ())
-    return int(shape[1]) if len(shape) == 2 else 0
+        return slice(None) if here.all() else here  # a slice copies nothing
 
 
 def categorical_columns(X: Any) -> list[int]:
     """Return the columns whose type is categorical or text."""
-    if is_pandas(X):
-        dtypes = list(X.dtypes)
-        # Each type is looked at once: columns of numbers share theirs, and a frame may
-        # have thousands. To hash a categorical type would take all its categories.
-        distinct = {id(dtype): dtype for dtype in dtypes}
-        says_so = {key: _names_category(dtype) for key, dtype in distinct.items()}
+    if column_names(X) is not None:
+        types = _column_types(X)
+        # Each type is checked once: numeric columns share theirs, and a frame may have
+        # thousands. Ids are used because the hash of a categorical type needs all its
+        # categories.
+        is_category = {
+            key: _is_category_type(dtype)
+            for key, dtype in {id(dtype): dtype for dtype in types}.items()
+        }
         return [
             i
-            for i, dtype in enumerate(dtypes)
-            if says_so[id(dtype)]
-            or (_is_object(dtype) and _holds_text(_objects_of(X, i)))
+            for i, dtype in enumerate(types)
+            if is_category[id(dtype)]
+            or (str(dtype) == "object" and _holds_text(_column_values(X, i)))
         ]
-    if is_polars(X):
-        return _named_types(str(dtype) for dtype in X.dtypes)
-    if is_arrow(X):
-        return _named_types(str(dtype) for dtype in X.schema.types)
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         return [i for i in range(X.shape[1]) if _holds_text(X[:, i])]
     return []
 
 
-def _is_object(dtype: Any) -> bool:
-    return getattr(dtype, "kind", "") == "O" and str(dtype) == "object"
-
-
-def _objects_of(X: Any, i: int) -> Array:
-    return np.asarray(X.iloc[:, i], dtype=object)
-
-
-def _names_category(dtype: Any) -> bool:
-    """Tell whether a type of pandas says that a column holds categories or text."""
-    name = str(getattr(dtype, "pyarrow_dtype", dtype))  # what pandas wraps
-    return name.startswith(("category", "dictionary")) or name in TEXT_TYPES
-
-
-def _named_types(names: Iterable[str]) -> list[int]:
-    return [
-        i
-        for i, name in enumerate(names)
-        if name.startswith(("Categorical", "Enum", "dictionary")) or name in TEXT_TYPES
-    ]
+def _is_category_type(dtype: Any) -> bool:
+    name = str(getattr(dtype, "pyarrow_dtype", dtype))  # the type that pandas wraps
+    return name.startswith(CATEGORY_TYPES) or name in TEXT_TYPES
 
 
 def _holds_text(values: Array) -> bool:
-    """Tell whether there is text among some objects that is no number."""
-    return any(isinstance(value, str) and not _is_number(value) for value in values)
-
-
-# --- what the user names ------------------------------------------------------------
+    return isinstance(_first_text(values), str)
 
 
 def resolve_categorical_features(wanted: Any, X: Any) -> list[int]:
-    """Resolve `categorical_features` of an estimator for X, before anything is read."""
+    """Return the columns that the parameter `categorical_features` refers to."""
     if wanted is None:
         return []
     if isinstance(wanted, str):  # "from_dtype"
@@ -242,81 +205,73 @@ def resolve_categorical_features(wanted: Any, X: Any) -> list[int]:
         entries = np.asarray(wanted, dtype=object).ravel().tolist()
     else:
         entries = [wanted]
-    if not hasattr(X, "toarray"):
-        return _resolved(entries, column_count(X), column_names(X))
-    if all(isinstance(entry, bool | np.bool_) and not entry for entry in entries):
-        return []  # a mask of no column
-    raise ValueError(
-        "categorical_features names columns of a sparse X, which holds numbers only; "
-        "give X as an array or a data frame, or categorical_features=None."
-    )
+    is_mask = all(isinstance(entry, bool | np.bool_) for entry in entries)
+    if is_mask and not any(entries) and hasattr(X, "toarray"):
+        return []
+    if hasattr(X, "toarray"):
+        raise ValueError(
+            "categorical_features names columns of a sparse X, which holds numbers "
+            "only; pass X as an array or a data frame, or categorical_features=None."
+        )
+    shape = getattr(X, "shape", ())
+    n_columns = int(shape[1]) if len(shape) == 2 else 0
+    if not is_mask or not entries:
+        names = column_names(X)
+        return sorted({f for e in entries for f in _find_columns(e, n_columns, names)})
+    if len(entries) != n_columns:
+        raise ValueError(
+            f"categorical_features is a mask of {len(entries)} entries, X has "
+            f"{n_columns} columns; pass one entry for each column, or a list of names "
+            "or indices of columns."
+        )
+    return [i for i, entry in enumerate(entries) if entry]
 
 
-def _resolved(entries: list[Any], n_columns: int, names: list[Any] | None) -> list[int]:
-    """Return the numbers of columns that are named, numbered or marked."""
-    if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
-        if len(entries) != n_columns:
-            raise ValueError(
-                f"categorical_features is a mask of {len(entries)} entries, X has "
-                f"{n_columns} columns; give one entry for each column, or a list of "
-                "names or numbers of columns."
-            )
-        return [i for i, entry in enumerate(entries) if entry]
-    return sorted(
-        {f for entry in entries for f in _column_numbers(entry, n_columns, names)}
-    )
-
-
-def _column_numbers(entry: Any, n_columns: int, names: list[Any] | None) -> list[int]:
-    """Return the column of a number, or all of a name."""
+def _find_columns(entry: Any, n_columns: int, names: list[Any] | None) -> list[int]:
+    """Return the column with an index, or all columns with a name."""
     if isinstance(entry, str):
         if names is None:
             raise ValueError(
                 f"categorical_features names the column {entry!r}, but X has no column "
-                "names; give the numbers of columns, or X as a data frame."
+                "names; pass indices of columns, or X as a data frame."
             )
         if entry not in names:
+            shown = ", ".join(repr(str(name)) for name in names[:8])
+            more = "" if len(names) <= 8 else f" and {len(names) - 8} more"
             raise ValueError(
                 f"categorical_features names the column {entry!r}, which X does not "
-                f"have; its columns are {_shortened(names)}."
+                f"have; its columns are {shown}{more}."
             )
         return [i for i, name in enumerate(names) if name == entry]
     if isinstance(entry, bool) or not isinstance(entry, int | np.integer):
         raise ValueError(
-            "categorical_features must hold names or numbers of columns, or a mask of "
+            "categorical_features must hold names or indices of columns, or a mask of "
             f"bools, got {entry!r} of type {type(entry).__name__}."
         )
     if not 0 <= entry < n_columns:
         raise ValueError(
             f"categorical_features has the column {entry}, X has columns 0 to "
-            f"{n_columns - 1}; count from 0, or give names."
+            f"{n_columns - 1}; count from 0, or pass names."
         )
     return [int(entry)]
-
-
-def _shortened(names: list[Any]) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
-
-
-# --- categories ---------------------------------------------------------------------
 
 
 def read_column(X: Any, i: int) -> CategoricalColumn:
     """Read the categories of one column, and the index of the category of each row."""
     try:
-        values, numbers = _distinct(X, i)
-    except TypeError as error:  # what cannot be hashed or compared
+        values, codes = _distinct(X, i)
+    except TypeError as error:  # values that cannot be hashed or compared
         raise ValueError(
-            f"X: column {_name_of(X, i)!r} holds values that cannot be categories: "
+            f"X: column {_column_name(X, i)!r} holds values that cannot be categories: "
             f"{error}."
         ) from error
-    numbers = np.asarray(numbers, dtype=np.int64)
-    used = np.bincount(numbers[numbers >= 0], minlength=len(values)) > 0
-    categories, places = _sorted_categories(values[used], partial(_name_of, X, i))
-    ranks = np.full(len(values) + 1, -1, dtype=np.int64)  # the last is of -1
+    codes = np.asarray(codes, dtype=np.int64)
+    # A frame may declare categories that no row has.
+    used = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
+    categories, places = _sorted_categories(values[used], X, i)
+    ranks = np.full(len(values) + 1, -1, dtype=np.int64)  # code -1 is the last entry
     ranks[:-1][used] = places
-    return CategoricalColumn(categories, ranks[numbers])
+    return CategoricalColumn(categories, ranks[codes])
 
 
 def category_indices(
@@ -332,42 +287,42 @@ def category_indices(
 
 
 def with_category_indices(X: Any, columns: dict[int, CategoricalColumn]) -> Any:
-    """Return X with indices of categories in some columns, NaN where missing."""
-    numbers = {
+    """Return X with indices of categories in some columns; NaN if missing."""
+    indices = {
         i: np.where(column.indices < 0, np.nan, column.indices)
         for i, column in columns.items()
     }
     if is_pandas(X):
         frame = X.copy(deep=False)
-        for i, values in numbers.items():
+        for i, values in indices.items():
             frame.isetitem(i, values)
         return frame
     if is_polars(X):
         series = type(X.to_series(0))
-        new = [series(X.columns[i], values) for i, values in numbers.items()]
+        new = [series(X.columns[i], values) for i, values in indices.items()]
         return X.with_columns(new)
     if is_arrow(X):
         from pyarrow import array as arrow_array
 
-        for i, values in numbers.items():
+        for i, values in indices.items():
             X = X.set_column(i, X.column_names[i], arrow_array(values))
         return X
     array = np.array(X, dtype=object if X.dtype == object else None)
-    if array.dtype.kind in "biu":
+    if array.dtype.kind in "biu":  # without room for NaN
         array = array.astype(np.float64)
-    for i, values in numbers.items():
+    for i, values in indices.items():
         array[:, i] = values
     return array
 
 
 def _distinct(X: Any, i: int) -> tuple[Array, Array]:
-    """Return distinct values of a column and the number of the value of each row."""
+    """Return the distinct values of a column, and their index for each row."""
     if is_pandas(X):
         column = X.iloc[:, i]
         if hasattr(column, "cat") and hasattr(column.cat, "codes"):
             return np.asarray(column.cat.categories), np.asarray(column.cat.codes)
-        numbers, values = column.factorize()
-        return np.asarray(values), numbers
+        codes, values = column.factorize()
+        return np.asarray(values), codes
     if is_polars(X):
         return _distinct_of_polars(X.to_series(i))
     if is_arrow(X):
@@ -376,15 +331,15 @@ def _distinct(X: Any, i: int) -> tuple[Array, Array]:
     if column.dtype != object:
         missing = column != column
         values, places = np.unique(column[~missing], return_inverse=True)
-        numbers = np.full(len(column), -1, dtype=np.int64)
-        numbers[~missing] = places
-        return values, numbers
+        codes = np.full(len(column), -1, dtype=np.int64)
+        codes[~missing] = places
+        return values, codes
     known: dict[Any, int] = {}
-    numbers = [
+    codes = [
         -1 if value is None or value != value else known.setdefault(value, len(known))
         for value in column.tolist()
     ]
-    return _objects(list(known)), np.array(numbers, dtype=np.int64)
+    return _objects(list(known)), np.array(codes, dtype=np.int64)
 
 
 def _distinct_of_polars(series: Any) -> tuple[Array, Array]:
@@ -393,10 +348,10 @@ def _distinct_of_polars(series: Any) -> tuple[Array, Array]:
     elif series.dtype.is_float():
         series = series.fill_nan(None)
     values = series.drop_nulls().unique(maintain_order=True)
-    numbers = series.replace_strict(
+    codes = series.replace_strict(
         values, np.arange(len(values)), default=-1, return_dtype=int
     )
-    return _objects(values.to_list()), numbers.fill_null(-1).to_numpy()
+    return _objects(values.to_list()), codes.fill_null(-1).to_numpy()
 
 
 def _distinct_of_arrow(column: Any) -> tuple[Array, Array]:
@@ -405,10 +360,10 @@ def _distinct_of_arrow(column: Any) -> tuple[Array, Array]:
     if not hasattr(column, "dictionary"):
         column = column.dictionary_encode()
     values = _objects(column.dictionary.to_pylist())
-    numbers = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     missing = np.array([v is None or v != v for v in values.tolist()], dtype=bool)
-    numbers = np.where((numbers >= 0) & missing[numbers], -1, numbers)
-    return values, numbers
+    codes = np.where((codes >= 0) & missing[codes], -1, codes)
+    return values, codes
 
 
 def _objects(values: list[Any]) -> Array:
@@ -417,15 +372,8 @@ def _objects(values: list[Any]) -> Array:
     return array
 
 
-def _name_of(X: Any, i: int) -> Any:
-    names = column_names(X)
-    return i if names is None else names[i]
-
-
-def _sorted_categories(
-    values: Array, name_column: Callable[[], Any]
-) -> tuple[Array, Array]:
-    """Return the sorted categories, and the index of each value among them."""
+def _sorted_categories(values: Array, X: Any, i: int) -> tuple[Array, Array]:
+    """Return the sorted categories of a column, and the index of each value in them."""
     plain = values.tolist()
     kinds = set(map(type, plain))
     if all(issubclass(kind, str) for kind in kinds):
@@ -435,19 +383,19 @@ def _sorted_categories(
     elif all(issubclass(kind, int | float) and kind is not bool for kind in kinds):
         if np.isinf(np.array(plain, dtype=np.float64)).any():
             raise ValueError(
-                f"X: column {name_column()!r} has an infinite category. Convert the "
-                "column to text by .astype(str), or replace missing values by NaN."
+                f"X: column {_column_name(X, i)!r} has an infinite category. Convert "
+                "it to text by .astype(str), or use NaN for missing values."
             )
         if max(plain) > MOST_EXACT or min(plain) < -MOST_EXACT:
             raise ValueError(
-                f"X: column {name_column()!r} has categories beyond 2**53, which "
+                f"X: column {_column_name(X, i)!r} has categories beyond 2**53, which "
                 "float64 would merge. Convert the column to text by .astype(str)."
             )
-        categories = np.array(plain, dtype=np.float64) + 0.0  # of two zeros the one
+        categories = np.array(plain, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
     else:
         found = sorted(kind.__name__ for kind in kinds)
         raise ValueError(
-            f"X: column {name_column()!r} has categories of the types "
+            f"X: column {_column_name(X, i)!r} has categories of the types "
             f"{', '.join(found)}; the categories of a feature are all text, all "
             "numbers or all bools. Convert the column, for example by .astype(str)."
         )
@@ -456,12 +404,12 @@ def _sorted_categories(
 
 
 def kind_of_categories(categories: Array) -> str:
-    """Return the kind of categories, in words."""
+    """Return the kind of categories, for error messages."""
     return {"O": "text", "b": "bools"}.get(categories.dtype.kind, "numbers")
 
 
 def refuse_sparse_categories(X: Any, features: list[int]) -> None:
-    """Refuse to read categories from a matrix that holds numbers only."""
+    """Raise an error if a sparse matrix should have categories."""
     if features and scipy.sparse.issparse(X):
         raise ValueError(
             f"X is sparse, but column {features[0]} holds categories; pass a frame "
@@ -470,7 +418,9 @@ def refuse_sparse_categories(X: Any, features: list[int]) -> None:
 
 
 class CategoricalInput:
-    """X whose categorical features have been read.
+    """X and its categorical features.
+
+    Its attribute `X` has indices of categories in place of the categories.
 
     Parameters
     ----------
@@ -490,11 +440,11 @@ class CategoricalInput:
 
     @classmethod
     def for_fit(cls, X: Any, wanted: Any) -> CategoricalInput:
-        """Find the categorical features of the X of a fit, and read them."""
+        """Find and read the categorical features of training data."""
         check_kind(X)
         X = as_table(X)
         if scipy.sparse.issparse(X) and isinstance(wanted, str):
-            return cls(X, [])  # it holds numbers
+            return cls(X, [])  # "from_dtype": all its columns are numeric
         if (
             isinstance(X, list | tuple)
             and wanted is not None
@@ -503,53 +453,45 @@ class CategoricalInput:
             X = np.asarray(X)
         return cls(X, resolve_categorical_features(wanted, X))
 
-    def with_numbers(
-        self, checked: Array, numbers: dict[int, FloatArray], more: list[FloatArray]
+    def with_encoded_columns(
+        self, checked: Array, columns: dict[int, FloatArray], more: list[FloatArray]
     ) -> Array:
-        """Return a copy of the checked X that has other numbers in some columns.
+        """Return a copy of the checked X with other values in some columns.
 
-        More columns go behind them.
+        More columns are appended.
         """
         n_rows, n_features = checked.shape
-        filled = np.empty(
+        encoded = np.empty(
             (n_rows, n_features + len(more)),
             dtype=encoded_dtype(checked.dtype),
             order="C" if checked.flags.c_contiguous else "F",
         )
-        filled[:, :n_features] = checked
-        for f, column in numbers.items():
-            filled[:, f] = column
-        for f, column in enumerate(more, start=n_features):
-            filled[:, f] = column
-        return filled
+        encoded[:, :n_features] = checked
+        for f, column in (*columns.items(), *enumerate(more, start=n_features)):
+            encoded[:, f] = column
+        return encoded
 
 
 def encoded_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type of an X in which numbers have replaced categories."""
+    """Return the dtype of X after its categories were encoded as floats."""
     is_narrow = dtype in (np.float32, np.uint8)
     return np.dtype(np.float32 if is_narrow else np.float64)
 
 
 def as_table(X: Any) -> Any:
-    """Return lists of rows with text among the numbers as an array of objects.
+    """Return lists of rows that contain text as an array of objects.
 
-    A batch of Arrow becomes a table, whose names of columns scikit-learn knows.
+    A batch of Arrow becomes a table, because scikit-learn reads column names from
+    tables only.
     """
     if is_arrow(X) and not hasattr(X, "to_batches"):
         from pyarrow import Table
 
         return Table.from_batches([X])
-    if not isinstance(X, list | tuple) or not _has_text(X):
+    if not isinstance(X, list | tuple):
         return X
-    if len({len(row) for row in X if isinstance(row, list | tuple)}) > 1:
-        return X  # refused later
+    rows = [row for row in X if isinstance(row, list | tuple)]
+    has_text = any(isinstance(value, str) for row in rows for value in row)
+    if not has_text or len({len(row) for row in rows}) > 1:
+        return X  # rows of several lengths raise an error later
     return np.asarray(X, dtype=object)
-
-
-def _has_text(rows: Any) -> bool:
-    return any(
-        isinstance(value, str)
-        for row in rows
-        if isinstance(row, list | tuple)
-        for value in row
-    )

@@ -1,12 +1,11 @@
-"""Fitted models for people and for other programs.
+"""Export of fitted models.
 
-A tree as text and as Graphviz source; any model for ONNX, treelite, shap and skops, and
-as JSON.
+`export_text` and `export_graphviz` describe a single tree. The other functions convert
+any model to ONNX, treelite, shap or JSON. `SKOPS_TRUSTED` is for files of skops.
 """
 
 from dics.export._interop import SKOPS_TRUSTED, to_json, to_shap, to_treelite
-from dics.export._onnx import to_onnx
-from dics.export._skl2onnx import register_skl2onnx
+from dics.export._onnx import register_skl2onnx, to_onnx
 from dics.export._text import export_graphviz, export_text
 
 __all__ = [

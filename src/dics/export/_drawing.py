@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dics._estimator.running import warn_user
+from dics.export._plain_model import import_library
 from dics.export._tree_view import Shown
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _BOX_PAD = 0.45
 _INK = "#404040"
 _LARGEST_FONT = 12.0  # points
 _NEW_FIGURE_FONT = 9.0  # points
-_HUGE_FIGURE = 50.0  # inches; from there on there is a warning
+_HUGE_FIGURE = 50.0  # inches; larger figures warn
 _LARGEST_FIGURE = 100.0  # inches
 
 
@@ -43,7 +43,7 @@ def draw_tree(
     Parameters
     ----------
     ax : matplotlib Axes or None
-        Where to draw; None takes the current axes, or a new figure if none is open.
+        Where to draw. None uses the current axes, or a new figure if none is open.
     shown : Shown
         The nodes, row by row.
     texts, colors : list of str
@@ -51,7 +51,7 @@ def draw_tree(
     rounded : bool
         Whether the boxes have round corners.
     fontsize : float or None
-        Size of the text in points; None takes the largest that fits.
+        Size of the text in points; None is the largest that fits.
 
     Returns
     -------
@@ -63,9 +63,17 @@ def draw_tree(
     layout = _lay_out(ax, boxes, shown)
     if figure is not None:
         inches = np.array([layout.width, layout.height]) * _NEW_FIGURE_FONT / 72
-        _warn_if_huge(float(inches.max()), shown)
+        if inches.max() > _HUGE_FIGURE:
+            n_ends = sum(left < 0 for left in shown.left)
+            warn_user(
+                f"A picture of {n_ends} leaves is "
+                f"{min(inches.max(), _LARGEST_FIGURE):.0f} inches wide; max_depth=3 "
+                "draws only the upper part of the tree."
+            )
         figure.set_size_inches(*np.clip(inches, 2, _LARGEST_FIGURE))
-    size = fontsize or _fitting_font(ax, layout)
+    area = ax.get_window_extent()
+    fit = min(area.width / layout.width, area.height / layout.height)
+    size = fontsize or min(float(fit) * _points_per_pixel(ax), _LARGEST_FONT)
     for box, x, y in zip(boxes, layout.x, layout.y, strict=True):
         box.xy = (x, y)
         box.set_position((x, y))
@@ -75,24 +83,14 @@ def draw_tree(
     return boxes
 
 
-def _warn_if_huge(inches: float, shown: Shown) -> None:
-    if inches <= _HUGE_FIGURE:
-        return
-    n_ends = sum(left < 0 for left in shown.left)
-    warn_user(
-        f"A picture of {n_ends} leaves is {min(inches, _LARGEST_FIGURE):.0f} inches "
-        "wide; max_depth=3 draws the upper part of the tree alone."
-    )
-
-
 @dataclass(frozen=True)
 class Layout:
-    """Centres and outer size of a drawn tree; the unit is the font size.
+    """Centers and outer size of a drawn tree; the unit is the font size.
 
     Attributes
     ----------
     x, y : ndarray of shape (n_boxes,)
-        Centres of the boxes; the root has the largest `y`.
+        Centers of the boxes; the root has the largest `y`.
     below : ndarray of shape (n_boxes,)
         Height of the free line between the row of a box and the next row.
     width, height : float
@@ -112,7 +110,7 @@ def tidy_layout(
     widths: NDArray[np.float64],
     heights: NDArray[np.float64],
 ) -> Layout:
-    """Place the boxes of a tree so that none overlap and parents are centred.
+    """Place the boxes of a tree so that none overlap and parents are centered.
 
     Parameters
     ----------
@@ -127,7 +125,7 @@ def tidy_layout(
     Returns
     -------
     Layout
-        Centres of the boxes and the size of the picture.
+        Centers of the boxes and the size of the picture.
     """
     x = _columns(left, widths + _GAP_X)
     edge = (widths + _GAP_X) / 2
@@ -141,7 +139,10 @@ def tidy_layout(
 
 
 def _columns(left: Sequence[int], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Horizontal centres: sibling subtrees pushed together until they touch."""
+    """Return horizontal centers: sibling subtrees are pushed together until they touch.
+
+    The outline of a subtree has the leftmost and rightmost position of each level.
+    """
     to_parent = np.zeros(len(widths))
     outlines: dict[int, list[tuple[float, float]]] = {}
     for box in reversed(range(len(widths))):
@@ -152,7 +153,11 @@ def _columns(left: Sequence[int], widths: NDArray[np.float64]) -> NDArray[np.flo
             pairs = zip(first, second, strict=False)
             half = max(a[1] - b[0] for a, b in pairs) / 2
             to_parent[child], to_parent[child + 1] = -half, half
-            outline += _joined(first, second, half)
+            moved = [(a - half, b - half) for a, b in first]
+            other = [(a + half, b + half) for a, b in second]
+            both = [(a[0], b[1]) for a, b in zip(moved, other, strict=False)]
+            # Below the end of the shorter subtree, the outline is that of the other.
+            outline += both + moved[len(both) :] + other[len(both) :]
         outlines[box] = outline
     x = np.zeros(len(widths))
     for box, child in enumerate(left):
@@ -161,22 +166,11 @@ def _columns(left: Sequence[int], widths: NDArray[np.float64]) -> NDArray[np.flo
     return x
 
 
-def _joined(
-    first: list[tuple[float, float]], second: list[tuple[float, float]], half: float
-) -> list[tuple[float, float]]:
-    """Outline of two subtrees, each moved outward by `half`, level by level."""
-    moved = [(a - half, b - half) for a, b in first]
-    other = [(a + half, b + half) for a, b in second]
-    both = [(a[0], b[1]) for a, b in zip(moved, other, strict=False)]
-    return both + moved[len(both) :] + other[len(both) :]
-
-
 def _get_axes(ax: Axes | None) -> tuple[Axes, Figure | None]:
-    """Return cleared axes without frame, and their figure if it is new."""
+    """Return cleared axes without a frame, and their figure if it is new."""
     figure = None
     if ax is None:
-        with matplotlib_needed("plot_tree"):
-            import matplotlib.pyplot as plt
+        plt = import_library("matplotlib.pyplot", "plot", "plot_tree")
         figure = None if plt.get_fignums() else plt.figure()
         ax = figure.add_axes((0, 0, 1, 1)) if figure else plt.gca()
     ax.clear()
@@ -191,9 +185,9 @@ def _draw_boxes(
     boxes = []
     for text, color in zip(texts, colors, strict=True):
         frame = {"boxstyle": shape, "fc": color, "ec": _INK, "lw": 0.8}
-        # A dollar sign in a name must not start a formula.
+        # A dollar sign in a name must not begin a formula.
         options: dict[str, Any] = {"bbox": frame, "parse_math": False}
-        # Boxes outside the axes would not be measured.
+        # Matplotlib does not measure boxes outside the axes.
         middle = (0.5, 0.5)
         boxes.append(ax.annotate(text, middle, ha="center", va="center", **options))
     return boxes
@@ -209,18 +203,12 @@ def _lay_out(ax: Axes, boxes: list[Annotation], shown: Shown) -> Layout:
     return tidy_layout(shown.left, shown.depth, widths, heights)
 
 
-def _fitting_font(ax: Axes, layout: Layout) -> float:
-    area = ax.get_window_extent()
-    fit = min(area.width / layout.width, area.height / layout.height)
-    return min(float(fit) * _points_per_pixel(ax), _LARGEST_FONT)
-
-
 def _points_per_pixel(ax: Axes) -> float:
     return 72 / float(ax.figure.dpi)
 
 
 def _draw_edges(ax: Axes, shown: Shown, layout: Layout, size: float) -> None:
-    """Lines with corners between the rows, where they cannot cross a box."""
+    """Draw lines with corners between the rows, where they cannot cross a box."""
     path: list[tuple[float, float]] = []
     for box, child in enumerate(shown.left):
         for kid in () if child < 0 else (child, child + 1):
@@ -232,14 +220,3 @@ def _draw_edges(ax: Axes, shown: Shown, layout: Layout, size: float) -> None:
                 ax.text(x.mean(), turn, answer, ha="center", va="bottom", size=size)
     if path:
         ax.plot(*np.transpose(path), color=_INK, linewidth=0.8)
-
-
-@contextmanager
-def matplotlib_needed(by: str) -> Iterator[None]:
-    """Import Matplotlib inside this; if it isn't there, say how to get it."""
-    try:
-        yield
-    except ImportError as error:
-        raise ImportError(
-            f'{by} needs Matplotlib; install it with: pip install "dics[plot]"'
-        ) from error

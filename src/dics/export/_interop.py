@@ -1,4 +1,4 @@
-"""Fitted models as JSON and for shap, treelite and skops."""
+"""Export of fitted models to JSON, shap and treelite; the trusted types for skops."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from dics._input.checks import Array
+from dics._model.file import ESTIMATORS, KINDS
 from dics._version import VERSION
-from dics.export._plain_model import PlainModel, PlainTree, missing_library
+from dics.export._plain_model import PlainModel, TreeArrays, import_library
 
 POSTPROCESSORS = {
     "identity": "identity",
@@ -17,46 +18,28 @@ POSTPROCESSORS = {
     "softmax": "softmax",
     "exp": "exponential",
 }
-# Types that a saved model may hold: numbers and settings, no code.
-SKOPS_TRUSTED = [
-    "dics._boosting.plan.BoostingPlan",
-    "dics._input.categories.CategoricalFeature",
-    "dics._input.categories.Categories",
-    "dics._input.category_pairs.CategoryPair",
-    "dics._model.leaf_rows.LeafRows",
-    "dics._boosting.losses.NumberLoss",
-    "dics.boosting.CGBoostingClassifier",
-    "dics.boosting.CGBoostingRegressor",
-    "dics.candidates.CentroidCandidates",
-    "dics.candidates.QuantileCandidates",
-    "dics._dictionary.Dictionary",
-    "dics.forest.CGForestClassifier",
-    "dics.forest.CGForestRegressor",
-    "dics.options.BoostingOptions",
-    "dics.options.CategoricalOptions",
-    "dics.options.ForestOptions",
-    "dics.options.GOSS",
-    "dics.options.TreeOptions",
-    "dics.tree.CGTreeClassifier",
-    "dics.tree.CGTreeRegressor",
-    "dics._model.trees.NodeSets",
-    "dics._model.trees.Trees",
-]
+# Types that a saved model can contain: the classes of model files. None of them runs
+# code when it is loaded.
+SKOPS_TRUSTED = sorted(
+    f"{cls.__module__}.{cls.__qualname__}"
+    for cls in (*ESTIMATORS.values(), *(kind.cls for kind in KINDS.values()))
+)
 
 
 def to_json(model: Any, *, indent: int | None = None) -> str:
-    """Write a fitted model as JSON.
+    """Export a fitted model to JSON, for use outside Python.
 
-    To predict a row: begin with `base`, add the value of the leaf it reaches in each
-    tree, apply `link` ("logistic" of one score of two classes, "softmax", "exp"), and
-    multiply by `factor`. A row goes left if its value is less than the threshold, or
-    if it is NaN and `missing_left` is true. A threshold of "-inf" lets NaN alone go
-    left. To keep a model for dics itself, use ``model.save``.
+    To predict a row: begin with `base`, add the value of the leaf that it reaches in
+    each tree, apply `link`, and multiply by `factor`. The link is "identity",
+    "softmax", "exp", or "logistic" for the single score of two classes. A row goes left
+    if its value is less than the threshold, or if it is NaN and `missing_left` is true.
+    With the threshold "-inf", only NaN goes left. To store a model for dics, use
+    ``model.save``.
 
     Parameters
     ----------
     model : estimator
-        Fitted: a tree, a forest or boosting.
+        Fitted tree, forest or boosting model.
     indent : int or None, default=None
         As in ``json.dumps``.
 
@@ -108,11 +91,11 @@ def to_json(model: Any, *, indent: int | None = None) -> str:
 
 
 def _listed(array: Array) -> list[Any]:
-    """Return numbers as JSON has them: NaN is null, infinities are text."""
+    """Return an array as JSON values: NaN is null, infinities are text."""
     if array.dtype.kind != "f":
         plain = array.tolist()
-        known = all(isinstance(v, bool | int | str) for v in plain)
-        return plain if known else [str(v) for v in plain]
+        is_json = all(isinstance(v, bool | int | str) for v in plain)
+        return plain if is_json else [str(v) for v in plain]
     return [
         float(v) if np.isfinite(v) else None if np.isnan(v) else str(float(v))
         for v in array
@@ -120,27 +103,29 @@ def _listed(array: Array) -> list[Any]:
 
 
 def to_shap(model: Any) -> dict[str, Any]:
-    """Make what ``shap.TreeExplainer`` takes of a fitted model.
+    """Convert a fitted model to the input of ``shap.TreeExplainer``.
 
-    Explained is what ``model.predict_contributions`` explains, which gives the same
-    numbers for whole paths, and faster: raw scores of boosting, probabilities of trees
-    and forests, predictions of regressors (the logarithm with "poisson" and "gamma").
+    The explained outputs are raw scores of boosting classifiers, probabilities of other
+    classifiers, and predictions of regressors (their logarithm with "poisson" and
+    "gamma"). ``model.predict_contributions`` returns the same path-dependent SHAP
+    values, and is faster.
 
     Parameters
     ----------
     model : estimator
-        Fitted: a tree, a forest or boosting.
+        Fitted tree, forest or boosting model.
 
     Returns
     -------
     ensemble : dict
-        For ``shap.TreeExplainer(ensemble)``, or with background data for
-        ``shap.TreeExplainer(ensemble, data)``. Give it rows as float64.
+        Argument of ``shap.TreeExplainer(ensemble)``, or of
+        ``shap.TreeExplainer(ensemble, data)`` with background data. Explain rows of
+        float64.
     """
     plain = PlainModel.of(model, "to_shap")
     base = plain.base + (np.log(plain.factor) if plain.link == "exp" else 0.0)
     return {
-        "trees": [_tree(tree) for tree in plain.at_least_one()],
+        "trees": [_shap_tree(tree) for tree in plain.at_least_one()],
         "base_offset": base if plain.n_outputs > 1 else float(base[0]),
         "tree_output": "raw_value",
         "objective": "squared_error",
@@ -149,11 +134,12 @@ def to_shap(model: Any) -> dict[str, Any]:
     }
 
 
-def _tree(tree: PlainTree) -> dict[str, Any]:
+def _shap_tree(tree: TreeArrays) -> dict[str, Any]:
     inner = tree.feature >= 0
-    # There a value goes left up to the threshold, here below it: the number before.
+    # In shap, values up to the threshold go left; here, values below it. The next
+    # smaller float64 is the same threshold.
     threshold = np.where(inner, np.nextafter(tree.threshold, -np.inf), -1.0)
-    # Only NaN goes left: then the children change places, and all else is up to inf.
+    # shap has no test for NaN only: swap the children, all other values are up to inf.
     swapped = inner & np.isneginf(tree.threshold)
     threshold[swapped] = np.inf
     default = np.where(tree.missing_left, tree.left, tree.right)
@@ -169,88 +155,76 @@ def _tree(tree: PlainTree) -> dict[str, Any]:
 
 
 def to_treelite(model: Any) -> Any:
-    """Make a treelite model of a fitted model.
+    """Convert a fitted model to a treelite model.
 
-    ``treelite.gtil.predict(treelite_model, X)`` gives what ``predict_proba`` or
-    ``predict`` do, in an array of shape (n_samples, n_targets, n_classes). Of boosting
-    with two classes it has the probability of the second one alone. Thresholds and
-    leaves are kept as float64, so give it rows of float64.
+    ``treelite.gtil.predict(treelite_model, X)`` returns the values of ``predict_proba``
+    or ``predict``, in an array of shape (n_samples, n_targets, n_classes). For binary
+    boosting it returns only the probability of the second class. Thresholds and leaves
+    are float64, so pass rows of float64.
 
     Parameters
     ----------
     model : estimator
-        Fitted: a tree, a forest or boosting.
+        Fitted tree, forest or boosting model.
 
     Returns
     -------
     treelite_model : treelite.Model
-        Labels of classes are not part of it; they are in ``model.classes_``.
+        It does not store class labels; see ``model.classes_``.
 
     Raises
     ------
     ImportError
         If treelite is not installed: ``pip install 'dics[treelite]'``.
     ValueError
-        If the loss is one of your own or has several quantiles.
+        If the model has categorical features, a custom loss or several quantiles.
     """
-    try:
-        from treelite import model_builder
-    except ImportError as error:
-        raise missing_library("treelite", "treelite", error) from error
+    model_builder = import_library("treelite.model_builder", "treelite", "to_treelite")
     plain = PlainModel.of(model, "to_treelite")
-    trees = list(plain.at_least_one())
-    logs = np.log(plain.factor) if plain.link == "exp" else 0.0
-    builder = model_builder.ModelBuilder(
-        threshold_type="float64",
-        leaf_output_type="float64",
-        metadata=model_builder.Metadata(
-            num_feature=int(plain.n_features),
-            average_tree_output=False,
-            **_outputs(plain),
-        ),
-        tree_annotation=model_builder.TreeAnnotation(
-            num_tree=len(trees), **_annotation(plain, len(trees))
-        ),
-        postprocessor=model_builder.PostProcessorFunc(_postprocessor(plain)),
-        base_scores=(plain.base + logs).tolist(),
-    )
-    for tree in trees:
-        _add(builder, tree)
-    return builder.commit()
-
-
-def _outputs(plain: PlainModel) -> dict[str, Any]:
-    """Say what a leaf holds: targets of one number each, or the classes of one."""
+    trees = plain.at_least_one()
     n_outputs = plain.n_outputs
+    # A tree with the index -1 has a value for all targets, or for all classes.
+    every = -1 if n_outputs > 1 else 0
+    postprocessor = POSTPROCESSORS[plain.link]
     if plain.classes is None:
-        return {
+        outputs = {
             "task_type": "kRegressor",
             "num_target": n_outputs,
             "num_class": [1] * n_outputs,
             "leaf_vector_shape": (n_outputs, 1),
         }
-    return {
-        "task_type": "kBinaryClf" if plain.link == "logistic" else "kMultiClf",
-        "num_target": 1,
-        "num_class": [n_outputs],
-        "leaf_vector_shape": (1, n_outputs),
-    }
+        target_id, class_id = every, 0
+    else:
+        outputs = {
+            "task_type": "kBinaryClf" if plain.link == "logistic" else "kMultiClf",
+            "num_target": 1,
+            "num_class": [n_outputs],
+            "leaf_vector_shape": (1, n_outputs),
+        }
+        target_id, class_id = 0, every
+        if plain.link == "identity":
+            postprocessor = "identity_multiclass"
+    logs = np.log(plain.factor) if plain.link == "exp" else 0.0
+    builder = model_builder.ModelBuilder(
+        threshold_type="float64",
+        leaf_output_type="float64",
+        metadata=model_builder.Metadata(
+            num_feature=int(plain.n_features), average_tree_output=False, **outputs
+        ),
+        tree_annotation=model_builder.TreeAnnotation(
+            num_tree=len(trees),
+            target_id=[target_id] * len(trees),
+            class_id=[class_id] * len(trees),
+        ),
+        postprocessor=model_builder.PostProcessorFunc(postprocessor),
+        base_scores=(plain.base + logs).tolist(),
+    )
+    for tree in trees:
+        _add_treelite_tree(builder, tree)
+    return builder.commit()
 
 
-def _annotation(plain: PlainModel, n_trees: int) -> dict[str, list[int]]:
-    """Say that each tree is for all targets, or for all classes (-1)."""
-    several = -1 if plain.n_outputs > 1 else 0
-    of_target, of_class = (several, 0) if plain.classes is None else (0, several)
-    return {"target_id": [of_target] * n_trees, "class_id": [of_class] * n_trees}
-
-
-def _postprocessor(plain: PlainModel) -> str:
-    if plain.link == "identity" and plain.classes is not None:
-        return "identity_multiclass"
-    return POSTPROCESSORS[plain.link]
-
-
-def _add(builder: Any, tree: PlainTree) -> None:
+def _add_treelite_tree(builder: Any, tree: TreeArrays) -> None:
     values = tree.value.tolist()
     builder.start_tree()
     for node, feature in enumerate(tree.feature.tolist()):

@@ -1,29 +1,72 @@
-"""A fitted model for ONNX."""
+"""Export of fitted models to ONNX, directly and as converters for skl2onnx."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dics._input.checks import Array
 from dics._version import VERSION
-from dics.export._plain_model import PlainModel, PlainTree, missing_library, rounded_up
+from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
+from dics.export._plain_model import (
+    PlainModel,
+    TreeArrays,
+    are_single,
+    import_library,
+    rounded_up,
+)
+from dics.forest import CGForestClassifier, CGForestRegressor
+from dics.tree import CGTreeClassifier, CGTreeRegressor
 
 ML = "ai.onnx.ml"
-ML_VERSION = 3  # the first one with thresholds in double precision
-LEAST_OPSET = 13  # Softmax and ReduceSum as they are written here
-INT64, DOUBLE = 7, 11  # of onnx.TensorProto
+ML_VERSION = 3  # the first version with thresholds in double precision
+MIN_OPSET = 13  # the first version with Softmax and ReduceSum as used here
+DEFAULT_OPSET = 15  # not the newest: older runtimes read it too
+INT64, DOUBLE = 7, 11  # values of onnx.TensorProto
 
-# Not the newest: older run-times read it too.
-USUAL_OPSET = 15
+CLASSIFIERS = (CGTreeClassifier, CGForestClassifier, CGBoostingClassifier)
+REGRESSORS = (CGTreeRegressor, CGForestRegressor, CGBoostingRegressor)
 
 
-class Graph(Protocol):
-    """Where operators are added."""
+# --- the graph of a model -----------------------------------------------------------
+
+
+class Node(NamedTuple):
+    """An operator with a single output."""
+
+    kind: str
+    inputs: list[str]
+    output: str
+    domain: str
+    attributes: dict[str, Any]
+
+
+class Graph:
+    """Operators and constants, which `to_onnx` and skl2onnx store differently.
+
+    Parameters
+    ----------
+    new_name : callable
+        Returns a unique name of a variable that begins with its argument.
+    """
+
+    def __init__(self, new_name: Callable[[str], str]) -> None:
+        self.new_name = new_name
+        self.nodes: list[Node] = []
+        self.constants: list[Any] = []
 
     def constant(self, values: Array) -> str:
-        """Keep an array of float32, int64 or str; return its name."""
+        """Add an array of float32, int64 or str, and return its name."""
+        from onnx.numpy_helper import from_array
+
+        name = self.new_name("constant")
+        plain = values.astype(object) if values.dtype.kind == "U" else values
+        self.constants.append(from_array(plain, name))
+        return name
 
     def add(
         self,
@@ -33,95 +76,88 @@ class Graph(Protocol):
         domain: str = "",
         **attributes: Any,
     ) -> str:
-        """Add an operator of one output; return the name of that."""
+        """Add an operator, and return the name of its output."""
+        output = self.new_name(kind) if output is None else output
+        self.nodes.append(Node(kind, inputs, output, domain, attributes))
+        return output
 
 
-def add_regressor(graph: Graph, plain: PlainModel, x: str, variable: str) -> None:
-    """Add a regressor: predictions of shape (n_samples, n_outputs).
+def add_model(graph: Graph, plain: PlainModel, x: str, outputs: list[str]) -> None:
+    """Add a fitted model to a graph.
 
-    X is in double precision if `plain.in_double`.
+    X is in double precision if `plain.in_double`. A regressor has one output of shape
+    (n_samples, n_outputs), a classifier has the labels and the probabilities.
     """
-    if plain.link == "identity":
-        _add_sum(graph, plain, x, variable)
+    is_mean = plain.classes is not None and plain.link == "identity"
+    if is_mean:
+        # A sum of integer votes: tied classes are then also tied in single precision.
+        plain = replace(plain, scale=1.0)
+    is_sum = plain.classes is None and plain.link == "identity"
+    scores = graph.add(
+        "TreeEnsembleRegressor",
+        [x],
+        outputs[0] if is_sum else None,
+        ML,
+        **_tree_attributes(plain),
+    )
+    if plain.classes is None:
+        if plain.link == "exp":
+            factor = graph.constant(plain.factor.astype(np.float32))
+            graph.add("Mul", [graph.add("Exp", [scores]), factor], outputs[0])
         return
-    scores = graph.add("Exp", [_add_sum(graph, plain, x)])
-    factor = graph.constant(plain.factor.astype(np.float32))
-    graph.add("Mul", [scores, factor], variable)
-
-
-def add_classifier(
-    graph: Graph, plain: PlainModel, x: str, label: str, probabilities: str
-) -> None:
-    """Add a classifier: a label for each row, and a probability for each class.
-
-    X is in double precision if `plain.in_double`.
-    """
-    labels = carried_labels(plain)
+    label, probabilities = outputs
     if plain.link == "logistic":
-        number = _add_two_classes(graph, plain, x, probabilities)
+        # Not Sigmoid: in ONNX Runtime it is inaccurate for small probabilities.
+        halves = graph.constant(np.array([-0.5, 0.5], dtype=np.float32))
+        both = graph.add("Mul", [scores, halves])
+        graph.add("Softmax", [both], probabilities, axis=1)
+        zero = graph.constant(np.zeros(1, dtype=np.float32))
+        index = graph.add("Cast", [graph.add("Greater", [scores, zero])], to=INT64)
+        index = graph.add("Reshape", [index, graph.constant(np.array([-1]))])
     else:
-        number = _add_classes(graph, plain, x, probabilities)
-    graph.add("Gather", [graph.constant(labels), number], label, axis=0)
+        if is_mean:
+            total = graph.add("ReduceSum", [scores, graph.constant(np.array([1]))])
+            graph.add("Div", [scores, total], probabilities)
+        else:
+            graph.add("Softmax", [scores], probabilities, axis=1)
+        index = graph.add("ArgMax", [scores], axis=1, keepdims=0)
+    labels = graph.constant(onnx_labels(plain))
+    graph.add("Gather", [labels, index], label, axis=0)
 
 
-def carried_labels(plain: PlainModel) -> Array:
-    """Return the labels of the classes as int64 or str, which is all ONNX has."""
+def onnx_labels(plain: PlainModel) -> Array:
+    """Return the class labels as int64 or str, the only types that ONNX supports."""
     classes = plain.classes
     assert classes is not None
     if classes.dtype.kind == "U" or all(isinstance(c, str) for c in classes):
         return classes.astype(str)
-    # An object may hold booleans too.
-    whole = classes.dtype.kind in "iu" or all(type(c) is int for c in classes)
-    if whole and all(abs(int(c)) < 2**63 for c in classes):
+    # An array of objects may also contain bools, which are ints in Python.
+    is_integer = classes.dtype.kind in "iu" or all(type(c) is int for c in classes)
+    if is_integer and all(abs(int(c)) < 2**63 for c in classes):
         return classes.astype(np.int64)
     raise ValueError(
-        f"ONNX carries labels that are whole numbers or text; classes_ is {classes!r}. "
-        "Fit the model with y.astype(int) or y.astype(str), or with "
+        f"ONNX supports class labels that are integers or text; classes_ is "
+        f"{classes!r}. Fit the model with y.astype(int) or y.astype(str), or with "
         "sklearn.preprocessing.LabelEncoder().fit_transform(y)."
     )
 
 
-def _add_two_classes(graph: Graph, plain: PlainModel, x: str, output: str) -> str:
-    """Add probabilities of one score; return the number of the likelier class."""
-    score = _add_sum(graph, plain, x)
-    # The Sigmoid of ONNX Runtime has few digits where the result is small.
-    halves = graph.constant(np.array([-0.5, 0.5], dtype=np.float32))
-    graph.add("Softmax", [graph.add("Mul", [score, halves])], output, axis=1)
-    zero = graph.constant(np.zeros(1, dtype=np.float32))
-    number = graph.add("Cast", [graph.add("Greater", [score, zero])], to=INT64)
-    return graph.add("Reshape", [number, graph.constant(np.array([-1]))])
-
-
-def _add_classes(graph: Graph, plain: PlainModel, x: str, output: str) -> str:
-    """Add probabilities of a score for each class; return the number of the best."""
-    if plain.link == "softmax":
-        scores = _add_sum(graph, plain, x)
-        graph.add("Softmax", [scores], output, axis=1)
-    else:
-        # Whole votes, so that a tie of classes is a tie in 32 bits as well.
-        scores = _add_sum(graph, plain.unscaled(), x)
-        axis = graph.constant(np.array([1]))
-        graph.add("Div", [scores, graph.add("ReduceSum", [scores, axis])], output)
-    return graph.add("ArgMax", [scores], axis=1, keepdims=0)
-
-
-def _add_sum(graph: Graph, plain: PlainModel, x: str, output: str | None = None) -> str:
-    """Add the trees and the base."""
-    return graph.add("TreeEnsembleRegressor", [x], output, ML, **_attributes(plain))
-
-
-def _attributes(plain: PlainModel) -> dict[str, Any]:
+def _tree_attributes(plain: PlainModel) -> dict[str, Any]:
+    """Return the attributes of the operator TreeEnsembleRegressor."""
     parts: dict[str, Any] = {}
     for t, tree in enumerate(plain.at_least_one()):
         for name, column in (_of_nodes(tree) | _of_leaves(tree)).items():
             parts.setdefault(name, []).extend(column.tolist())
-            if name.endswith("_nodeids"):  # which of them, of which tree
+            if name.endswith("_nodeids"):  # an id of a node needs the id of its tree
                 ids = parts.setdefault(name.replace("_nodeids", "_treeids"), [])
                 ids.extend([t] * len(column))
     parts["base_values"] = plain.base.tolist()
     if plain.in_double:
+        from onnx.numpy_helper import from_array
+
         for name in ("nodes_values", "target_weights", "base_values"):
-            parts[f"{name}_as_tensor"] = _tensor(np.array(parts.pop(name)))
+            values = np.array(parts.pop(name), dtype=np.float64)
+            parts[f"{name}_as_tensor"] = from_array(values)
     else:
         parts["nodes_values"] = rounded_up(np.array(parts["nodes_values"])).tolist()
     return {
@@ -132,13 +168,7 @@ def _attributes(plain: PlainModel) -> dict[str, Any]:
     }
 
 
-def _tensor(values: Array) -> Any:
-    from onnx.numpy_helper import from_array
-
-    return from_array(values.astype(np.float64))
-
-
-def _of_nodes(tree: PlainTree) -> dict[str, Array]:
+def _of_nodes(tree: TreeArrays) -> dict[str, Array]:
     inner = tree.feature >= 0
     return {
         "nodes_nodeids": np.arange(len(inner)),
@@ -151,9 +181,9 @@ def _of_nodes(tree: PlainTree) -> dict[str, Array]:
     }
 
 
-def _of_leaves(tree: PlainTree) -> dict[str, Array]:
+def _of_leaves(tree: TreeArrays) -> dict[str, Array]:
     values = tree.value.astype(np.float32)
-    kept = values != 0  # most leaves of a forest have few classes
+    kept = values != 0  # most leaves of a forest have few classes: a smaller file
     kept[:, 0] |= ~kept.any(axis=1)
     node, output = np.nonzero(kept & (tree.feature < 0)[:, None])
     return {
@@ -163,56 +193,81 @@ def _of_leaves(tree: PlainTree) -> dict[str, Array]:
     }
 
 
-def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
-    """Make an ONNX model of a fitted model, for ONNX Runtime and others.
+# --- a model of its own -------------------------------------------------------------
 
-    Its input is `X`, float32 of shape (n_samples, n_features), where NaN stands for a
-    missing value. A classifier has the outputs `label` and `probabilities`, a regressor
-    has `variable`, of shape (n_samples, n_outputs). Numbers have 32 bits: probabilities
-    differ from ``predict_proba`` in the seventh digit, and so may the labels of rows
-    whose two best classes differ no more than that. Rows of float64 can fall to the
-    other side of a threshold when they are rounded to float32. `X` is float64 if the
-    model was fitted with columns that float32 can't hold, such as seconds since 1970.
-    Other thresholds are rounded up to float32, which keeps the side of float32 rows.
+
+def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
+    """Convert a fitted model to ONNX, for ONNX Runtime and other runtimes.
+
+    The input is `X`, float32 of shape (n_samples, n_features); NaN is a missing value.
+    A classifier has the outputs `label` and `probabilities`, a regressor has
+    `variable`, of shape (n_samples, n_outputs).
+
+    Results have single precision: probabilities differ from ``predict_proba`` in the
+    seventh digit. The label may differ if the two best classes differ by less than
+    that. Rows of float64 may fall to the other side of a threshold if they are rounded
+    to float32. Thresholds are rounded up, which keeps the side of float32 rows.
+
+    The input is float64 if the model was fitted with columns that need double
+    precision, such as Unix timestamps.
 
     Parameters
     ----------
     model : estimator
-        Fitted: a tree, a forest or boosting.
+        Fitted tree, forest or boosting model.
     target_opset : int or None, default=None
-        Version of the operators, 13 or later; None takes 15.
+        Version of the operators, 13 or later. None is 15.
 
     Returns
     -------
     onnx_model : onnx.ModelProto
-        ``onnx_model.SerializeToString()`` is what a file holds.
+        Write ``onnx_model.SerializeToString()`` to a file.
 
     Raises
     ------
     ImportError
         If onnx is not installed: ``pip install 'dics[onnx]'``.
     ValueError
-        If labels are neither whole numbers nor text, or if the loss is one of your own
-        or has several quantiles.
+        If class labels are neither integers nor text, or if the model has categorical
+        features, a custom loss or several quantiles.
     """
-    try:
-        import onnx
-    except ImportError as error:
-        raise missing_library("onnx", "onnx", error) from error
+    onnx = import_library("onnx", "onnx", "to_onnx")
     plain = PlainModel.of(model, "to_onnx")
-    opset = _checked_opset(target_opset, onnx.defs.onnx_opset_version())
-    graph = _OwnGraph(onnx)
+    opset = DEFAULT_OPSET if target_opset is None else target_opset
+    newest = onnx.defs.onnx_opset_version()
+    if not isinstance(opset, int) or not MIN_OPSET <= opset <= newest:
+        raise ValueError(
+            f"target_opset must be an integer from {MIN_OPSET} to {newest} (the newest "
+            f"of the installed onnx), got {target_opset!r}."
+        )
+    describe, kinds = onnx.helper.make_tensor_value_info, onnx.TensorProto
     if plain.classes is None:
-        add_regressor(graph, plain, "X", "variable")
+        outputs = [describe("variable", kinds.FLOAT, [None, plain.n_outputs])]
     else:
-        add_classifier(graph, plain, "X", "label", "probabilities")
-    kind = onnx.TensorProto.DOUBLE if plain.in_double else onnx.TensorProto.FLOAT
-    rows = onnx.helper.make_tensor_value_info("X", kind, [None, plain.n_features])
+        is_text = onnx_labels(plain).dtype.kind == "U"
+        outputs = [
+            describe("label", kinds.STRING if is_text else kinds.INT64, [None]),
+            describe("probabilities", kinds.FLOAT, [None, len(plain.classes)]),
+        ]
+    counter = itertools.count()
+    graph = Graph(lambda kind: f"{kind}_{next(counter)}")
+    add_model(graph, plain, "X", [output.name for output in outputs])
+    kind = kinds.DOUBLE if plain.in_double else kinds.FLOAT
     made = onnx.helper.make_graph(
-        graph.nodes,
+        [
+            onnx.helper.make_node(
+                node.kind,
+                node.inputs,
+                [node.output],
+                name=f"{node.kind}_{i}",
+                domain=node.domain,
+                **node.attributes,
+            )
+            for i, node in enumerate(graph.nodes)
+        ],
         type(model).__name__,
-        [rows],
-        _outputs(onnx, plain),
+        [describe("X", kind, [None, plain.n_features])],
+        outputs,
         graph.constants,
     )
     versions = [
@@ -228,54 +283,82 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
     )
 
 
-def _checked_opset(given: Any, newest: int) -> int:
-    opset = USUAL_OPSET if given is None else given
-    if not isinstance(opset, int) or not LEAST_OPSET <= opset <= newest:
+# --- converters for skl2onnx --------------------------------------------------------
+
+
+def register_skl2onnx() -> None:
+    """Register the estimators with skl2onnx, for pipelines that contain them.
+
+    After this call, ``skl2onnx.to_onnx(pipeline, X)`` and ``convert_sklearn`` support
+    all six estimators. Classifiers accept the option ``zipmap``, as in scikit-learn.
+    The function may be called more than once.
+
+    Raises
+    ------
+    ImportError
+        If skl2onnx is not installed: ``pip install 'dics[onnx]'``.
+    """
+    skl2onnx = import_library("skl2onnx", "onnx", "register_skl2onnx")
+    options = {
+        "zipmap": [True, False, "columns"],
+        "output_class_labels": [False, True],
+        "nocl": [True, False],
+    }
+    for cls in (*CLASSIFIERS, *REGRESSORS):
+        skl2onnx.update_registered_converter(
+            cls,
+            f"Dics{cls.__name__}",
+            _set_output_types,
+            _convert,
+            options=options if cls in CLASSIFIERS else None,
+        )
+
+
+def _set_output_types(operator: Any) -> None:
+    from skl2onnx.common import data_types
+
+    plain = PlainModel.of(operator.raw_operator, "skl2onnx")
+    n_rows = operator.inputs[0].get_first_dimension()
+    width = plain.n_outputs
+    if plain.classes is not None:
+        width = len(plain.classes)
+        is_text = onnx_labels(plain).dtype.kind == "U"
+        kind = data_types.StringTensorType if is_text else data_types.Int64TensorType
+        operator.outputs[0].set_type(kind([n_rows]))
+    operator.outputs[-1].set_type(data_types.FloatTensorType([n_rows, width]))
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    from onnx.numpy_helper import to_array
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    if container.target_opset < MIN_OPSET:
         raise ValueError(
-            f"target_opset must be a whole number from {LEAST_OPSET} to {newest} (what "
-            f"the installed onnx knows), got {given!r}."
+            f"dics models require target_opset={MIN_OPSET} or later, got "
+            f"{container.target_opset}."
         )
-    return int(opset)
-
-
-def _outputs(onnx: Any, plain: PlainModel) -> list[Any]:
-    make, kinds = onnx.helper.make_tensor_value_info, onnx.TensorProto
-    if plain.classes is None:
-        return [make("variable", kinds.FLOAT, [None, plain.n_outputs])]
-    is_text = carried_labels(plain).dtype.kind == "U"
-    return [
-        make("label", kinds.STRING if is_text else kinds.INT64, [None]),
-        make("probabilities", kinds.FLOAT, [None, len(plain.classes)]),
-    ]
-
-
-class _OwnGraph:
-    """Keeps operators and arrays for a model of their own."""
-
-    def __init__(self, onnx: Any) -> None:
-        self.onnx = onnx
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def constant(self, values: Array) -> str:
-        name = f"constant_{len(self.constants)}"
-        if values.dtype.kind == "U":
-            values = values.astype(object)
-        self.constants.append(self.onnx.numpy_helper.from_array(values, name))
-        return name
-
-    def add(
-        self,
-        kind: str,
-        inputs: list[str],
-        output: str | None = None,
-        domain: str = "",
-        **attributes: Any,
-    ) -> str:
-        name = f"{kind}_{len(self.nodes)}"
-        output = name if output is None else output
-        node = self.onnx.helper.make_node(
-            kind, inputs, [output], name=name, domain=domain, **attributes
+    plain = PlainModel.of(operator.raw_operator, "skl2onnx")
+    graph = Graph(lambda kind: str(scope.get_unique_variable_name(kind.lower())))
+    x = operator.inputs[0].full_name
+    kind = operator.inputs[0].type
+    if plain.in_double or not isinstance(kind, FloatTensorType):
+        if not isinstance(kind, DoubleTensorType):
+            x = graph.add("Cast", [x], to=DOUBLE)
+        is_single = bool(are_single(plain.trees.threshold).all())
+        plain = replace(plain, in_double=not is_single)
+    add_model(graph, plain, x, [output.full_name for output in operator.outputs])
+    for tensor in graph.constants:
+        values = tensor.string_data or to_array(tensor).ravel().tolist()
+        container.add_initializer(
+            tensor.name, tensor.data_type, list(tensor.dims), values
         )
-        self.nodes.append(node)
-        return output
+    for node in graph.nodes:
+        container.add_node(
+            node.kind,
+            node.inputs,
+            [node.output],
+            op_domain=node.domain,
+            op_version=ML_VERSION if node.domain == ML else None,
+            name=scope.get_unique_operator_name(node.kind),
+            **node.attributes,
+        )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,19 @@ from dics.forest import CGForestClassifier
 
 
 @dataclass(frozen=True)
-class PlainTree:
-    """One tree; nodes are numbered breadth first, leaves have no children (-1).
+class TreeArrays:
+    """One tree with its nodes in breadth-first order; leaves have no children (-1).
 
     Attributes
     ----------
     feature, left, right : ndarray of int, -1 for a leaf
     threshold : ndarray of float64
-        Less goes left; NaN for a leaf.
+        Smaller values go left; NaN for a leaf.
     missing_left : ndarray of bool
     weight : ndarray of float64
-        Of the training rows in each node.
+        Weight of the training rows in each node.
     value : ndarray of shape (n_nodes, n_outputs)
-        Of a leaf; 0 for other nodes.
+        Values of a leaf; 0 for other nodes.
     """
 
     feature: npt.NDArray[np.int64]
@@ -45,18 +46,18 @@ class PlainTree:
 
 @dataclass(frozen=True)
 class PlainModel:
-    """A sum of trees and a base, and what is made of it.
+    """A sum of trees and a base, and the function that turns it into a prediction.
 
     Attributes
     ----------
     base : ndarray of shape (n_outputs,)
-        What is added to the sum of the trees.
+        Added to the sum of the trees.
     link : {"identity", "logistic", "softmax", "exp"}
-        What turns the sum into a prediction, or into probabilities of classes.
+        Function that turns the sum into a prediction, or into class probabilities.
     factor : ndarray of shape (n_outputs,)
-        What predictions are multiplied by, after the link.
+        Predictions are multiplied by it after the link.
     classes : ndarray or None
-        Labels of the classes; None for a regressor.
+        Class labels; None for a regressor.
     n_features : int
     in_double : bool
         Whether the model needs X in double precision.
@@ -74,13 +75,8 @@ class PlainModel:
 
     @classmethod
     def of(cls, model: Any, purpose: str) -> PlainModel:
-        """Read the parts of a fitted model."""
-        if not isinstance(model, TreesEstimator):
-            raise TypeError(
-                f"{purpose} takes a fitted model of dics, got {type(model).__name__}."
-            )
-        check_is_fitted(model, "trees_")
-        _refuse_categories(model, purpose)
+        """Read the parts of a fitted model; `purpose` is the caller in errors."""
+        _check_supported(model, purpose)
         trees = model.trees_
         n_outputs = trees.leaf_values.shape[1]
         fields: dict[str, Any] = {
@@ -99,16 +95,23 @@ class PlainModel:
             fields["scale"] = 1.0
             fields["base"] = model._start.astype(np.float64)
         if isinstance(model, CGBoostingClassifier):
-            two = n_outputs < model.n_classes_
-            fields["link"] = "logistic" if two else "softmax"
+            # Two classes have a single score, the difference of their scores.
+            is_binary = n_outputs < model.n_classes_
+            fields["link"] = "logistic" if is_binary else "softmax"
         elif isinstance(model, CGBoostingRegressor):
-            fields |= _of_loss(model._loss, fields["base"], purpose)
+            loss: Any = model._loss
+            if loss.name in LOG_LINK_LOSSES:
+                fields |= {"link": "exp", "factor": loss.unit}
+            else:
+                fields["base"] = fields["base"] + loss.centre
         return cls(**fields)
 
-    def __len__(self) -> int:
-        return len(self.trees)
+    @property
+    def n_outputs(self) -> int:
+        """Number of values per leaf."""
+        return len(self.base)
 
-    def __iter__(self) -> Iterator[PlainTree]:
+    def __iter__(self) -> Iterator[TreeArrays]:
         values, rows = self.trees._leaf_table(hard=self.hard)
         values = values * self.scale
         starts = self.trees.node_starts
@@ -118,7 +121,7 @@ class PlainModel:
             left = np.where(inner, tree.left, -1).astype(np.int64)
             value = values[rows[starts[t] : starts[t + 1]]]
             value[inner] = 0
-            yield PlainTree(
+            yield TreeArrays(
                 feature=tree.feature.astype(np.int64),
                 threshold=tree.threshold.astype(np.float64),
                 left=left,
@@ -128,96 +131,95 @@ class PlainModel:
                 value=value,
             )
 
-    def at_least_one(self) -> Iterator[PlainTree]:
-        """Yield the trees; of a model without any, one that says nothing."""
-        return iter(self) if len(self) else iter([_leaf(self.n_outputs)])
+    def at_least_one(self) -> list[TreeArrays]:
+        """Return the trees; for a model without trees, a single leaf that adds 0.
 
-    def unscaled(self) -> PlainModel:
-        """Return the model whose trees are added up, where it takes their mean."""
-        return replace(self, scale=1.0)
+        Other libraries refuse models without trees.
+        """
+        none = np.full(1, -1)
+        return list(self) or [
+            TreeArrays(
+                feature=none,
+                threshold=np.full(1, np.nan),
+                left=none,
+                right=none,
+                missing_left=np.zeros(1, dtype=bool),
+                weight=np.ones(1),
+                value=np.zeros((1, self.n_outputs)),
+            )
+        ]
 
-    @property
-    def is_single(self) -> bool:
-        """Return True if single precision holds all thresholds."""
-        return bool(_are_single(self.trees.threshold).all())
 
-    @property
-    def n_outputs(self) -> int:
-        """Numbers in a leaf."""
-        return len(self.base)
-
-
-def _refuse_categories(model: TreesEstimator, purpose: str) -> None:
-    if model._categories is None:
-        return
-    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
-    held = ", ".join(repr(str(names[f])) for f in model._categories.features[:5])
-    raise ValueError(
-        f"{purpose} can't carry categories, which columns of this model hold ({held}); "
-        "save it for dics itself by `save`, or fit it with categorical_features=None "
-        "on columns encoded by OrdinalEncoder or OneHotEncoder."
-    )
+def _check_supported(model: Any, purpose: str) -> None:
+    """Raise an error if other libraries cannot represent a model."""
+    if not isinstance(model, TreesEstimator):
+        raise TypeError(
+            f"{purpose} requires a fitted dics model, got {type(model).__name__}."
+        )
+    check_is_fitted(model, "trees_")
+    if model._categories is not None:
+        names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+        held = ", ".join(repr(str(names[f])) for f in model._categories.features[:5])
+        raise ValueError(
+            f"{purpose} does not support categorical features, which this model has "
+            f"({held}). Use `save` to store it for dics, or fit it with "
+            "categorical_features=None on columns encoded by OrdinalEncoder or "
+            "OneHotEncoder."
+        )
+    if isinstance(model, CGBoostingRegressor):
+        loss: Any = model._loss
+        if not isinstance(loss, NumberLoss):
+            raise ValueError(
+                f"{purpose} does not support custom losses: {loss.given!r}."
+            )
+        if loss.levels is not None and len(loss.levels) > 1:
+            raise ValueError(
+                f"{purpose} does not support several quantiles, because they are "
+                "sorted for each row. Fit one model per quantile."
+            )
 
 
 def _is_merged(trees: Trees) -> bool:
     """Return True if single precision merges the values of a feature.
 
-    That is a feature most of whose thresholds single precision does not hold. A few
-    such thresholds, between two values close together, are found in any feature.
+    Then it cannot represent most thresholds of the feature. A few such thresholds,
+    between two values close together, exist in any feature.
     """
     inner = trees.inner
     feature = trees.feature[inner]
     n_splits = np.bincount(feature)
-    double = ~_are_single(trees.threshold[inner])
+    double = ~are_single(trees.threshold[inner])
     n_double = np.bincount(feature[double], minlength=len(n_splits))
     return bool((2 * n_double > n_splits).any())
 
 
-def _are_single(threshold: FloatArray) -> npt.NDArray[np.bool_]:
+def are_single(threshold: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return True for each threshold that single precision represents exactly."""
     with np.errstate(over="ignore"):
         single = threshold.astype(np.float32)
-    are_single: npt.NDArray[np.bool_] = (single == threshold) | np.isnan(threshold)
-    return are_single
+    found: npt.NDArray[np.bool_] = (single == threshold) | np.isnan(threshold)
+    return found
 
 
 def rounded_up(threshold: FloatArray) -> npt.NDArray[np.float32]:
-    """Round thresholds to single precision; no value of float32 changes its side."""
+    """Round thresholds up to single precision, which keeps the side of float32 values.
+
+    A float32 value below the threshold stays below: there is no float32 in between.
+    """
     with np.errstate(over="ignore"):
         single = threshold.astype(np.float32)
         above = np.nextafter(single, np.float32(np.inf))
     return np.where(single < threshold, above, single)
 
 
-def _leaf(n_outputs: int) -> PlainTree:
-    """Return a tree that says nothing, for a model without trees."""
-    none = np.full(1, -1)
-    return PlainTree(
-        feature=none,
-        threshold=np.full(1, np.nan),
-        left=none,
-        right=none,
-        missing_left=np.zeros(1, dtype=bool),
-        weight=np.ones(1),
-        value=np.zeros((1, n_outputs)),
-    )
-
-
-def _of_loss(loss: Any, start: FloatArray, purpose: str) -> dict[str, Any]:
-    if not isinstance(loss, NumberLoss):
-        raise ValueError(f"{purpose} can't carry a loss of your own, {loss.given!r}.")
-    if loss.levels is not None and len(loss.levels) > 1:
-        raise ValueError(
-            f"{purpose} can't carry several quantiles, which are put in order for each "
-            "row; fit a model for each."
-        )
-    if loss.name in LOG_LINK_LOSSES:
-        return {"link": "exp", "factor": loss.unit}
-    return {"base": start + loss.centre}
-
-
-def missing_library(name: str, extra: str, error: ImportError) -> ImportError:
-    """Say how to install a library that an export needs."""
-    return ImportError(
-        f"This needs {name}, which is not installed: pip install 'dics[{extra}]'"
-        f" ({error})"
-    )
+def import_library(name: str, extra: str, purpose: str) -> Any:
+    """Import an optional library; if it is missing, raise an error with the command."""
+    package = name.partition(".")[0]
+    try:
+        import_module(package)
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} requires {package}, which is not installed: "
+            f"pip install 'dics[{extra}]' ({error})"
+        ) from error
