@@ -70,20 +70,3 @@ def test_every_type_exists():
     for name in SKOPS_TRUSTED:
         module, _, kind = name.rpartition(".")
         assert isinstance(getattr(__import__(module, fromlist=[kind]), kind), type)
-
-
-@pytest.mark.parametrize(
-    "kind", ["CGTreeClassifier", "CGForestClassifier", "CGBoosting"]
-)
-def test_categories(kind):
-    """Categories, pairs of them and the sets of nodes are trusted too."""
-    rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.integers(n, size=2000) for n in (8, 60, 90)])
-    y = (rows[:, 0] % 2 + (rows[:, 1] * rows[:, 2] % 7 > 3) + rng.random(2000)) > 1.2
-    cls = dics.CGBoostingClassifier if kind == "CGBoosting" else getattr(dics, kind)
-    model = cls(random_state=0, categorical_features=[0, 1, 2]).fit(rows, y)
-    assert model.trees_.sets is not None
-    assert bool(model._categories.pairs) == (kind == "CGBoosting")
-    np.testing.assert_array_equal(
-        again(model).predict_proba(rows), model.predict_proba(rows)
-    )

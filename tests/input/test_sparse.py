@@ -500,15 +500,27 @@ def test_entries_outside_the_matrix():
     tree = CGTreeClassifier(random_state=0).fit(X, y)
     n, p = X.shape
     for given, message in (
-        (beyond(new(scipy.sparse.csr_array), "indices", p), f"column {p}, .* {p};"),
-        (beyond(new(scipy.sparse.csr_array), "indices", -3), f"column -3, .* {p};"),
-        (beyond(new(scipy.sparse.csc_matrix), "indices", n), f"row {n}, .* {n};"),
-        (beyond(new(scipy.sparse.coo_array), "col", 10**6), f"column 1000000, .* {p};"),
-        (beyond(new(scipy.sparse.coo_array), "row", -1), f"row -1, .* {n};"),
+        (
+            beyond(new(scipy.sparse.csr_array), "indices", p),
+            f"column index {p}, .* {p}\\.",
+        ),
+        (
+            beyond(new(scipy.sparse.csr_array), "indices", -3),
+            f"column index -3, .* {p}\\.",
+        ),
+        (
+            beyond(new(scipy.sparse.csc_matrix), "indices", n),
+            f"row index {n}, .* {n}\\.",
+        ),
+        (
+            beyond(new(scipy.sparse.coo_array), "col", 10**6),
+            f"column index 1000000, .* {p}\\.",
+        ),
+        (beyond(new(scipy.sparse.coo_array), "row", -1), f"row index -1, .* {n}\\."),
         (beyond(new(scipy.sparse.bsr_array), "indices", p), f"column.* {p}, "),
-        (beyond(new(scipy.sparse.csr_array), "indptr", 10**6, 5), "its indptr must"),
-        (beyond(new(scipy.sparse.csr_array), "indptr", 10**6, n), "its indptr must"),
-        (beyond(new(scipy.sparse.csr_array), "indptr", 1), "its indptr must"),
+        (beyond(new(scipy.sparse.csr_array), "indptr", 10**6, 5), "indptr must"),
+        (beyond(new(scipy.sparse.csr_array), "indptr", 10**6, n), "indptr must"),
+        (beyond(new(scipy.sparse.csr_array), "indptr", 1), "indptr must"),
     ):
         with pytest.raises(ValueError, match=f"^X: .*{message}"):
             tree.predict(given)

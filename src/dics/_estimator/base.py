@@ -232,7 +232,7 @@ class TreesEstimator(BaseEstimator, ABC):
         rows, targets, weights = checked
         seed = self._seed if is_warm_start else draw_seed(self.random_state)
         if rows.columns:
-            encoder = TargetEncoder.of(targets, weights, self._categorical.smooth, seed)
+            encoder = TargetEncoder(targets, weights, self._categorical.smooth, seed)
             if not is_warm_start:
                 self._categories = encoder.fit(
                     rows.columns, pairs=takes_pairs, keeps_means=rows.keeps_means

@@ -19,43 +19,41 @@ if TYPE_CHECKING:
     from dics._input.category_encoder import TargetEncoder
 
 
-# Columns whose pairs are tried, those first whose means differ most.
+# Maximum number of features whose pairs are tried: those whose means differ most.
 MAX_PAIRED = 11
-# Standard errors by which a pair must tell more than its columns. AUC of amazon_access
-# (five splits) is 0.852 without pairs, 0.866 with the eight that tell most, and 0.880
-# with all of some 30 that pass; those of rare categories improve few rows, but these
-# much (2026-11).
+# Standard errors by which a pair must improve on its two features. AUC of amazon_access
+# (five splits) is 0.852 without pairs, 0.866 with the eight best, and 0.880 with all of
+# some 30 that pass. Pairs of rare categories improve few rows, but by much (2026-11).
 LEAST_ERRORS = 4.0
 
-Numbers = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class CategoryPair:
-    """What a model stores of two categorical features together.
+    """Pairs of categories of two features, and their mean targets.
 
     Attributes
     ----------
     first, second : int
-        Numbers of the columns.
+        Indices of the columns.
     keys : ndarray of int64, shape (n_pairs,)
         Pairs of categories of the training rows, sorted. A key is i * n + j: i and j
         are the indices of the two categories, n is the number of categories of the
         second feature.
     values : ndarray of float64, shape (n_pairs,)
-        The mean target of each.
+        The mean target of each pair.
     """
 
     first: int
     second: int
-    keys: Numbers
+    keys: Indices
     values: FloatArray
 
-    def numbers_of(self, first: Numbers, second: Numbers, n_second: int) -> FloatArray:
-        """Return the number of each row by its categories; NaN if there is none."""
+    def encode(self, keys: Indices) -> FloatArray:
+        """Return the mean target of each row by its key; NaN if it is unknown."""
         if len(self.keys) == 0:
-            return np.full(len(first), np.nan)
-        keys = joined_keys(first, second, n_second)
+            return np.full(len(keys), np.nan)
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[places] == keys, self.values[places], np.nan)
 
@@ -63,39 +61,39 @@ class CategoryPair:
         """Check the fields of an untrusted model."""
         require(
             self.first in columns and self.second in columns,
-            "a pair is of no categorical features",
+            "the features of a pair must be categorical",
         )
         check_array("pairs of categories", self.keys, np.int64, (None,))
         check_array("values of pairs", self.values, np.float64, (len(self.keys),))
-        require(np.isfinite(self.values), "a value of a pair is not finite")
-        require(self.keys[1:] > self.keys[:-1], "pairs of categories are not sorted")
+        require(np.isfinite(self.values), "values of pairs must be finite")
+        require(self.keys[1:] > self.keys[:-1], "pairs of categories must be sorted")
 
 
-def joined_keys(first: Numbers, second: Numbers, n_second: int) -> Numbers:
-    """Return one number for two categories; -1 where one of them is missing."""
-    keys: Numbers = np.where((first < 0) | (second < 0), -1, first * n_second + second)
+def joined_keys(first: Indices, second: Indices, n_second: int) -> Indices:
+    """Return the keys of pairs of categories; -1 if one of the two is missing."""
+    keys: Indices = np.where((first < 0) | (second < 0), -1, first * n_second + second)
     return keys
 
 
 def chosen_pairs(
-    outcomes: TargetEncoder,
+    encoder: TargetEncoder,
     columns: Mapping[int, CategoricalColumn],
     known: list[CategoricalFeature],
 ) -> list[CategoryPair]:
-    """Choose the pairs of columns that tell more than both of them."""
+    """Return the pairs of features that predict the target better than both."""
     is_ranked = {column.feature: column.is_ranked for column in known}
     if all(is_ranked.values()):
         return []
-    trials = PairTrials(outcomes, columns)
+    trials = PairTrials(encoder, columns)
     chosen = []
     for first, second in trials.pairs():
         if is_ranked[first] and is_ranked[second]:
-            continue  # splits of one below the other do the same
+            continue  # a split by one feature below the other does the same
         joined = joined_column(columns[first], columns[second])
-        numbers = outcomes.cross_fitted(joined, (first, second))
-        if trials.errors(first, second, joined, numbers) >= LEAST_ERRORS:
-            outcomes.cache((first, second), numbers)
-            values = outcomes.category_means(joined)
+        means = encoder.cross_fitted(joined, (first, second))
+        if trials.errors(first, second, joined, means) >= LEAST_ERRORS:
+            encoder.cache((first, second), means)
+            values = encoder.category_means(joined)
             chosen.append(CategoryPair(first, second, joined.categories, values))
     return chosen
 
@@ -103,49 +101,42 @@ def chosen_pairs(
 def joined_column(
     first: CategoricalColumn, second: CategoricalColumn
 ) -> CategoricalColumn:
-    """Return pairs of categories as a column."""
+    """Return the pairs of categories of two columns as a column."""
     keys = joined_keys(first.indices, second.indices, len(second.categories))
     rows = np.flatnonzero(keys >= 0)
-    order = rows[sorted_places(first.indices[rows], second.indices[rows])]
+    major, minor = first.indices[rows], second.indices[rows]
+    if max(major.max(initial=0), minor.max(initial=0)) <= np.iinfo(np.uint16).max:
+        # NumPy sorts 16-bit integers by radix sort, in a tenth of the time.
+        major, minor = major.astype(np.uint16), minor.astype(np.uint16)
+    by_minor = np.argsort(minor, kind="stable")
+    order = rows[by_minor[np.argsort(major[by_minor], kind="stable")]]
     keys = keys[order]
     is_new = np.ones(len(keys), dtype=bool)
     is_new[1:] = keys[1:] != keys[:-1]
-    numbers = np.full(len(first.indices), -1, dtype=np.int64)
-    numbers[order] = np.cumsum(is_new) - 1
-    return CategoricalColumn(keys[is_new], numbers)
-
-
-def sorted_places(first: Numbers, second: Numbers) -> npt.NDArray[np.intp]:
-    """Sort rows by the first number, and those of the same by the second.
-
-    NumPy sorts 16 bits by counting, which takes a tenth of the time.
-    """
-    most = max(first.max(initial=0), second.max(initial=0))
-    if most <= np.iinfo(np.uint16).max:
-        first, second = first.astype(np.uint16), second.astype(np.uint16)
-    order = np.argsort(second, kind="stable")
-    return order[np.argsort(first[order], kind="stable")]
+    indices = np.full(len(first.indices), -1, dtype=np.int64)
+    indices[order] = np.cumsum(is_new) - 1
+    return CategoricalColumn(keys[is_new], indices)
 
 
 class PairTrials:
-    """Tells whether pairs of columns say more than the columns.
+    """Compares pairs of features with the two features.
 
     Parameters
     ----------
-    outcomes : TargetEncoder
+    encoder : TargetEncoder
     columns : dict of CategoricalColumn
-        By the number of the feature.
+        By the index of the feature.
     """
 
     def __init__(
-        self, outcomes: TargetEncoder, columns: Mapping[int, CategoricalColumn]
+        self, encoder: TargetEncoder, columns: Mapping[int, CategoricalColumn]
     ) -> None:
-        self._outcomes = outcomes
+        self._encoder = encoder
         self._columns = columns
         self._known: dict[int, FloatArray] = {}  # if all pairs have the same target
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Return the pairs to try."""
+        """Return the pairs of features to try."""
         features = sorted(self._columns)
         if len(features) > MAX_PAIRED:
             spread = {f: self._means(f, None).var() for f in features}
@@ -153,37 +144,43 @@ class PairTrials:
         return combinations(sorted(features), 2)
 
     def errors(
-        self, first: int, second: int, joined: CategoricalColumn, numbers: FloatArray
+        self, first: int, second: int, joined: CategoricalColumn, means: FloatArray
     ) -> float:
-        """Return by how many standard errors a pair says more than its columns."""
-        target = self._outcomes.target_of(joined)
-        is_known = np.isfinite(numbers)
-        weights = np.where(is_known, self._outcomes.weights, 0.0)
-        told = np.stack(
+        """Return the improvement of a pair over its features, in standard errors.
+
+        It is the correlation of the pair with the target that remains after a linear
+        regression of both on the two features.
+        """
+        target = self._encoder.target_of(joined)
+        is_known = np.isfinite(means)
+        weights = np.where(is_known, self._encoder.weights, 0.0)
+        inputs = np.stack(
             [
                 np.ones(len(weights)),
                 self._means(first, target),
                 self._means(second, target),
             ]
         )
-        both = np.stack([np.where(is_known, numbers, 0.0), target])
-        weighted = told * weights
-        shares = np.linalg.lstsq(weighted @ told.T, weighted @ both.T)[0]
-        added, missed = both - shares.T @ told
+        both = np.stack([np.where(is_known, means, 0.0), target])
+        weighted = inputs * weights
+        coefficients = np.linalg.lstsq(weighted @ inputs.T, weighted @ both.T)[0]
+        added, missed = both - coefficients.T @ inputs
         products = weights * added * missed
         error = np.sqrt((products**2).sum())
         return float(products.sum() / error) if error > 0 else 0.0
 
     def _means(self, feature: int, target: FloatArray | None) -> FloatArray:
-        """Cross-fitted means of a column, that of all rows where there is none."""
+        """Return cross-fitted means of a column, with the overall mean for NaN."""
         if feature in self._known:
             return self._known[feature]
         column = self._columns[feature]
         if target is None:
-            target = self._outcomes.target_of(column)
-        means = self._outcomes.cross_fitted(column, (feature,), target)
-        filled = np.where(np.isnan(means), self._outcomes.mean(target), means)
-        if self._outcomes.is_single:
+            target = self._encoder.target_of(column)
+        means = self._encoder.cross_fitted(column, (feature,), target)
+        weights = self._encoder.weights
+        mean = float((weights * target).sum() / weights.sum())
+        filled = np.where(np.isnan(means), mean, means)
+        if self._encoder.is_single:
             self._known[feature] = filled
-            self._outcomes.cache((feature,), means)
+            self._encoder.cache((feature,), means)
         return filled

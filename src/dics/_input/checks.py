@@ -18,21 +18,19 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from dics._estimator.running import warn_user
-from dics._input.frames import check_kind, explaining_text
+from dics._input.frames import check_kind, explaining_text, is_polars
 from dics._input.sparse import SparseRows, check_entries, matrix_of_frame
 
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
 E = TypeVar("E")
 
-# Element types the core reads in place.
+# Element types that the core reads without a copy.
 IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
-# Wider numbers become float64; these fit into float32 without loss.
-NARROW_KINDS = ("int8", "int16", "uint16", "float16", "bool")
-# Rows of X: twice the square of a count must fit into 63 bits.
+# Other types become float64; float32 represents these types exactly.
+NARROW_TYPES = ("int8", "int16", "uint16", "float16", "bool")
+# Maximum number of rows: twice the square of a count must fit into 63 bits.
 MAX_COUNT = 2**30
-# What scikit-learn calls targets that are classes.
-DISCRETE = ("binary", "multiclass")
 
 
 @contextmanager
@@ -66,14 +64,14 @@ def fit_on_copy(estimator: E) -> Iterator[E]:
 
 
 class ClassTargets(NamedTuple):
-    """Class labels as the core wants them."""
+    """Checked target of a classifier."""
 
-    classes: Array
-    labels: npt.NDArray[np.uint32]
+    classes: Array  # sorted
+    labels: npt.NDArray[np.uint32]  # index of the class of each row
 
 
 class RegressionTargets(NamedTuple):
-    """A continuous y as the core wants it."""
+    """Checked target of a regressor."""
 
     values: FloatArray  # [row][output]
 
@@ -91,65 +89,59 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array | SparseRows:
         checked = check_array(
             matrix,
             accept_sparse="csr",
-            dtype=[_wanted_type(matrix), np.float32, np.float64, np.uint8],
+            dtype=[_preferred_type(matrix), np.float32, np.float64, np.uint8],
             ensure_all_finite=False,
             estimator=estimator,
         )
         check_row_count(checked.shape[0])
         rows = SparseRows.of(checked)
-    _refuse_stored_nan(rows, X)
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = rows.values.sum()  # NaN if any is; a mask would need memory
+    # A sum of both infinities is NaN too.
+    if np.isnan(total) and np.isnan(rows.values).any():
+        missing = np.flatnonzero(np.isnan(rows.values))
+        f = int(rows.columns[missing[0]])
+        row = int(np.searchsorted(rows.starts, missing[0], side="right")) - 1
+        name = X.columns[f] if hasattr(X, "columns") else f
+        raise ValueError(
+            f"X is sparse and stores NaN in column {name!r}, row {row}; replace it, "
+            "for example with SimpleImputer, or pass X dense, which may contain NaN."
+        )
     return rows
 
 
-def _refuse_stored_nan(rows: SparseRows, X: Any) -> None:
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = rows.values.sum()  # takes no memory, as a mask would
-    if not np.isnan(total):
-        return
-    missing = np.flatnonzero(np.isnan(rows.values))
-    if len(missing) == 0:  # of both infinities
-        return
-    f = int(rows.columns[missing[0]])
-    row = int(np.searchsorted(rows.starts, missing[0], side="right")) - 1
-    name = X.columns[f] if hasattr(X, "columns") else f
-    raise ValueError(
-        f"X is sparse and stores NaN in column {name!r}, row {row}; replace what is "
-        "missing by a number, for example with SimpleImputer, or pass X dense, where "
-        "NaN is a value of its own."
-    )
-
-
 def is_sparse(X: Any) -> bool:
-    """Tell whether X is of scipy's sparse kinds, or a frame of sparse columns."""
-    if scipy.sparse.issparse(X):
-        return True
-    return hasattr(X, "sparse") and hasattr(X, "dtypes")
+    """Return True for a sparse matrix of SciPy, or a frame of sparse columns."""
+    return scipy.sparse.issparse(X) or (hasattr(X, "sparse") and hasattr(X, "dtypes"))
 
 
 def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
     """Return X as a 2-D array of float32, float64 or uint8; no copy if it is one.
 
-    NaN and infinities are allowed, so X isn't read here.
+    NaN and infinities are allowed, so the values of X are not read here.
     """
-    if not reset and _is_plain(estimator, X):
+    is_plain = (
+        type(X) in (np.ndarray, np.memmap)
+        and X.dtype in IN_PLACE
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")
+    )
+    if is_plain and not reset:
+        # `validate_data` would take most of the time of a prediction of one row.
         checked = X
     else:
         check_kind(X)
-        first = _wanted_type(X)
         with errors_mention("X"), explaining_text(X, estimator, reset=reset):
             checked = validate_data(
                 estimator,
                 X,
                 reset=reset,
-                dtype=[first, np.float32, np.float64, np.uint8],
+                dtype=[_preferred_type(X), np.float32, np.float64, np.uint8],
                 ensure_all_finite=False,
             )
-    return _as_array(checked)
-
-
-def _as_array(checked: Any) -> Array:
-    """Return an array that the core can read in place."""
-    array = np.asarray(checked)  # nanobind takes no subclass such as memmap
+    array = np.asarray(checked)  # nanobind accepts no subclass such as memmap
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
@@ -159,40 +151,28 @@ def _as_array(checked: Any) -> Array:
 
 
 def check_row_count(n_rows: int) -> None:
-    """Refuse more rows than a fit or a prediction can have."""
+    """Raise an error if X has more rows than a fit or a prediction supports."""
     if n_rows > MAX_COUNT:
         raise ValueError(f"X has {n_rows} rows; at most {MAX_COUNT} are supported.")
 
 
-def _wanted_type(X: Any) -> np.dtype[Any]:
-    """Return the type that X is to have unless it is an array of one read in place."""
-    if str(getattr(X, "dtype", "")) in NARROW_KINDS:
+def _preferred_type(X: Any) -> np.dtype[Any]:
+    """Return the dtype of X after the check, unless the core reads X in place."""
+    if str(getattr(X, "dtype", "")) in NARROW_TYPES:
         return np.dtype(np.float32)
-    # scikit-learn knows the types of pandas' columns, but not those of polars'.
-    if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "dtypes"):
+    # scikit-learn reads the dtypes of pandas columns, but not those of polars.
+    if is_polars(X):
         types = {str(column) for column in X.dtypes}
         if types == {"Float32"}:
             return np.dtype(np.float32)
-        # What is missing becomes NaN, which a byte can't be.
+        # Missing values become NaN, which uint8 does not have.
         if types == {"UInt8"} and not X.null_count().to_numpy().any():
             return np.dtype(np.uint8)
     return np.dtype(np.float64)
 
 
-def _is_plain(estimator: Any, X: Any) -> bool:
-    """Tell whether X needs no conversion at all: one-row predictions pass this way."""
-    return (
-        type(X) in (np.ndarray, np.memmap)
-        and X.dtype in IN_PLACE
-        and X.ndim == 2
-        and X.shape[0] > 0
-        and X.shape[1] == getattr(estimator, "n_features_in_", None)
-        and not hasattr(estimator, "feature_names_in_")
-    )
-
-
 def check_same_rows(n_given: int, n_rows: int | None) -> None:
-    """Refuse a y that has another number of rows than X, if that is known."""
+    """Raise an error if X and y have different numbers of rows."""
     if n_rows is not None and n_given != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -203,10 +183,10 @@ def check_same_rows(n_given: int, n_rows: int | None) -> None:
 def check_class_labels(
     y: Any, n_rows: int | None, *, may_be_few: bool = False
 ) -> ClassTargets:
-    """Turn y into 0..K-1 and the sorted class labels.
+    """Return the sorted classes of y, and the index of the class of each row.
 
-    Classes of more than half as many as there are rows are warned of, unless the rows
-    `may_be_few`. `n_rows` are those of X, or None if that is checked later.
+    More classes than half of the rows raise a warning, unless the rows `may_be_few`.
+    `n_rows` is the number of rows of X, or None if it is checked later.
     """
     if y is None:
         raise ValueError(
@@ -217,34 +197,54 @@ def check_class_labels(
     check_same_rows(len(y), n_rows)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         bad = "NaN" if np.isnan(y).any() else "infinity"
-        raise ValueError(f"y contains {bad}; labels must be finite.")
+        raise ValueError(f"y contains {bad}; class labels must be finite.")
     if y.dtype.kind == "O" and any(_is_missing(value) for value in y):
         raise ValueError("y contains NaN or None.")
     with errors_mention("y"):
-        if y.dtype.kind not in "biu" and type_of_target(y, "y") not in DISCRETE:
-            check_classification_targets(y)  # refuses
-        classes, labels = _unique_labels(y)
-        targets = ClassTargets(classes, labels)
-    if not may_be_few:
-        _warn_of_many_classes(targets)
-    return targets
-
-
-def _warn_of_many_classes(targets: ClassTargets) -> None:
-    """Say what scikit-learn says, whose check would sort y once more."""
-    n_rows = len(targets.labels)
-    if n_rows > 20 and len(targets.classes) > round(0.5 * n_rows):
+        kinds = ("binary", "multiclass")
+        if y.dtype.kind not in "biu" and type_of_target(y, "y") not in kinds:
+            check_classification_targets(y)  # raises the error of scikit-learn
+        targets = _unique_labels(y)
+    # The warning of scikit-learn, whose check would sort y again.
+    n_classes = len(targets.classes)
+    if not may_be_few and len(y) > 20 and n_classes > round(0.5 * len(y)):
         warn_user(
             "The number of unique classes is greater than 50% of the number of "
             "samples. `y` could represent a regression problem, not a classification "
             "problem."
         )
+    return targets
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA is neither equal nor unequal
+        return True
+
+
+def _unique_labels(y: Array) -> ClassTargets:
+    if y.dtype.kind in "iu" and y.size:
+        low, high = int(y.min()), int(y.max())
+        # A narrow range of integers needs no sort: 0.3 ms instead of 3 ms for 60000
+        # labels.
+        if high - low < max(256, 2 * y.size):
+            wide = y if y.dtype.kind == "u" else y.astype(np.int64, copy=False)
+            shifted = (wide - wide.dtype.type(low)).astype(np.intp, copy=False)
+            present = np.bincount(shifted, minlength=high - low + 1) > 0
+            found = np.flatnonzero(present).astype(wide.dtype)
+            classes = (found + wide.dtype.type(low)).astype(y.dtype)
+            ranks = (np.cumsum(present) - 1).astype(np.uint32)
+            return ClassTargets(classes, ranks[shifted])
+    classes, labels = np.unique(y, return_inverse=True)
+    return ClassTargets(classes, labels.astype(np.uint32))
 
 
 def check_regression_target(y: Any, n_rows: int | None, name: str) -> FloatArray:
-    """Return a continuous y as float64 of shape (n_rows, n_outputs).
+    """Return a regression target as float64 of shape (n_rows, n_outputs).
 
-    `n_rows` are those of X, or None if that is checked later.
+    `n_rows` is the number of rows of X, or None if it is checked later. `name` is the
+    class of the estimator.
     """
     if y is None:
         raise ValueError(
@@ -257,7 +257,7 @@ def check_regression_target(y: Any, n_rows: int | None, name: str) -> FloatArray
         classifier = name.replace("Regressor", "Classifier")
         raise ValueError(
             f"y holds text, such as {given.flat[0]!r}; {name} predicts numbers. "
-            f"For class labels use {classifier}."
+            f"For class labels, use {classifier}."
         )
     if np.iscomplexobj(given):
         raise ValueError("Complex data not supported: y holds complex numbers.")
@@ -286,14 +286,14 @@ def check_regression_target(y: Any, n_rows: int | None, name: str) -> FloatArray
         squares = spread * spread * MAX_COUNT
     if not np.isfinite(squares).all():
         raise ValueError(
-            f"y spans from {values.min()} to {values.max()}: sums of squared "
-            "differences are more than float64 holds. Divide y by a constant."
+            f"y ranges from {values.min()} to {values.max()}: sums of squared "
+            "differences exceed float64. Divide y by a constant."
         )
     return values
 
 
 def is_regression_target(y: Any) -> bool:
-    """Tell whether y is for a regressor: broken numbers, or several for each row."""
+    """Return True if y has non-integer values or several outputs."""
     given = np.asarray(y)
     if given.dtype.kind not in "iuf" or given.ndim not in (1, 2):
         return False
@@ -303,31 +303,8 @@ def is_regression_target(y: Any) -> bool:
     return several or bool((given != np.floor(given)).any())
 
 
-def _is_missing(label: Any) -> bool:
-    try:
-        return label is None or bool(label != label)
-    except TypeError:  # pandas.NA says neither yes nor no
-        return True
-
-
-def _unique_labels(y: Array) -> tuple[Array, npt.NDArray[np.uint32]]:
-    if y.dtype.kind in "iu" and y.size:
-        low, high = int(y.min()), int(y.max())
-        # Small whole numbers need no sort: 0.3 ms instead of 3 ms for 60000 labels.
-        if high - low < max(256, 2 * y.size):
-            wide = y if y.dtype.kind == "u" else y.astype(np.int64, copy=False)
-            shifted = (wide - wide.dtype.type(low)).astype(np.intp, copy=False)
-            present = np.bincount(shifted, minlength=high - low + 1) > 0
-            found = np.flatnonzero(present).astype(wide.dtype)
-            classes = (found + wide.dtype.type(low)).astype(y.dtype)
-            ranks = (np.cumsum(present) - 1).astype(np.uint32)
-            return classes, ranks[shifted]
-    classes, labels = np.unique(y, return_inverse=True)
-    return classes, labels.astype(np.uint32)
-
-
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    """Return the weights as float64, or None if there are none."""
+    """Return the sample weights as float64, or None if there are none."""
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight)
@@ -352,7 +329,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
 
 
 def rescaled_weights(weights: FloatArray) -> FloatArray:
-    """Scale extreme weights by a power of two: sums and products stay finite."""
+    """Scale extreme weights by a power of two, so that sums stay finite."""
     exponent = int(np.frexp(weights.max())[1])
     return np.ldexp(weights, -exponent) if abs(exponent) > 400 else weights
 
@@ -373,7 +350,7 @@ def _check_weight_values(name: str, weights: FloatArray) -> None:
 def combine_weights(
     weights: FloatArray | None, class_weight: Any, targets: ClassTargets
 ) -> FloatArray | None:
-    """Multiply the weights of rows by those of their classes."""
+    """Multiply sample weights by the weights of their classes."""
     if class_weight is None:
         return weights
     y = targets.classes[targets.labels]
@@ -382,7 +359,7 @@ def combine_weights(
         by_class = np.asarray(by_class, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"class_weight must hold numbers, got {class_weight}."
+            f"class_weight must contain numbers, got {class_weight}."
         ) from error
     _check_weight_values("class_weight", by_class)
     of_rows: FloatArray = rescaled_weights(by_class)[targets.labels]
@@ -397,18 +374,21 @@ def combine_weights(
 
 
 class SplitCounts(NamedTuple):
-    """Weights as whole numbers that choose splits: core/target/criterion.hpp."""
+    """Integer weights with which splits are compared: core/target/criterion.hpp.
+
+    Integer sums do not depend on the order of the additions.
+    """
 
     narrow: npt.NDArray[np.uint32] | None
     wide: npt.NDArray[np.uint64] | None
 
 
 def split_counts(weights: FloatArray | None) -> SplitCounts:
-    """Turn weights into exact integers.
+    """Convert weights to integers.
 
-    Whole weights stay what they are. Others are scaled by a power of two so that their
-    sum is near 2**52, and rounded: a relative step of 2e-16 of the total. A positive
-    weight never becomes zero.
+    Integer weights are unchanged. Others are scaled by a power of two so that their sum
+    is near 2**52, and rounded: the error is 2e-16 of the total. A positive weight never
+    becomes zero.
     """
     if weights is None:
         return SplitCounts(None, None)
@@ -416,7 +396,7 @@ def split_counts(weights: FloatArray | None) -> SplitCounts:
     if total <= MAX_COUNT and bool((weights == np.floor(weights)).all()):
         return SplitCounts(weights.astype(np.uint32), None)
     mantissa, exponent = np.frexp(weights)
-    # An upper bound of the sum that can't overflow.
+    # An upper bound of the exponent of the sum: the sum itself might overflow.
     total_exponent = int(exponent.max()) + len(weights).bit_length()
     scaled = np.rint(np.ldexp(mantissa, exponent + (52 - total_exponent)))
     scaled = np.where(weights > 0, np.maximum(scaled, 1.0), 0.0)
@@ -424,8 +404,8 @@ def split_counts(weights: FloatArray | None) -> SplitCounts:
 
 
 def draw_seed(random_state: Any) -> int:
-    """Draw the 64-bit seed of one fit."""
+    """Return the 64-bit seed of one fit."""
     if isinstance(random_state, (int, np.integer)):
-        return int(random_state)  # 30 us cheaper than a RandomState, and as good
+        return int(random_state)  # 30 us faster than a RandomState
     high, low = check_random_state(random_state).randint(0, 2**31 - 1, size=2)
     return int(high) << 31 | int(low)

@@ -213,7 +213,7 @@ def resolve_categorical_features(wanted: Any, X: Any) -> list[int]:
             "categorical_features names columns of a sparse X, which holds numbers "
             "only; pass X as an array or a data frame, or categorical_features=None."
         )
-    shape = getattr(X, "shape", ())
+    shape: Any = getattr(X, "shape", ())
     n_columns = int(shape[1]) if len(shape) == 2 else 0
     if not is_mask or not entries:
         names = column_names(X)

@@ -1,4 +1,4 @@
-"""Sparse X: its checks, and rows that the core reads."""
+"""Sparse X: its checks, and its rows in the form that the core reads."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import scipy.sparse
 from dics import _core
 
 Array = npt.NDArray[Any]
-# Columns are numbered in 32 bits.
+# Indices of columns have 32 bits.
 MAX_COLUMNS = 2**31 - 1
 
 
 @final
 class SparseRows(_core.SparseArrays):
-    """A checked sparse X; what it has no entry for is zero.
+    """A checked sparse X; values without an entry are zero.
 
-    Stages take it in the place of an array: it has a `shape`, a length and rows.
+    It replaces an array in all stages: it has a `shape`, a `dtype`, a length and rows.
 
     Parameters
     ----------
     values : ndarray of float32, float64 or uint8
-        Entries, row by row; each column at most once in a row.
+        Entries, row by row; each column at most once per row.
     columns : ndarray of int32
         The column of each entry.
     starts : ndarray of int64 of shape (n_rows + 1,)
-        Where the entries of each row begin.
+        Index of the first entry of each row.
     n_columns : int
     """
 
@@ -48,10 +48,10 @@ class SparseRows(_core.SparseArrays):
 
     @classmethod
     def of(cls, X: Any) -> SparseRows:
-        """Take a matrix of scipy; without a copy if its rows are in order already."""
+        """Convert a matrix of SciPy, without a copy if its rows are sorted already."""
         rows = X.tocsr()
         if not rows.has_canonical_format:
-            rows = rows.copy() if rows is X else rows
+            rows = rows.copy() if rows is X else rows  # X belongs to the user
             rows.sum_duplicates()
         if rows.shape[1] > MAX_COLUMNS:
             raise ValueError(
@@ -73,7 +73,7 @@ class SparseRows(_core.SparseArrays):
         return self.shape[0]
 
     def __getitem__(self, rows: npt.NDArray[Any]) -> SparseRows:
-        """Return some of the rows, given as an array of numbers or a mask."""
+        """Return some of the rows, given by indices or a mask."""
         taken = scipy.sparse.csr_array(self.to_scipy()[rows])
         return SparseRows(
             taken.data,
@@ -83,23 +83,22 @@ class SparseRows(_core.SparseArrays):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Between the processes of a cluster; what they send one another is trusted.
+        # For the processes of a cluster, which trust each other: without checks.
         return SparseRows, (self.values, self.columns, self.starts, self.shape[1])
 
     def __sizeof__(self) -> int:
-        # Dask decides by it what a worker has room for.
+        # Dask uses it to decide what a worker has room for.
         return self.values.nbytes + self.columns.nbytes + self.starts.nbytes
 
     def astype(self, dtype: npt.DTypeLike) -> SparseRows:
-        """Return the same rows with values of another type; themselves if they are."""
+        """Return the rows with values of another dtype; no copy if it is the same."""
         if self.dtype == dtype:
             return self
-        return SparseRows(
-            self.values.astype(dtype), self.columns, self.starts, self.shape[1]
-        )
+        values = self.values.astype(dtype)
+        return SparseRows(values, self.columns, self.starts, self.shape[1])
 
     def to_scipy(self) -> scipy.sparse.csr_array:
-        """Return the entries as scipy has them, sharing their memory."""
+        """Return a matrix of SciPy that shares the memory of the entries."""
         return scipy.sparse.csr_array(
             (self.values, self.columns, self.starts), shape=self.shape
         )
@@ -111,9 +110,9 @@ class SparseRows(_core.SparseArrays):
 
 
 def concat_rows(parts: Sequence[Array | SparseRows]) -> Array | SparseRows:
-    """Return the rows of several parts, one below the other; dense if one part is.
+    """Concatenate the rows of several parts; the result is dense if one part is.
 
-    Parts without rows may be of any kind.
+    The type of parts without rows does not matter.
     """
     filled = [part for part in parts if len(part) > 0] or parts[:1]
     sparse = [part for part in filled if isinstance(part, SparseRows)]
@@ -137,71 +136,61 @@ def concat_rows(parts: Sequence[Array | SparseRows]) -> Array | SparseRows:
 
 
 def matrix_of_frame(X: Any) -> scipy.sparse.csr_array:
-    """Return a pandas frame of sparse columns as a matrix.
+    """Convert a pandas frame of sparse columns to a matrix.
 
-    pandas itself makes objects of bools beside numbers, and refuses what is not zero
-    between the entries without a word on the column.
+    The method of pandas converts a mix of bools and numbers to objects, and its errors
+    do not name the column.
     """
     columns, rows, values = [], [], []
     for f in range(X.shape[1]):
         column = X.iloc[:, f].array
-        if not (column.fill_value == 0):  # NaN neither
+        if not (column.fill_value == 0):  # also for NaN
             raise ValueError(
-                f"column {X.columns[f]!r} is sparse with {column.fill_value!r} "
-                "between its entries, and only zeros may be left out; make it dense, "
-                "as .sparse.to_dense() does, or leave out zeros: "
-                '.astype(pd.SparseDtype("float", 0)) after NaN was replaced.'
+                f"column {X.columns[f]!r} is sparse with the fill value "
+                f"{column.fill_value!r}, but only 0 is supported. Convert it with "
+                ".sparse.to_dense(), or replace NaN and convert it with "
+                '.astype(pd.SparseDtype("float", 0)).'
             )
         entries = np.asarray(column.sp_values)
         values.append(entries.astype(np.uint8) if entries.dtype == bool else entries)
         rows.append(column.sp_index.indices)
         columns.append(np.full(len(entries), f, dtype=np.int32))
-    matrix = scipy.sparse.coo_array(
-        (
-            np.concatenate(values),
-            (np.concatenate(rows), np.concatenate(columns)),
-        ),
-        shape=X.shape,
-    )
-    return matrix.tocsr()
+    places = (np.concatenate(rows), np.concatenate(columns))
+    return scipy.sparse.coo_array((np.concatenate(values), places), X.shape).tocsr()
 
 
 def check_entries(X: Any) -> None:
-    """Refuse entries of a matrix of scipy that lie outside of it.
+    """Raise an error if indices of a matrix of SciPy are out of range.
 
-    scipy doesn't look at them, and reads and writes beyond its arrays.
+    SciPy does not check them, and would read and write outside of its arrays.
     """
     if X.format == "coo":
-        for axis, (name, numbers) in enumerate((("row", X.row), ("column", X.col))):
-            _check_numbers(name, numbers, X.shape[axis])
+        indices = [("row", X.row, X.shape[0]), ("column", X.col, X.shape[1])]
     elif X.format in ("csr", "csc", "bsr"):
         is_csc = X.format == "csc"
         height, width = X.blocksize if X.format == "bsr" else (1, 1)
         shape = X.shape[0] // height, X.shape[1] // width
-        _check_starts(X, shape[1 if is_csc else 0])
-        inner = "row" if is_csc else "column" if width == 1 else "block of columns"
-        used = X.indices[: X.indptr[-1]]
-        _check_numbers(inner, used, shape[0 if is_csc else 1])
-
-
-def _check_starts(X: Any, n: int) -> None:
-    starts = X.indptr
-    n_entries = min(len(X.indices), len(X.data))
-    rises = (
-        len(starts) == n + 1 and starts[0] == 0 and (starts[1:] >= starts[:-1]).all()
-    )
-    if not rises or starts[-1] > n_entries:
-        raise ValueError(
-            f"its indptr must have {n + 1} numbers that rise from 0 to at most the "
-            f"number of entries, {n_entries}; make the matrix anew."
-        )
-
-
-def _check_numbers(name: str, numbers: npt.NDArray[Any], n: int) -> None:
-    if len(numbers) == 0 or (numbers.min() >= 0 and numbers.max() < n):
+        n_outer, n_inner = (shape[1], shape[0]) if is_csc else shape
+        starts, n_entries = X.indptr, min(len(X.indices), len(X.data))
+        if (
+            len(starts) != n_outer + 1
+            or starts[0] != 0
+            or (starts[1:] < starts[:-1]).any()
+            or starts[-1] > n_entries
+        ):
+            raise ValueError(
+                f"Invalid sparse matrix: indptr must have {n_outer + 1} non-decreasing "
+                f"entries from 0 to at most {n_entries}, the number of stored values. "
+                "Rebuild the matrix."
+            )
+        inner = "row" if is_csc else "column" if width == 1 else "column block"
+        indices = [(inner, X.indices[: starts[-1]], n_inner)]
+    else:
         return
-    at = int(np.flatnonzero((numbers < 0) | (numbers >= n))[0])
-    raise ValueError(
-        f"entry {at} of the sparse matrix is of {name} {numbers[at]}, and there are "
-        f"{n}; make the matrix anew."
-    )
+    for name, values, n in indices:
+        if len(values) and (values.min() < 0 or values.max() >= n):
+            at = int(np.flatnonzero((values < 0) | (values >= n))[0])
+            raise ValueError(
+                f"Invalid sparse matrix: entry {at} has {name} index {values[at]}, but "
+                f"there are {n}. Rebuild the matrix."
+            )

@@ -284,18 +284,16 @@ class Trees:
             names = (*NODE_ARRAYS, "leaf_values", "node_starts", "leaf_starts")
             arrays = {name: getattr(trees, name) for name in names}
             if has_sets:
-                sets = trees.sets or NodeSets(
+                known = trees.sets or NodeSets(
                     np.full(len(trees.nodes), -1, dtype=np.int32),
                     np.empty((0, WORDS), dtype=np.uint64),
                 )
-                arrays |= {"set_numbers": sets.numbers, "sets": sets.words}
+                arrays |= {"set_numbers": known.numbers, "sets": known.words}
             parts.append(arrays)
         joined = concat_arrays(parts)
-        sets = (
-            NodeSets(joined.pop("set_numbers"), joined.pop("sets"))
-            if has_sets
-            else None
-        )
+        sets = None
+        if has_sets:
+            sets = NodeSets(joined.pop("set_numbers"), joined.pop("sets"))
         return Trees._unchecked(
             **joined,
             criterion=self.criterion,

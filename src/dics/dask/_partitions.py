@@ -129,7 +129,7 @@ def with_categories(
             return known.encode(read, matrix)
         assert folds is not None
         read.columns = means.as_of_all(read.columns)
-        return known.encode_training_rows(read, matrix, means.with_folds(folds))
+        return known.encode_training_rows(read, matrix, means._replace(folds=folds))
 
 
 class PartitionShape(NamedTuple):

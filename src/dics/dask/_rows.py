@@ -240,7 +240,7 @@ class ClusterRows(TrainingRows):
         if means is not None and not means.tables:
             means = None  # the category is enough
         if means is not None:
-            bare = means.with_folds(means.folds[:, :0])
+            bare = means._replace(folds=means.folds[:, :0])
             known = known.without_pair_means()  # which are those of `means`
         # Sent once, however often a partition is made.
         sent = self._sent(known), self._sent(bare)

@@ -233,7 +233,7 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
     """
     onnx = import_library("onnx", "onnx", "to_onnx")
     plain = PlainModel.of(model, "to_onnx")
-    opset = DEFAULT_OPSET if target_opset is None else target_opset
+    opset: Any = DEFAULT_OPSET if target_opset is None else target_opset
     newest = onnx.defs.onnx_opset_version()
     if not isinstance(opset, int) or not MIN_OPSET <= opset <= newest:
         raise ValueError(
