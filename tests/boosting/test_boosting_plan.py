@@ -1,4 +1,4 @@
-"""The plan that replaces "auto", computed from the training rows."""
+"""The values of "auto": one plan, made from the profile of the training rows."""
 
 import dataclasses
 import pickle
@@ -15,7 +15,7 @@ from dics import (
     CGBoostingRegressor,
     QuantileCandidates,
 )
-from dics._boosting.plan import BoostingPlan, make_plan
+from dics._boosting.plan import DEFAULTS, BoostingPlan, DataProfile, make_plan
 
 
 def flat_parameters(model):
@@ -24,12 +24,17 @@ def flat_parameters(model):
 
 def plan_of(n_rows=1000, n_features=10, n_classes=3, **parameters):
     early_stopping = parameters.pop("early_stopping", False)
-    return make_plan(
-        flat_parameters(make(CGBoostingClassifier, **parameters)),
+    estimator = CGBoostingClassifier if n_classes else CGBoostingRegressor
+    profile = DataProfile(
         n_rows=n_rows,
         n_features=n_features,
         n_classes=n_classes,
-        n_outputs=1 if n_classes == 2 else n_classes,
+        n_outputs=n_classes if n_classes > 2 else 1,
+        has_categories=parameters.pop("has_categories", False),
+    )
+    return make_plan(
+        flat_parameters(make(estimator, **parameters)),
+        profile,
         early_stopping=early_stopping,
     )
 
@@ -48,11 +53,16 @@ def make_rows(n=400, n_features=12, n_classes=3):
         (20_000, 2, 0.2),
         (9_999, 3, 0.15),
         (10_000, 3, 0.15),
+        (9_999, 0, 0.1),
+        (10_000, 0, 0.12),
     ],
 )
 def test_learning_rate(n_rows, n_classes, rate):
     assert plan_of(n_rows, n_classes=n_classes).learning_rate == rate
     assert plan_of(n_rows, learning_rate=1).learning_rate == 1.0
+    categorical = plan_of(n_rows, n_classes=n_classes, has_categories=True)
+    factor = 0.5 if n_classes == 2 else 1.0
+    assert categorical.learning_rate == factor * rate
 
 
 @pytest.mark.parametrize(
@@ -157,11 +167,11 @@ def test_a_fit_follows_its_plan():
 
 @pytest.fixture
 def low_limits(monkeypatch):
-    """Lower the limits of the rules to 350 training rows."""
-    monkeypatch.setattr("dics._boosting.plan.FEW_ROWS", 350)
-    monkeypatch.setattr("dics._boosting.plan.SHRUNK_RATES", ((0, 0.1), (350, 0.15)))
-    monkeypatch.setattr("dics._boosting.plan.SAMPLED_ROWS", 350)
-    monkeypatch.setattr("dics._boosting.plan.SAMPLED_NUMBERS", 350)
+    """Move the limits of 10,000 and more rows to 350 and more."""
+    rows = [row._replace(min_rows=row.min_rows * 350 // 10_000) for row in DEFAULTS]
+    monkeypatch.setattr("dics._boosting.plan.DEFAULTS", rows)
+    monkeypatch.setattr("dics._boosting.plan.MIN_SAMPLED_ROWS", 350)
+    monkeypatch.setattr("dics._boosting.plan.MIN_SAMPLED_VALUES", 350)
 
 
 def test_only_training_rows_count(low_limits):
@@ -243,19 +253,57 @@ def test_a_failed_fit_keeps_the_plan():
 
 def test_a_plan_is_one_line():
     plan = BoostingPlan(
-        18_000, 54, 7, 7, 200, 0.15, 0, 0.0, 40, None, "mvs", 0.2, 0.1, True, 255
+        n_rows=18_000,
+        n_features=54,
+        n_classes=7,
+        n_outputs=7,
+        n_estimators=200,
+        learning_rate=0.15,
+        n_trial_rounds=0,
+        noise_shrinkage=0.0,
+        max_features=40,
+        sketch_outputs=None,
+        sampling="mvs",
+        top_rate=0.2,
+        other_rate=0.1,
+        early_stopping=True,
+        max_bins=255,
     )
     assert str(plan) == (
-        "18000 training rows, 54 features, 7 classes; 200 rounds, learning rate 0.15, "
-        "40 features a round, row sampling mvs of 0.3, up to 255 bins per feature, "
-        "leaves of 20 rows, l2 0.1, early stopping on"
+        "18000 training rows, 54 features, 7 classes, max_bins=255; n_estimators=200, "
+        "learning_rate=0.15, max_leaf_nodes=31, max_features=40, sampling='mvs', "
+        "subsample=0.3, min_samples_leaf=20, l2_regularization=0.1, "
+        "early_stopping=True, "
+        "advanced=BoostingOptions(sketch_outputs=None, noise_shrinkage=0)"
     )
-    numbers = dataclasses.replace(plan, n_classes=0, n_outputs=1)
-    assert "54 features, 1 output; 200 rounds, learning rate" in str(numbers)
-    sketched = dataclasses.replace(plan, sketch_outputs=6)
-    assert "splits by a sketch of 6 numbers, row sampling" in str(sketched)
-    given = dataclasses.replace(plan, max_bins=None, sampling=None)
-    assert "row sampling none, thresholds from the given candidates" in str(given)
+    regression = dataclasses.replace(plan, n_classes=0, n_outputs=1, max_bins=None)
+    assert "54 features, 1 output; n_estimators=200, learning_rate" in str(regression)
+    assert str(regression).endswith("advanced=BoostingOptions(sketch_outputs=None)")
+    sketched = dataclasses.replace(plan, sketch_outputs=6, n_trial_rounds=60)
+    assert "BoostingOptions(sketch_outputs=6, noise_shrinkage=0)" in str(sketched)
+    assert "max_bins=255, trial of 60 rounds; n_estimators" in str(sketched)
+    all_rows = dataclasses.replace(plan, sampling=None)
+    assert "sampling=None, min_samples_leaf=20" in str(all_rows)
+    goss = dataclasses.replace(plan, sampling="goss")
+    assert "sampling=GOSS(top_rate=0.2, other_rate=0.1), min_samples" in str(goss)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CGBoostingClassifier(n_estimators=5),
+        CGBoostingClassifier(n_estimators=5, sampling="goss"),
+        CGBoostingClassifier(n_estimators=5, subsample=0.5, max_leaf_nodes=None),
+        CGBoostingRegressor(n_estimators=5, max_features=0.5),
+    ],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_line_of_a_plan_can_be_copied(model, n_classes):
+    X, y = make_rows(n_classes=n_classes)
+    model = clone(model).set_params(random_state=0).fit(X, y)
+    parameters = str(model.plan_).split("; ")[1]
+    copied = eval(f"{type(model).__name__}({parameters}, random_state=0)")
+    same_bytes(copied.fit(X, y), model)
 
 
 @pytest.mark.parametrize(
@@ -319,19 +367,3 @@ def test_no_sketch_as_wide_as_the_outputs():
         n_estimators=5, advanced=BoostingOptions(sketch_outputs=3), random_state=0
     ).fit(X, y)
     same_bytes(wide, CGBoostingClassifier(n_estimators=5, random_state=0).fit(X, y))
-
-
-def regression_plan(*, n_rows, n_features, **parameters):
-    return make_plan(
-        flat_parameters(make(CGBoostingRegressor, **parameters)),
-        n_rows=n_rows,
-        n_features=n_features,
-        n_classes=0,
-        n_outputs=1,
-        early_stopping=False,
-    )
-
-
-@pytest.mark.parametrize(("n_rows", "rate"), [(9_999, 0.1), (10_000, 0.12)])
-def test_rate_of_regression(n_rows, rate):
-    assert regression_plan(n_rows=n_rows, n_features=5).learning_rate == rate

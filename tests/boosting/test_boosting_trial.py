@@ -121,10 +121,11 @@ def test_no_trial(data, parameters, rows):
 def test_trial_is_logged(data, capfd):
     model = CGBoostingClassifier(random_state=0, verbose=1).fit(*data)
     lines = capfd.readouterr().err.splitlines()
-    assert "(tried for 100 rounds)" in lines[0]
+    assert ", trial of 100 rounds; n_estimators=250, " in lines[0]
     assert lines[1].startswith("CGBoostingClassifier, trial: ")
     if data is NOISY:
-        assert "trial: lowest held-out loss after" in lines[2]
+        values = f"n_estimators=100, learning_rate={model.plan_.learning_rate:g}, "
+        assert f" rounds; using {values}max_leaf_nodes=31" in lines[2]
     assert lines[-1].startswith(
         f"CGBoostingClassifier: {100 if data is NOISY else 150} "
     )

@@ -136,7 +136,7 @@ def test_columns_that_single_precision_would_merge(name):
     np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_what_it_refuses():
+def test_errors():
     with pytest.raises(
         TypeError, match="to_onnx requires a fitted dics model, got str"
     ):

@@ -15,7 +15,12 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dics._boosting.losses import LogLoss, RegressionLoss
-from dics._boosting.plan import TRIAL_PATIENCE, BoostingPlan, make_plan, trial_share
+from dics._boosting.plan import (
+    TRIAL_PATIENCE,
+    BoostingPlan,
+    DataProfile,
+    make_plan,
+)
 from dics._boosting.rounds import (
     Callback,
     Rounds,
@@ -404,7 +409,7 @@ class Boosting(TreesEstimator):
         Returns the rounds of the trial if they are kept, or None.
         """
         plan, trial = self.plan_, Rounds(patience=TRIAL_PATIENCE, n_sets=1)
-        split = split_rows(data, trial_share(plan.n_rows))
+        split = split_rows(data, plan.trial_fraction)
         assert split.training is not None
         assert split.validation is not None
         training, held = rows.take(split.training), rows.take(split.validation)
@@ -414,15 +419,15 @@ class Boosting(TreesEstimator):
             new, used = training.boost(job, [held], trial, data.n_threads)
             progress.stopped_at = trial.n_done
         if trial.n_done - trial.best_round >= TRIAL_PATIENCE:
-            is_free = self.max_leaf_nodes == "auto" and self._categories is not None
             self.plan_ = plan.after_trial(
-                trial.best_round, self.n_estimators, takes_fewer_leaves=is_free
+                trial.best_round, self.n_estimators, self.max_leaf_nodes
             )
-            leaves = f" max_leaf_nodes={self.plan_.max_leaf_nodes}" if is_free else ""
             announce(
                 self,
                 f"trial: lowest held-out loss after {trial.best_round} rounds; using "
-                f"learning_rate={self.plan_.learning_rate:.3g}{leaves}",
+                f"n_estimators={self.plan_.n_estimators}, "
+                f"learning_rate={self.plan_.learning_rate:g}, "
+                f"max_leaf_nodes={self.plan_.max_leaf_nodes}",
             )
             return None
         self.plan_ = plan
@@ -582,15 +587,19 @@ def plan_rounds(
     is_warm_start: bool,
 ) -> BoostingPlan:
     """Resolve every "auto", by the training rows only."""
-    plan = make_plan(
-        {**model.get_params(deep=False), **model._options.get_params()},
-        n_rows=len(data.rows) if split.training is None else len(split.training),
+    n_rows = len(data.rows) if split.training is None else len(split.training)
+    profile = DataProfile(
+        n_rows=n_rows,
         n_features=data.rows.n_features,
         n_classes=0 if data.values is not None else data.n_classes,
         n_outputs=loss.n_outputs,
+        has_categories=model._categories is not None,
+    )
+    plan = make_plan(
+        {**model.get_params(deep=False), **model._options.get_params()},
+        profile,
         early_stopping=stops_early,
         has_validation=has_validation,
-        has_categories=model._categories is not None,
     )
     if is_warm_start:  # the dictionary and the trial are those of the first fit
         plan = replace(plan, max_bins=model.plan_.max_bins)
