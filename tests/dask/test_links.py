@@ -56,7 +56,9 @@ def reduced(links, name, own):
 
 
 def slices_added(links, own, starts):
-    return in_threads(links, lambda link: link.peers.add_slices(own[link.rank], starts))
+    return in_threads(
+        links, lambda link: link.peers.reduce_scatter(own[link.rank], starts)
+    )
 
 
 @pytest.fixture(params=["core", "Python"])
@@ -92,10 +94,10 @@ def test_sums_and_largest(opened, n_ranks):
     for n, dtype in [(1, "i4"), (100, "i8"), (50_000, "i4"), (0, "i8")]:
         values = rng.integers(-(10**6), 10**6, (n_ranks, n)).astype(dtype)
         own = values.copy()
-        assert all(reduced(links, "add", own))
+        assert all(reduced(links, "allreduce", own))
         np.testing.assert_array_equal(own, np.tile(values.sum(axis=0), (n_ranks, 1)))
         own = values.astype(np.float64)
-        assert all(reduced(links, "largest", own))
+        assert all(reduced(links, "allreduce_max", own))
         np.testing.assert_array_equal(own, np.tile(values.max(axis=0), (n_ranks, 1)))
     assert {link.n_sums for link in links} == {8}
     assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
@@ -104,7 +106,7 @@ def test_sums_and_largest(opened, n_ranks):
 def test_sums_wrap_around(opened):
     links = opened(2)
     own = np.full((2, 1), 2**63 - 1)
-    assert all(reduced(links, "add", own))
+    assert all(reduced(links, "allreduce", own))
     np.testing.assert_array_equal(own, -2)
 
 
@@ -133,7 +135,7 @@ def test_gather(opened, n_ranks):
     for rank in range(n_ranks):
         mine = slice(5 * rank, 5 * rank + 5)
         own[rank, mine] = whole[mine]
-    assert all(in_threads(links, lambda link: link.peers.gather(own[link.rank])))
+    assert all(in_threads(links, lambda link: link.peers.allgather(own[link.rank])))
     np.testing.assert_array_equal(own, np.tile(whole, (n_ranks, 1)))
     assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
 
@@ -157,14 +159,14 @@ def test_partners_exchange_at_once(n_ranks):
 
 def test_wrong_starts_of_slices_are_rejected(opened):
     (link,) = opened(1)
-    with pytest.raises(ValueError, match="starts are not those of the slices"):
-        link.peers.add_slices(np.zeros(3, dtype=np.int32), np.array([0, 1, 3]))
+    with pytest.raises(ValueError, match="starts must have one start per rank"):
+        link.peers.reduce_scatter(np.zeros(3, dtype=np.int32), np.array([0, 1, 3]))
 
 
 def test_largest_of_floats(opened):
     links = opened(3)
     own = np.array([[0.5], [-np.inf], [2.0]])
-    assert all(in_threads(links, lambda link: link.largest(own[link.rank])))
+    assert all(in_threads(links, lambda link: link.allreduce_max(own[link.rank])))
     np.testing.assert_array_equal(own, 2.0)
 
 
@@ -172,8 +174,8 @@ def test_wrong_token_is_rejected(monkeypatch):
     monkeypatch.setattr("dics.dask._links.CONNECT_SECONDS", 1.0)
     links = make_links(2, [TOKEN, TOKEN[::-1]])
     assert in_threads(links[:1] + links[1:], Links.open)[0] is False
-    # The connection was accepted only to read the token.
-    assert not links[1].add(np.zeros(1, dtype=np.int64))
+    # It was let in to speak, and no more.
+    assert not links[1].allreduce(np.zeros(1, dtype=np.int64))
 
 
 def test_strangers_do_not_disturb(monkeypatch):
@@ -183,7 +185,7 @@ def test_strangers_do_not_disturb(monkeypatch):
     strangers[0].sendall(b"GET / HTTP/1.1\r\n\r\n")
     assert in_threads(links, Links.open) == [True, True]
     own = np.ones((2, 3), dtype=np.int64)
-    assert all(in_threads(links, lambda link: link.add(own[link.rank])))
+    assert all(in_threads(links, lambda link: link.allreduce(own[link.rank])))
     for stranger in strangers:
         stranger.settimeout(5)
         with contextlib.suppress(ConnectionError):  # or a regular end
@@ -198,11 +200,11 @@ def test_lost_process_is_detected_by_all(opened, lost):
     links = opened(7)
     links[lost].close()
     own = np.ones((7, 40_000), dtype=np.int64)
-    found = in_threads(links, lambda link: link.add(own[link.rank]))
-    if lost in (5, 6):  # its parent and the root, which close their links
+    found = in_threads(links, lambda link: link.allreduce(own[link.rank]))
+    if lost in (5, 6):  # its parent and the root, who close their own links
         assert not found[1]
     assert not any(
-        in_threads(links, lambda link: link.add(own[link.rank])),
+        in_threads(links, lambda link: link.allreduce(own[link.rank])),
     )
 
 
@@ -216,10 +218,10 @@ def test_loss_among_slices_is_detected_by_all(opened, lost):
         if link.rank == lost:
             link.close()
             return False
-        found = link.peers.add_slices(own[link.rank], starts)
+        found = link.peers.reduce_scatter(own[link.rank], starts)
         if not found:
             link.close()
-        return found and link.add(own[link.rank])
+        return found and link.allreduce(own[link.rank])
 
     assert not any(in_threads(links, work))
 
@@ -227,7 +229,7 @@ def test_loss_among_slices_is_detected_by_all(opened, lost):
 def test_close_ends_a_wait(opened):
     links = opened(2)
     threading.Timer(0.2, links[0].close).start()
-    assert not links[0].add(np.ones(1, dtype=np.int64))
+    assert not links[0].allreduce(np.ones(1, dtype=np.int64))
 
 
 def test_disagreement(opened):
@@ -236,13 +238,13 @@ def test_disagreement(opened):
     def work(link):
         values = np.ones(1 + link.rank, dtype=np.int64)
         try:
-            return link.add(values)
+            return link.allreduce(values)
         finally:
             link.close()
 
     found = in_threads(links, work)
     assert isinstance(found[0], RuntimeError)
-    assert "sum 0 of kind 1 and 8 bytes, another at sum 0 of kind 1 and 16" in str(
+    assert "operation 0 of kind 1 with 8 bytes, another at operation 0 of" in str(
         found[0]
     )
     assert found[1] is False
@@ -253,7 +255,7 @@ def test_different_kinds_disagree(opened):
 
     def work(link):
         try:
-            return (link.largest if link.rank else link.add)(
+            return (link.allreduce_max if link.rank else link.allreduce)(
                 np.ones(1, dtype="f8" if link.rank else "i8")
             )
         finally:

@@ -238,13 +238,13 @@ class Links:
         """Bytes that all processes have sent."""
         return self.peers.bytes_of_all
 
-    def add(self, values: npt.NDArray[Any]) -> bool:
-        """Replace numbers by the sums of all processes; False if one is lost."""
-        return self._checked(self.peers.add(values))
+    def allreduce(self, values: npt.NDArray[Any]) -> bool:
+        """Replace values by their sums over all processes; False if one is lost."""
+        return self._checked(self.peers.allreduce(values))
 
-    def largest(self, values: npt.NDArray[np.float64]) -> bool:
-        """Replace numbers by the largest of all processes; False if one is lost."""
-        return self._checked(self.peers.largest(values))
+    def allreduce_max(self, values: npt.NDArray[np.float64]) -> bool:
+        """Replace values by their maxima over processes; False if one is lost."""
+        return self._checked(self.peers.allreduce_max(values))
 
     def _checked(self, is_whole: bool) -> bool:
         """Let the others notice that a process is lost."""

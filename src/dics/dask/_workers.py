@@ -307,7 +307,7 @@ class RoundReporter:
             given = self._answer((train, held, scores, self.links.bytes_of_all))
             self.is_lost = given is None
             answer[0] = given or 0.0
-        if self.is_lost or not self.links.largest(answer):
+        if self.is_lost or not self.links.allreduce_max(answer):
             self.is_lost = True
             return True
         return bool(answer[0])
@@ -332,7 +332,7 @@ class RoundReporter:
             whole[number : number + n] = own[first : first + n]
         # Of each number one process has the bits, all others zeros.
         bits = whole.reshape(-1).view(np.int32)
-        self.is_lost = not self.links.add(bits)
+        self.is_lost = not self.links.allreduce(bits)
         return whole
 
 

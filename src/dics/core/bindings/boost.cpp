@@ -8,7 +8,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
-#include "links.hpp"
+#include "collective/links.hpp"
 #include "objective/objective.hpp"
 
 namespace dics {

@@ -1,19 +1,22 @@
 // Processes that fit one model together, see Peers.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
-#include "links.hpp"
-#include "sockets.hpp"
+#include "collective/links.hpp"
+#include "collective/sockets.hpp"
 
 namespace dics {
 namespace {
 
-// Messages that Python sends and receives, as encrypted ones are: `send(rank, bytes)`
-// and `receive(rank, bytes)` return False when a peer is lost.
+// Sends and receives messages through Python, which can encrypt them. `send(rank,
+// bytes)` and `receive(rank, bytes)` return False if a peer is lost.
 class PythonChannel : public Channel {
   public:
     PythonChannel(nb::callable send, nb::callable receive)
@@ -49,48 +52,36 @@ class PythonChannel : public Channel {
     nb::callable send_, receive_;
 };
 
-std::vector<int> ints_of(const nb::list& numbers) {
-    std::vector<int> found;
-    for (const nb::handle number : numbers)
-        found.push_back(nb::cast<int>(number));
-    return found;
+std::vector<std::int64_t> list_of(const Array<std::int64_t>& values) {
+    return {values.data(), values.data() + values.shape(0)};
 }
 
-std::unique_ptr<Channel> channel_of(const nb::object& descriptors, nb::callable send,
-                                    nb::callable receive) {
-#ifdef DICS_HAVE_SOCKETS
-    if (!descriptors.is_none()) {
-        std::map<int, int> sockets;
-        for (const auto item : nb::cast<nb::dict>(descriptors))
-            sockets[nb::cast<int>(item.first)] = nb::cast<int>(item.second);
-        return std::make_unique<SocketChannel>(sockets, must_stop);
-    }
-#endif
-    return std::make_unique<PythonChannel>(std::move(send), std::move(receive));
-}
-
-std::unique_ptr<LinkedPeers> peers_of(int rank, int n_ranks, int parent,
-                                      const nb::list& children,
-                                      const nb::list& partners,
-                                      const Table<std::int64_t>& runs,
-                                      const Array<std::int64_t>& run_starts,
-                                      const nb::object& descriptors, nb::callable send,
-                                      nb::callable receive) {
+std::unique_ptr<LinkedPeers> peers_of(
+    int rank, int n_ranks, int parent, std::vector<int> children,
+    std::vector<int> partners, const Table<std::int64_t>& runs,
+    const Array<std::int64_t>& run_starts,
+    [[maybe_unused]] const std::optional<std::map<int, int>>& descriptors,
+    nb::callable send, nb::callable receive) {
     std::vector<RowRun> own;
     for (std::size_t i = 0; i < runs.shape(0); ++i) {
         const std::int64_t* run = runs.data() + 3 * i;
         own.push_back({run[0], run[1], run[2]});
     }
+    std::unique_ptr<Channel> channel;
+#ifdef DICS_HAVE_SOCKETS
+    if (descriptors)
+        channel = std::make_unique<SocketChannel>(*descriptors, must_stop);
+#endif
+    if (!channel)
+        channel = std::make_unique<PythonChannel>(std::move(send), std::move(receive));
     return std::make_unique<LinkedPeers>(
-        LinkOrder{rank, n_ranks, parent, ints_of(children), ints_of(partners)},
-        channel_of(descriptors, std::move(send), std::move(receive)), std::move(own),
-        std::vector<std::int64_t>(run_starts.data(),
-                                  run_starts.data() + run_starts.shape(0)));
+        LinkOrder{rank, n_ranks, parent, std::move(children), std::move(partners)},
+        std::move(channel), std::move(own), list_of(run_starts));
 }
 
-// Calls body() outside Python; returns whether no peer is lost.
+// Calls an operation outside Python. Returns False if a peer is lost.
 template <class Body>
-bool is_whole(Body body) {
+bool succeeds(Body body) {
     OutsidePython outside;
     try {
         body();
@@ -101,32 +92,28 @@ bool is_whole(Body body) {
 }
 
 template <class T>
-std::int64_t length(const Output<T>& values) {
-    return static_cast<std::int64_t>(values.shape(0));
+bool allreduce(const LinkedPeers& peers, const Output<T>& values) {
+    return succeeds([&] { peers.allreduce(values.data(), values.shape(0)); });
+}
+
+bool allreduce_max(const LinkedPeers& peers, const Output<double>& values) {
+    return succeeds([&] { peers.allreduce_max(values.data(), values.shape(0)); });
 }
 
 template <class T>
-bool add(const LinkedPeers& peers, const Output<T>& values) {
-    return is_whole([&] { peers.add(values.data(), length(values)); });
+bool reduce_scatter(const LinkedPeers& peers, const Output<T>& values,
+                    const Array<std::int64_t>& slice_starts) {
+    const std::vector<std::int64_t> starts = list_of(slice_starts);
+    if (starts.size() != peers.n_ranks() + std::size_t{1} ||
+        starts.back() != std::int64_t(values.shape(0)))
+        throw nb::value_error(
+            "starts must have one start per rank and the length of values.");
+    return succeeds([&] { peers.reduce_scatter(values.data(), starts); });
 }
 
-template <class T>
-bool add_slices(const LinkedPeers& peers, const Output<T>& values,
-                const Array<std::int64_t>& starts) {
-    const std::vector<std::int64_t> all(starts.data(), starts.data() + starts.shape(0));
-    if (all.size() != static_cast<std::size_t>(peers.n_slices()) + 1 ||
-        all.back() != length(values))
-        throw nb::value_error("starts are not those of the slices");
-    return is_whole([&] { peers.add_slices(values.data(), all); });
-}
-
-bool largest(const LinkedPeers& peers, const Output<double>& values) {
-    return is_whole([&] { peers.largest(values.data(), length(values)); });
-}
-
-bool gather(const LinkedPeers& peers, const Output<std::int64_t>& values) {
-    const std::int64_t n = length(values) / peers.n_slices();
-    return is_whole([&] { peers.gather(values.data(), n); });
+bool allgather(const LinkedPeers& peers, const Output<std::int64_t>& values) {
+    const std::int64_t n = values.shape(0) / peers.n_ranks();
+    return succeeds([&] { peers.allgather(values.data(), n); });
 }
 
 }  // namespace
@@ -138,21 +125,21 @@ void bind_peers(nb::module_& m) {
 #else
         false;
 #endif
-    nb::class_<LinkedPeers>(m, "Peers",
-                            "Processes that add up sums; methods change arrays in "
-                            "place and return False when a process is lost.")
+    nb::class_<LinkedPeers>(
+        m, "Peers",
+        "Processes that fit one model. The operations change arrays "
+        "in place and return False if a process is lost.")
         .def(nb::new_(&peers_of), "rank"_a, "n_ranks"_a, "parent"_a, "children"_a,
              "partners"_a, "runs"_a, "run_starts"_a, "descriptors"_a.none(), "send"_a,
              "receive"_a)
-        .def("add", &add<std::int32_t>, "values"_a.noconvert())
-        .def("add", &add<std::int64_t>, "values"_a.noconvert())
-        .def("add_slices", &add_slices<std::int32_t>, "values"_a.noconvert(),
+        .def("allreduce", &allreduce<std::int32_t>, "values"_a.noconvert())
+        .def("allreduce", &allreduce<std::int64_t>, "values"_a.noconvert())
+        .def("allreduce_max", &allreduce_max, "values"_a.noconvert())
+        .def("reduce_scatter", &reduce_scatter<std::int32_t>, "values"_a.noconvert(),
              "starts"_a)
-        .def("add_slices", &add_slices<std::int64_t>, "values"_a.noconvert(),
+        .def("reduce_scatter", &reduce_scatter<std::int64_t>, "values"_a.noconvert(),
              "starts"_a)
-        .def("largest", &largest, "values"_a.noconvert())
-        .def("gather", &gather, "values"_a.noconvert())
-        .def_prop_ro("n_slices", &LinkedPeers::n_slices)
+        .def("allgather", &allgather, "values"_a.noconvert())
         .def_prop_ro("n_sums", &LinkedPeers::n_sums)
         .def_prop_ro("bytes_sent", &LinkedPeers::bytes_sent)
         .def_prop_ro("bytes_of_all", &LinkedPeers::bytes_of_all);

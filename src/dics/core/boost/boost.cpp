@@ -39,12 +39,12 @@ struct RowWeights {
         largest = 0;
         for (const float* weight = rows.weights; weight < end; ++weight)
             largest = std::max(largest, static_cast<double>(*weight));
-        largest = sum.largest(largest);
+        largest = sum.allreduce_max(largest);
         const FixedPoint fixed(largest, n_rows);
         std::int64_t added = 0;
         for (const float* weight = rows.weights; weight < end; ++weight)
             added += fixed.of(static_cast<double>(*weight));
-        sum.everywhere(&added, 1);
+        sum.allreduce(&added, 1);
         total = fixed.value(added);
     }
 
@@ -86,7 +86,7 @@ class Booster {
                       settings.limits.min_samples_leaf,
                       Interactions(settings.interactions, dictionary.n_features),
                       settings.categorical, settings.set_limits, team.size(),
-                      sum.n_slices()),
+                      sum.n_ranks()),
           search_(histograms_, team, sum),
           grower_(target_, search_, rows_, dictionary, settings.limits, nullptr, team,
                   sum),
@@ -164,7 +164,7 @@ class Booster {
         if (objective_.is_custom())
             return objective_.fill_gradients(
                 gradient_args(rows, 0, rows.codes.n_rows, leaf, steps, part));
-        sum_.parts(losses_, n_tasks, kLossSize);
+        sum_.allreduce_parts(losses_, n_tasks, kLossSize);
         const __int128 parts = (__int128{losses_[1]} << 32) + losses_[2];
         return static_cast<double>(losses_[0]) +
                static_cast<double>(parts) / LossSum::kParts;
@@ -348,7 +348,7 @@ class Booster {
         float largest = 0;
         for (const float norm : norms_)
             largest = std::max(largest, norm);
-        return sum_.largest(static_cast<double>(largest));
+        return sum_.allreduce_max(static_cast<double>(largest));
     }
 
     // The longest gradient of the drawn rows, times their factors and weights.
@@ -358,7 +358,7 @@ class Booster {
         float largest = 0;
         for (std::size_t i = 0; i < drawn_.rows.size(); ++i)
             largest = std::max(largest, norms_[drawn_.rows[i]] * drawn_.factors[i]);
-        return sum_.largest(static_cast<double>(largest));
+        return sum_.allreduce_max(static_cast<double>(largest));
     }
 
     void keep_tree() {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "boost/row_draw.hpp"
+#include "collective/sum.hpp"
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
 #include "objective/objective.hpp"
 #include "search/set_limits.hpp"
-#include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "boost/boost.hpp"
+#include "collective/sum.hpp"
 #include "fixed_point.hpp"
 #include "objective/objective.hpp"
-#include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -91,7 +91,7 @@ class SharedQuantiles {
                 if (shift == 24 || key >> (shift + 8) == found[group])
                     weights_[group << 8 | (key >> shift & 0xFF)] += weight;
             });
-            sum.everywhere(weights_.data(), static_cast<std::int64_t>(n_groups << 8));
+            sum.allreduce(weights_.data(), static_cast<std::int64_t>(n_groups << 8));
             for (std::size_t group = 0; group < n_groups; ++group) {
                 const std::int64_t* weights = weights_.data() + (group << 8);
                 if (shift == 24) {
@@ -293,7 +293,7 @@ class LeafResiduals {
                 sums[n_sums + at] += weight(i);
             }
         }
-        sum_.everywhere(sums.data(), static_cast<std::int64_t>(sums.size()));
+        sum_.allreduce(sums.data(), static_cast<std::int64_t>(sums.size()));
         for (std::size_t at = 0; at < n_sums; ++at) {
             const double total = rows_.weights ? fixed_weight_.value(sums[n_sums + at])
                                                : static_cast<double>(sums[n_sums + at]);

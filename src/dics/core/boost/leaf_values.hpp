@@ -8,9 +8,9 @@
 #include "boost/boost.hpp"
 #include "boost/chunks.hpp"
 #include "boost/row_draw.hpp"
+#include "collective/sum.hpp"
 #include "fixed_point.hpp"
 #include "objective/objective.hpp"
-#include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -75,7 +75,7 @@ class LeafValues {
         std::vector<std::int64_t> counts(n_leaves);
         for (std::int64_t i = 0; i < rows_.codes.n_rows; ++i)
             ++counts[leaf[i]];
-        sum_.everywhere(counts.data(), static_cast<std::int64_t>(n_leaves));
+        sum_.allreduce(counts.data(), static_cast<std::int64_t>(n_leaves));
         for (std::size_t i = 0; i < n_leaves; ++i)
             sums_[(i + 1) * width_ - 1] = static_cast<double>(counts[i]);
     }
@@ -152,7 +152,7 @@ class LeafValues {
                       args.width = static_cast<std::int64_t>(width_);
                       add(chunks.begin(task), args);
                   });
-        sum_.parts(fixed_, n_chunks, size);
+        sum_.allreduce_parts(fixed_, n_chunks, size);
         sums_.resize(size);
         for (std::size_t leaf = 0; leaf < n_leaves; ++leaf)
             read_sums(fixed_.data() + leaf * width_, weight, gradient,

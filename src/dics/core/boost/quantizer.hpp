@@ -9,9 +9,9 @@
 
 #include "boost/chunks.hpp"
 #include "boost/row_draw.hpp"
+#include "collective/sum.hpp"
 #include "fixed_point.hpp"
 #include "objective/objective.hpp"
-#include "sum.hpp"
 #include "target/gradients.hpp"
 #include "team.hpp"
 
@@ -105,7 +105,7 @@ class Quantizer {
         for (std::size_t task = 0; task < n_tasks; ++task)
             target_.add(sums_.data() + task * static_cast<std::size_t>(outputs_.cells),
                         totals_);
-        sum_.everywhere(totals_.cells.data(), outputs_.cells);
+        sum_.allreduce(totals_.cells.data(), outputs_.cells);
         target_.finish(totals_);
     }
 
@@ -117,7 +117,7 @@ class Quantizer {
             factors_.clear();
             sizes_ = norms;
             largest_weight_ = 1;
-            largest_ = sum_.largest(largest_of(norms, n));
+            largest_ = sum_.allreduce_max(largest_of(norms, n));
             return largest_ > 0 ? fitting_scale(chunks, largest_) : 1;
         }
         factors_.resize(static_cast<std::size_t>(n));
@@ -145,7 +145,7 @@ class Quantizer {
             largest_weight_ = std::max(largest_weight_, heaviest[task]);
         }
         double both[] = {largest_, largest_weight_};
-        sum_.largest(both, 2);
+        sum_.allreduce_max(both, 2);
         largest_ = both[0];
         largest_weight_ = both[1];
         if (!(largest_ > 0))
@@ -205,7 +205,7 @@ class Quantizer {
             parts[static_cast<std::size_t>(task)] = static_cast<std::int64_t>(
                 sum - static_cast<std::uint64_t>(length) * kFixerBits);
         });
-        sum_.parts(parts, parts.size(), 1);
+        sum_.allreduce_parts(parts, parts.size(), 1);
         return fixed.value(parts[0]);
     }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "boost/chunks.hpp"
+#include "collective/sum.hpp"
 #include "random.hpp"
-#include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -88,7 +88,7 @@ Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& contributors,
                 ++counts[key & 0xFFFF];
             }
         }
-        contributors.everywhere(counts.data(), 1 << 16);
+        contributors.allreduce(counts.data(), 1 << 16);
         std::uint32_t digit = 0;
         while (digit < 0xFFFF && n_smaller + counts[digit] < k)
             n_smaller += counts[digit++];
@@ -315,7 +315,7 @@ class RowDrawer {
             for (const float* norm = norms + chunks.begin(part); norm < end; ++norm)
                 ++counts[std::bit_cast<std::uint32_t>(*norm) >> 16];
         });
-        sum_.parts(counts_, static_cast<std::size_t>(n_parts), 1 << 15);
+        sum_.allreduce_parts(counts_, static_cast<std::size_t>(n_parts), 1 << 15);
         counts_.resize(1 << 15);
     }
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "boost/chunks.hpp"
+#include "collective/sum.hpp"
 #include "data/code_lists.hpp"
 #include "data/matrix.hpp"
-#include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -40,7 +40,7 @@ class SparseCodes {
         }
         // Histograms are alike everywhere, whatever threads there are.
         make_parts(find_commonest(codes, dictionary, sum),
-                   sum.is_alone() ? team.size() : sum.n_slices());
+                   sum.is_alone() ? team.size() : sum.n_ranks());
         team.run(static_cast<std::int64_t>(parts_.size()), true,
                  [&](std::int64_t p, int) {
                      list(codes, parts_[static_cast<std::size_t>(p)]);
@@ -127,7 +127,7 @@ class SparseCodes {
                 for (std::int64_t row = 0; row < codes.n_rows; row += step)
                     ++counts[column[row * codes.width]];
             }
-            sum.everywhere(all.data(), static_cast<std::int64_t>(all.size()));
+            sum.allreduce(all.data(), static_cast<std::int64_t>(all.size()));
             for (std::int64_t f = first; f < last; ++f) {
                 const std::int32_t* counts = all.data() + 256 * (f - first);
                 const std::int32_t* most = std::max_element(counts, counts + 256);

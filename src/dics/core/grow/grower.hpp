@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "collective/sum.hpp"
 #include "data/matrix.hpp"
 #include "grow/frontier.hpp"
 #include "grow/grow.hpp"
 #include "grow/node.hpp"
-#include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -227,8 +227,8 @@ class Grower {
                        .first->second;
         Ahead& smaller = left_smaller ? a : b;
         Ahead& larger = left_smaller ? b : a;
-        search_.pass_on(node, smaller.open, smaller.is_open, larger.open,
-                        larger.is_open, growth.context);
+        search_.hand_over(node, smaller.open, smaller.is_open, larger.open,
+                          larger.is_open, growth.context);
         node.hist = -1;  // it is a child's now, or free
         for (Ahead* child : {&smaller, &larger}) {
             if (child->is_open)
@@ -266,8 +266,8 @@ class Grower {
         Open& larger = left_smaller ? right : left;
         const bool smaller_open = left_smaller ? left_open : right_open;
         const bool larger_open = left_smaller ? right_open : left_open;
-        search_.pass_on(node, smaller, smaller_open, larger, larger_open,
-                        growth.context);
+        search_.hand_over(node, smaller, smaller_open, larger, larger_open,
+                          growth.context);
         if (Frontier::kSearchesFirst && (smaller_open || larger_open))
             search(smaller_open ? &smaller : &larger,
                    smaller_open && larger_open ? &larger : nullptr, growth);
@@ -300,7 +300,7 @@ class Grower {
 
     // The node is a leaf, or grown by another thread.
     void finish(Open& node, Growth& growth) {
-        search_.drop(node, growth.context);
+        search_.release(node, growth.context);
         growth.spare.push_back(std::move(node.totals));
     }
 
@@ -348,10 +348,10 @@ class Grower {
         }
         // All contributors count the same side; the other is what is left of the node.
         if (search_.read_left_totals(node, growth.context, left.totals))
-            target_.take_out(left.totals, node.totals);
+            target_.subtract(left.totals, node.totals);
         else
-            target_.move(r_, left.begin, left.end, right.end, sum_, node.totals,
-                         left.totals);
+            target_.split_totals(r_, left.begin, left.end, right.end, sum_, node.totals,
+                                 left.totals);
         right.totals = std::move(node.totals);
         if constexpr (requires { search_.interactions_below(node); })
             left.interactions = right.interactions = search_.interactions_below(node);

@@ -7,7 +7,7 @@
 #include "data/encode.hpp"
 #include "data/split_side.hpp"
 #include "predict/coded_trees.hpp"
-#include "predict/spread_rows.hpp"
+#include "predict/dense_rows.hpp"
 
 namespace dics {
 namespace {
@@ -228,7 +228,7 @@ void find_leaves(const AnyRows& any, const ForestView& forest, Team& team,
     std::visit(
         [&](const auto& source) {
             if (source.is_sparse()) {
-                return for_spread_rows(
+                return for_dense_rows(
                     source.sparse(), source.n_rows(), team, numbers_in(nullptr),
                     [&](const auto& rows, std::int64_t first, Team& alone) {
                         find_leaves(rows, forest, alone, leaf + first * forest.n_trees);
@@ -251,7 +251,7 @@ void vote(const AnyRows& any, const ForestView& forest, const LeafTable<float>& 
     std::visit(
         [&](const auto& source) {
             if (source.is_sparse()) {
-                return for_spread_rows(
+                return for_dense_rows(
                     source.sparse(), n_rows, team, numbers_in(rows),
                     [&](const auto& some, std::int64_t first, Team& alone) {
                         vote(some, forest, leaves, nullptr, some.n_rows, hard, alone,
@@ -290,7 +290,7 @@ void add_values(const AnyRows& any, const ForestView& forest,
     std::visit(
         [&](const auto& source) {
             if (is_sparse) {
-                return for_spread_rows(
+                return for_dense_rows(
                     source.sparse(), n_rows, team, numbers_in(rows),
                     [&](const auto& some, std::int64_t first, Team& alone) {
                         add_values(AnyRows(RowSource(some)), forest, leaves, nullptr,

@@ -4,10 +4,10 @@
 
 #include <limits>
 
+#include "collective/sum.hpp"
 #include "grow/node.hpp"
 #include "kernels/kernels.hpp"
 #include "search/candidate_draw.hpp"
-#include "sum.hpp"
 #include "target/class_counts.hpp"
 #include "team.hpp"
 
@@ -93,8 +93,8 @@ class DirectSearch {
     bool read_left_totals(const Open&, Context&, ClassTotals<Count>&) const {
         return false;
     }
-    void pass_on(Open&, Open&, bool, Open&, bool, Context&) {}
-    void drop(Open&, Context&) {}
+    void hand_over(Open&, Open&, bool, Open&, bool, Context&) {}
+    void release(Open&, Context&) {}
 
   private:
     Split find(const Open& node, Context& context, bool shared) {

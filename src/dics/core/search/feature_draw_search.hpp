@@ -68,8 +68,8 @@ class FeatureDrawSearch {
     bool read_left_totals(const Open&, Context&, ClassTotals<Count>&) const {
         return false;
     }
-    void pass_on(Open&, Open&, bool, Open&, bool, Context&) {}
-    void drop(Open&, Context&) {}
+    void hand_over(Open&, Open&, bool, Open&, bool, Context&) {}
+    void release(Open&, Context&) {}
 
   private:
     static constexpr std::int64_t kBatch = 64;

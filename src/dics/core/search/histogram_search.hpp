@@ -11,10 +11,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "collective/sum.hpp"
 #include "grow/node.hpp"
 #include "grow/pool.hpp"
 #include "search/renewed_codes.hpp"
-#include "sum.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -87,7 +87,7 @@ class HistogramSearch {
             Open& node = *nodes[i];
             histograms_.prepare(node, context.prepared[i]);
             if (!context.prepared[i].uses_histogram())
-                drop(node, context);
+                release(node, context);
             else if (node.hist < 0)
                 node.hist = context.pool.acquire();
             n_filled +=
@@ -136,7 +136,7 @@ class HistogramSearch {
                 countings[i] = {node.minus_begin, node.minus_end, n_counted++};
         }
         count_together(countings, prepared, n_counted);
-        const int slice = n_slices() > 1 ? sum_.own_slice() : 0;
+        const int slice = n_slices() > 1 ? sum_.rank() : 0;
         const std::int64_t first = first_block(slice);
         const std::int64_t n_blocks = first_block(slice + 1) - first;
         const auto n_nodes = static_cast<std::int64_t>(nodes.size());
@@ -208,12 +208,12 @@ class HistogramSearch {
 
     // Hands the parent's histogram on: the smaller child is counted, the larger one is
     // the parent's minus that.
-    void pass_on(Open& parent, Open& smaller, bool smaller_open, Open& larger,
-                 bool larger_open, Context& context) {
+    void hand_over(Open& parent, Open& smaller, bool smaller_open, Open& larger,
+                   bool larger_open, Context& context) {
         if (parent.hist < 0)
             return;
         if (!larger_open || !histograms_.needs_histogram(larger)) {
-            drop(parent, context);
+            release(parent, context);
             return;
         }
         larger.hist = parent.hist;
@@ -231,7 +231,7 @@ class HistogramSearch {
         }
     }
 
-    void drop(Open& node, Context& context) {
+    void release(Open& node, Context& context) {
         context.pool.release(node.hist);
         node.hist = -1;
         node.hist_ready = false;
@@ -248,7 +248,7 @@ class HistogramSearch {
         std::int64_t best_block = -1;  // where the best split was found
     };
 
-    int n_slices() const { return kHasSlices ? sum_.n_slices() : 1; }
+    int n_slices() const { return kHasSlices ? sum_.n_ranks() : 1; }
     std::int64_t first_block(int slice) const {
         if constexpr (kHasSlices)
             return histograms_.first_block(slice);
@@ -278,9 +278,9 @@ class HistogramSearch {
                     counted(block, counting));
         });
         if (n_slices() > 1)
-            sum_.slices(shared_.data(), slice_starts_);
+            sum_.reduce_scatter(shared_.data(), slice_starts_);
         else
-            sum_.everywhere(shared_.data(), slice_starts_.back());
+            sum_.allreduce(shared_.data(), slice_starts_.back());
     }
 
     // Where the cells of each block begin in `shared_`, for the first node.
@@ -358,14 +358,14 @@ class HistogramSearch {
         const auto n_slices = static_cast<std::size_t>(this->n_slices());
         found_.assign(n_slices * slice_size, 0);
         std::int64_t* own =
-            found_.data() + static_cast<std::size_t>(sum_.own_slice()) * slice_size;
+            found_.data() + static_cast<std::size_t>(sum_.rank()) * slice_size;
         for (const Open* node : nodes) {
             std::memcpy(own, &node->split, sizeof(Split));
             if (node->split.found())
                 histograms_.write_totals(node->left_totals, own + split_size);
             own += size;
         }
-        sum_.gather(found_.data(), static_cast<std::int64_t>(slice_size));
+        sum_.allgather(found_.data(), static_cast<std::int64_t>(slice_size));
         for (std::size_t i = 0; i < n_slices * nodes.size(); ++i) {
             const std::int64_t* from = found_.data() + i * size;
             Open& node = *nodes[i % nodes.size()];

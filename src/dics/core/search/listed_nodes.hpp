@@ -20,11 +20,11 @@ class ListedNodes {
         return false;
     }
     template <class Context>
-    void pass_on(Open& node, Open&, bool, Open&, bool, Context&) {
+    void hand_over(Open& node, Open&, bool, Open&, bool, Context&) {
         places_.update(node.begin, node.end);
     }
     template <class Context>
-    void drop(Open&, Context&) {}
+    void release(Open&, Context&) {}
 
   protected:
     const CodeLists& lists_;

@@ -46,8 +46,8 @@ class MomentDrawSearch {
         return {codes_, dictionary_, split};
     }
     bool read_left_totals(const Open&, Context&, MomentTotals&) const { return false; }
-    void pass_on(Open&, Open&, bool, Open&, bool, Context&) {}
-    void drop(Open&, Context&) {}
+    void hand_over(Open&, Open&, bool, Open&, bool, Context&) {}
+    void release(Open&, Context&) {}
 
   private:
     // Draws until `max_features` features were found that vary within the node.

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "collective/sum.hpp"
 #include "grow/split.hpp"
-#include "sum.hpp"
 #include "target/class_rows.hpp"
 #include "target/criterion.hpp"
 
@@ -48,8 +48,8 @@ class ClassCounts {
         for (std::int64_t i = begin; i < end; ++i)
             totals.counts[r.labels[i]] += r.count(i);
         totals.n_rows = end - begin;
-        contributors.everywhere(totals.counts.data(), n_classes_);
-        contributors.everywhere(&totals.n_rows, 1);
+        contributors.allreduce(totals.counts.data(), n_classes_);
+        contributors.allreduce(&totals.n_rows, 1);
         for (const Count count : totals.counts) {
             if (count == 0)
                 continue;
@@ -61,7 +61,7 @@ class ClassCounts {
 
     // Leaves in `all` what is left without `part`. Most classes of a small node are in
     // neither.
-    void take_out(const Totals& part, Totals& all) const {
+    void subtract(const Totals& part, Totals& all) const {
         for (std::size_t c = 0; c < part.counts.size(); ++c) {
             if (part.counts[c] == 0)
                 continue;
@@ -77,11 +77,11 @@ class ClassCounts {
 
     // Moves rows begin..end-1 from a node's totals to those of its left child. A walk
     // over few rows is shorter than one over 100 classes of which they have three.
-    void move(const Rows& r, std::int64_t begin, std::int64_t end, std::int64_t,
-              const Sum& contributors, Totals& from, Totals& to) const {
+    void split_totals(const Rows& r, std::int64_t begin, std::int64_t end, std::int64_t,
+                      const Sum& contributors, Totals& from, Totals& to) const {
         if (end - begin >= n_classes_ || !contributors.is_alone()) {
             measure(r, begin, end, contributors, to);
-            take_out(to, from);
+            subtract(to, from);
             return;
         }
         clear(to);

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "collective/sum.hpp"
 #include "grow/partition.hpp"
 #include "grow/split.hpp"
 #include "kernels/boost_kernels.hpp"
-#include "sum.hpp"
 
 namespace dics {
 
@@ -39,9 +39,11 @@ class GradientRows {
     std::int64_t partition(std::int64_t begin, std::int64_t end, GoesLeft goes_left) {
         const std::uint32_t* all = places.data();
         if (!rows)
-            return move(begin, end, [&](std::int64_t i) { return goes_left(all[i]); });
+            return partition_places(begin, end,
+                                    [&](std::int64_t i) { return goes_left(all[i]); });
         const std::uint32_t* row = rows;
-        return move(begin, end, [&](std::int64_t i) { return goes_left(row[all[i]]); });
+        return partition_places(begin, end,
+                                [&](std::int64_t i) { return goes_left(row[all[i]]); });
     }
 
   private:
@@ -49,7 +51,8 @@ class GradientRows {
     static constexpr std::int64_t kParallelRows = 1 << 15;
 
     template <class GoesLeft>
-    std::int64_t move(std::int64_t begin, std::int64_t end, GoesLeft goes_left) {
+    std::int64_t partition_places(std::int64_t begin, std::int64_t end,
+                                  GoesLeft goes_left) {
         const RowColumn<std::uint32_t> column{places.data(), scratch.data()};
         if (end - begin >= kParallelRows && team_.size() > 1)
             return partition_together(begin, end, goes_left, column, team_);
@@ -112,7 +115,7 @@ class Gradients {
         clear(totals);
         for (std::int64_t i = begin; i < end; ++i)
             add(r.values + std::int64_t{r.places[i]} * outputs_.cells, totals);
-        contributors.everywhere(totals.cells.data(), outputs_.cells);
+        contributors.allreduce(totals.cells.data(), outputs_.cells);
         finish(totals);
     }
 
@@ -128,17 +131,17 @@ class Gradients {
         totals.n_rows = totals.cells[static_cast<std::size_t>(outputs_.rows_at())];
     }
 
-    void take_out(const Totals& part, Totals& all) const {
+    void subtract(const Totals& part, Totals& all) const {
         for (std::size_t c = 0; c < all.cells.size(); ++c)
             all.cells[c] -= part.cells[c];
         all.n_rows -= part.n_rows;
     }
 
     // Moves rows begin..end-1 from a node's totals to those of its left child.
-    void move(const Rows& r, std::int64_t begin, std::int64_t end, std::int64_t,
-              const Sum& contributors, Totals& from, Totals& to) const {
+    void split_totals(const Rows& r, std::int64_t begin, std::int64_t end, std::int64_t,
+                      const Sum& contributors, Totals& from, Totals& to) const {
         measure(r, begin, end, contributors, to);
-        take_out(to, from);
+        subtract(to, from);
     }
 
     bool is_constrained() const { return !monotonic_.empty(); }

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "collective/sum.hpp"
 #include "grow/split.hpp"
-#include "sum.hpp"
 #include "target/moment_rows.hpp"
 
 namespace dics {
@@ -71,21 +71,22 @@ class Moments {
                 totals.cells[c] += cells[c];
         }
         totals.n_rows = end - begin;
-        contributors.everywhere(totals.cells.data(), r.n_cells);
-        contributors.everywhere(&totals.n_rows, 1);
+        contributors.allreduce(totals.cells.data(), r.n_cells);
+        contributors.allreduce(&totals.n_rows, 1);
         totals.is_constant = is_constant(r, begin, end);
     }
 
     // Moves rows begin..middle-1 from a node's totals to those of its left child;
     // middle..end-1 stay.
-    void move(const Rows& r, std::int64_t begin, std::int64_t middle, std::int64_t end,
-              const Sum& contributors, Totals& from, Totals& to) const {
+    void split_totals(const Rows& r, std::int64_t begin, std::int64_t middle,
+                      std::int64_t end, const Sum& contributors, Totals& from,
+                      Totals& to) const {
         measure(r, begin, middle, contributors, to);
-        take_out(to, from);
+        subtract(to, from);
         from.is_constant = is_constant(r, middle, end);
     }
 
-    void take_out(const Totals& part, Totals& all) const {
+    void subtract(const Totals& part, Totals& all) const {
         for (std::size_t c = 0; c < all.cells.size(); ++c)
             all.cells[c] -= part.cells[c];
         all.n_rows -= part.n_rows;

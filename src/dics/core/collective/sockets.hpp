@@ -1,4 +1,4 @@
-// Messages over sockets of the system, without Python.
+// Messages over sockets of the operating system, without Python.
 #pragma once
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -16,15 +16,15 @@
 #include <map>
 #include <utility>
 
-#include "links.hpp"
+#include "collective/links.hpp"
 #include "team.hpp"
 
 namespace dics {
 
 class SocketChannel : public Channel {
   public:
-    // Descriptors by rank: copies of them are used, so that whoever has opened a socket
-    // may shut it down and close it at any time. `must_stop` is asked while one waits.
+    // Descriptors by rank. The channel duplicates them, so that the code that opened a
+    // socket can close it at any time. `must_stop` is called during a wait.
     SocketChannel(const std::map<int, int>& descriptors,
                   std::function<bool()> must_stop)
         : must_stop_(std::move(must_stop)) {
@@ -71,11 +71,11 @@ class SocketChannel : public Channel {
 #else
     static constexpr int kFlags = MSG_DONTWAIT;
 #endif
-    static constexpr int kLookMs = 100;  // how often `must_stop` is asked
-    // Longest wait for a process that computes. The client notices a lost one earlier.
+    static constexpr int kLookMs = 100;  // interval between calls of `must_stop`
+    // Longest wait for a process that computes. The client detects a lost one earlier.
     static constexpr std::chrono::hours kSilence{1};
 
-    // What is left of a message.
+    // The rest of a message.
     class Parts {
       public:
         Parts(LinkHeader& header, void* values, std::size_t n)
@@ -103,10 +103,10 @@ class SocketChannel : public Channel {
         msghdr message_;
     };
 
-    // Bytes that a call has moved; if there was nothing to move, waits until there is.
+    // Returns the bytes that a call has moved. If it moved none, waits for the socket.
     std::size_t transferred(ssize_t n, int socket, short event) const {
         if (n >= 0)
-            return static_cast<std::size_t>(n);
+            return n;
         if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
             throw PeersLost();
         const auto begin = std::chrono::steady_clock::now();
@@ -121,8 +121,7 @@ class SocketChannel : public Channel {
         return 0;
     }
 
-    // Whoever waits to send isn't told: what is sent may lie there, and nobody reads
-    // it.
+    // `poll` does not report this to a sender: its data may stay in the buffer unread.
     static bool is_shut_down(int socket) {
         char next;
         return recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;

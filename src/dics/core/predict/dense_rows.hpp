@@ -14,9 +14,9 @@ namespace dics {
 // Rows of one thread. Between blocks they are zero throughout, so that a block
 // costs its entries alone and not the width of X.
 template <class T>
-class SpreadRows {
+class DenseRowBuffer {
   public:
-    SpreadRows(const SparseMatrix<T>& X, std::int64_t n_rows) : X_(X) {
+    DenseRowBuffer(const SparseMatrix<T>& X, std::int64_t n_rows) : X_(X) {
         space_.resize(static_cast<std::size_t>(n_rows * X.n_cols));
     }
 
@@ -46,8 +46,8 @@ class SpreadRows {
 // Calls body(dense matrix of some rows, number of the first, team of one) until all of
 // `n_rows` rows were there: row_of(i) is where row i stands in X.
 template <class T, class RowOf, class Body>
-void for_spread_rows(const SparseMatrix<T>& X, std::int64_t n_rows, Team& team,
-                     RowOf row_of, Body body) {
+void for_dense_rows(const SparseMatrix<T>& X, std::int64_t n_rows, Team& team,
+                    RowOf row_of, Body body) {
     constexpr std::int64_t kSpaceBytes = 1 << 22;  // of each thread
     constexpr std::int64_t kMostRows = 1024;
     const std::int64_t row_bytes = X.n_cols * static_cast<std::int64_t>(sizeof(T));
@@ -55,7 +55,7 @@ void for_spread_rows(const SparseMatrix<T>& X, std::int64_t n_rows, Team& team,
                                                         std::min(kMostRows, n_rows));
     const std::int64_t n_blocks = (n_rows + block - 1) / block;
     // Any of the threads may take a block, also where there are fewer blocks.
-    std::vector<std::optional<SpreadRows<T>>> spaces(
+    std::vector<std::optional<DenseRowBuffer<T>>> spaces(
         static_cast<std::size_t>(team.size()));
     team.run(n_blocks, n_blocks > 1, [&](std::int64_t task, int thread) {
         const std::int64_t first = task * block;

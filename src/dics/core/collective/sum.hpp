@@ -1,0 +1,162 @@
+// Sums over the threads of this process and over all processes of a fit.
+//
+// All sums that decide something are sums of integers, so the order of the additions
+// does not matter. Histograms and totals of nodes and leaves go through `allreduce`
+// before anything is decided by them. A single process has nothing to add.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace dics {
+
+// A run of consecutive rows: `n` rows from the local index `own` on have the global
+// indices from `number` on.
+struct RowRun {
+    std::int64_t own, number, n;
+};
+
+// Thrown if another process of the fit is lost.
+struct PeersLost : std::exception {
+    const char* what() const noexcept override {
+        return "A process of the fit is lost.";
+    }
+};
+
+// Processes that fit one model together, each with its own rows. All of them make the
+// same calls in the same order, each from one thread.
+class Peers {
+  public:
+    virtual ~Peers() = default;
+    virtual int rank() const = 0;
+    virtual int n_ranks() const = 0;
+    // Replaces each value by its sum over all processes.
+    virtual void allreduce(std::int32_t* values, std::int64_t n) const = 0;
+    virtual void allreduce(std::int64_t* values, std::int64_t n) const = 0;
+    // Replaces each value by its maximum over all processes.
+    virtual void allreduce_max(double* values, std::int64_t n) const = 0;
+    // Sums values in one slice per rank; slice i begins at starts[i]. Afterwards only
+    // the slice of this rank holds sums, the others hold no useful values.
+    virtual void reduce_scatter(std::int32_t* values,
+                                const std::vector<std::int64_t>& starts) const = 0;
+    virtual void reduce_scatter(std::int64_t* values,
+                                const std::vector<std::int64_t>& starts) const = 0;
+    // Fills values [rank][n], of which each process has the part of its rank.
+    virtual void allgather(std::int64_t* values, std::int64_t n) const = 0;
+    // The runs of local rows, in the order of these rows, and the sorted global indices
+    // of the first rows of all runs of all processes.
+    virtual const std::vector<RowRun>& runs() const = 0;
+    virtual const std::vector<std::int64_t>& run_starts() const = 0;
+};
+
+class Sum {
+  public:
+    Sum() = default;
+    explicit Sum(const Peers* peers) : peers_(peers) {}
+
+    bool is_alone() const { return !peers_; }
+    int rank() const { return peers_ ? peers_->rank() : 0; }
+    int n_ranks() const { return peers_ ? peers_->n_ranks() : 1; }
+
+    template <class T>
+    void allreduce(T* values, std::int64_t n) const {
+        if (peers_)
+            peers_->allreduce(as_signed(values), n);
+    }
+    template <class T>
+    void allreduce(std::vector<T>& values) const {
+        allreduce(values.data(), values.size());
+    }
+
+    // Adds the parts of the tasks, [n_parts][size], into the first part, and then over
+    // all processes. The first part exists even if there are no tasks.
+    template <class T>
+    void allreduce_parts(std::vector<T>& values, std::size_t n_parts,
+                         std::size_t size) const {
+        values.resize(std::max(values.size(), size));
+        for (std::size_t part = 1; part < n_parts; ++part) {
+            for (std::size_t i = 0; i < size; ++i)
+                values[i] += values[part * size + i];
+        }
+        allreduce(values.data(), size);
+    }
+
+    double allreduce_max(double value) const {
+        allreduce_max(&value, 1);
+        return value;
+    }
+    void allreduce_max(double* values, std::int64_t n) const {
+        if (peers_)
+            peers_->allreduce_max(values, n);
+    }
+
+    template <class T>
+    void reduce_scatter(T* values, const std::vector<std::int64_t>& starts) const {
+        if (peers_)
+            peers_->reduce_scatter(as_signed(values), starts);
+    }
+    void allgather(std::int64_t* values, std::int64_t n) const {
+        if (peers_)
+            peers_->allgather(values, n);
+    }
+
+    // The number of rows of all processes.
+    std::int64_t n_rows(std::int64_t local) const {
+        allreduce(&local, 1);
+        return local;
+    }
+
+    // Calls body(first, last, shift) for pieces of the local rows first..last-1 that
+    // have the global indices from first + shift on.
+    template <class Body>
+    void each_run(std::int64_t first, std::int64_t last, Body body) const {
+        if (!peers_)
+            return body(first, last, std::int64_t{0});
+        for (const RowRun& run : peers_->runs()) {
+            const std::int64_t from = std::max(first, run.own);
+            const std::int64_t to = std::min(last, run.own + run.n);
+            if (from < to)
+                body(from, to, run.number - run.own);
+        }
+    }
+
+    // For each local run, the number of items in all runs with smaller global indices;
+    // counts[i] is the number of items in the local run i.
+    std::vector<std::int64_t> before(const std::vector<std::int64_t>& counts) const {
+        if (!peers_)
+            return {0};
+        const std::vector<std::int64_t>& starts = peers_->run_starts();
+        auto place = [&](const RowRun& run) {
+            return std::lower_bound(starts.begin(), starts.end(), run.number) -
+                   starts.begin();
+        };
+        std::vector<std::int64_t> all(starts.size());
+        for (std::size_t i = 0; i < counts.size(); ++i)
+            all[place(peers_->runs()[i])] = counts[i];
+        allreduce(all);
+        std::int64_t running = 0;
+        for (std::int64_t& count : all)
+            running += std::exchange(count, running);
+        std::vector<std::int64_t> result;
+        for (const RowRun& run : peers_->runs())
+            result.push_back(all[place(run)]);
+        return result;
+    }
+
+  private:
+    // Sums wrap around, so the bits of signed and unsigned sums are equal.
+    template <class T>
+    static auto* as_signed(T* values) {
+        static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
+        using Signed = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+        return reinterpret_cast<Signed*>(values);
+    }
+
+    const Peers* peers_ = nullptr;
+};
+
+}  // namespace dics
