@@ -40,7 +40,7 @@ from common import (
 )
 
 from dics import CentroidCandidates, QuantileCandidates
-from dics._estimator.running import effective_n_threads
+from dics._estimator.arguments import effective_n_threads
 from dics_paper.data import FILES, Data, Split, of_benchmark
 from dics_paper.environment import stamped
 from dics_paper.models import BY_NAME, Model

@@ -36,7 +36,7 @@ from common import (
 from regression_contests import mean_ratio
 
 from dics import CGForestClassifier
-from dics._estimator.running import effective_n_threads
+from dics._estimator.arguments import effective_n_threads
 from dics_paper.models import BY_NAME, N_TREES, TREE_DEPTH
 from dics_paper.progress import Steps
 from dics_paper.text import markdown_table, show_ratio

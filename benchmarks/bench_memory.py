@@ -26,7 +26,7 @@ from common import (
     save_json,
 )
 
-from dics._estimator.running import effective_n_threads
+from dics._estimator.arguments import effective_n_threads
 from dics_paper.datasets import DatasetNotFoundError
 from dics_paper.models import BY_NAME
 from dics_paper.progress import Steps

@@ -17,7 +17,7 @@ from common import (
     show_verdict,
 )
 
-from dics._estimator.running import effective_n_threads
+from dics._estimator.arguments import effective_n_threads
 from dics_paper.models import BY_NAME, N_ROUNDS
 from dics_paper.progress import Steps
 from dics_paper.text import show_ratio, show_seconds

@@ -33,7 +33,7 @@ from common import (
 from sklearn.preprocessing import OneHotEncoder
 
 import dics
-from dics._estimator.running import effective_n_threads
+from dics._estimator.arguments import effective_n_threads
 from dics_paper.datasets import DatasetNotFoundError
 from dics_paper.text import markdown_table
 from dics_paper.timing import measure

@@ -33,7 +33,7 @@ def show_versions() -> None:
     from importlib import metadata
 
     from dics import _core
-    from dics._estimator.running import effective_n_threads
+    from dics._estimator.arguments import effective_n_threads
 
     found = {"dics": VERSION, "python": platform.python_version()}
     for name in DEPENDENCIES:

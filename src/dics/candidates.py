@@ -38,9 +38,9 @@ from dics._dictionary import (
 from dics._estimator.arguments import (
     check_parameters,
     checks_parameters,
+    effective_n_threads,
     explain_unknown_arguments,
 )
-from dics._estimator.running import effective_n_threads
 from dics._growing.settings import make_settings
 from dics._input.checks import (
     Array,

@@ -14,9 +14,9 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from dics._estimator.arguments import explain_unknown_arguments
+from dics._estimator.arguments import effective_n_threads, explain_unknown_arguments
 from dics._estimator.base import ClassifierMixin, RegressorMixin, TreesEstimator
-from dics._estimator.running import Progress, effective_n_threads, warn_user
+from dics._estimator.running import Progress, warn_user
 from dics._growing.constraints import as_classification, as_regression
 from dics._growing.forest import plan_forest
 from dics._growing.pruning import prune

@@ -14,16 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
 from dics._dictionary import MAX_THRESHOLDS, encode, encode_or_list, fill_rows
-from dics._estimator.arguments import explain_unknown_arguments
+from dics._estimator.arguments import effective_n_threads, explain_unknown_arguments
 from dics._estimator.base import ClassifierMixin, RegressorMixin, TreesEstimator
-from dics._estimator.running import effective_n_threads
 from dics._growing.constraints import as_classification, as_regression
-from dics._growing.forest import core_rows, plan_forest
+from dics._growing.forest import plan_forest
 from dics._growing.pruning import prune, pruning_path
 from dics._growing.settings import (
     REGRESSION_CRITERIA,
     TREE_CONSTRAINTS,
     as_feature_count,
+    core_rows,
     criterion_name,
     grow_settings,
 )

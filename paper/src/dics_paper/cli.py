@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dics
-from dics._estimator.running import effective_n_threads
+from dics._estimator.arguments import effective_n_threads
 
 if TYPE_CHECKING:
     from dics_paper.options import Options

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dics import _core
-from dics._estimator.running import effective_n_threads
+from dics._estimator.arguments import effective_n_threads
 
 BUSY = 0.5  # a higher load means that other programs were running
 PACKAGES = ("dics", "scikit-learn", "numpy", "lightgbm", "xgboost")

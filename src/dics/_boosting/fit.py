@@ -42,9 +42,13 @@ from dics._boosting.rows import (
     kept_splits,
     split_rows,
 )
-from dics._estimator.arguments import checks_parameters, explain_unknown_arguments
+from dics._estimator.arguments import (
+    checks_parameters,
+    effective_n_threads,
+    explain_unknown_arguments,
+)
 from dics._estimator.base import TreesEstimator
-from dics._estimator.running import Progress, effective_n_threads, warn_user
+from dics._estimator.running import Progress, warn_user
 from dics._input.categories import Categories
 from dics._input.checks import (
     Array,
@@ -270,10 +274,7 @@ class Boosting(TreesEstimator):
         n_before = len(self.trees_) if is_warm_start else 0
         check_options(self, n_before)
         checked = self._check_input(X, y, sample_weight, is_warm_start=is_warm_start)
-        held_targets = []
-        for given in sets:  # before the numbers of X are read
-            with errors_mention(given.where):
-                held_targets.append(self._check_eval_set(given, checked.targets))
+        held_targets = check_eval_targets(self, sets, checked.targets)
         loss = self._make_loss(checked.targets)
         data = self._training_data(
             checked,
@@ -284,12 +285,7 @@ class Boosting(TreesEstimator):
             and not self.interaction_cst,
             n_outputs=loss.n_outputs,
         )
-        eval_data = {}
-        for given, target in zip(sets, held_targets, strict=True):
-            with errors_mention(given.where):
-                rows = self._eval_rows(given.X)
-                check_same_rows(target.n_rows, len(rows))
-            eval_data[given.name] = data._replace(rows=rows, **target._asdict())
+        eval_data = check_eval_rows(self, sets, held_targets, data)
         if is_warm_start and n_rounds_in_all(self) == n_before:
             warn_user(
                 "Warm-start fitting without increasing n_estimators does not fit new "
@@ -298,9 +294,8 @@ class Boosting(TreesEstimator):
             return
         is_constant = loss.is_constant(data)
         stops_early = self.early_stopping
-        if stops_early == "auto":
-            stops_early = len(eval_data) > 0
-        stops_early = bool(stops_early) and not is_constant
+        if is_constant or stops_early == "auto":
+            stops_early = len(eval_data) > 0 and not is_constant
         holds_out = stops_early and not eval_data
         split = split_rows(data, self.validation_fraction if holds_out else None)
         self.plan_ = plan_rounds(
@@ -308,7 +303,7 @@ class Boosting(TreesEstimator):
             data,
             split,
             loss,
-            stops_early=stops_early,
+            stops_early=bool(stops_early),
             has_validation=len(eval_data) > 0,
             is_warm_start=is_warm_start,
         )
@@ -568,6 +563,33 @@ def check_options(model: Boosting, n_before: int) -> None:
             f"subsample={model.subsample} needs sampling='mvs' or 'auto', got "
             "sampling=None, which uses all rows."
         )
+
+
+def check_eval_targets(
+    model: Boosting, sets: Sequence[EvalSet], training: Any
+) -> list[CheckedEvalSet]:
+    """Check y and weights of the validation sets, before the numbers of X are read."""
+    checked = []
+    for given in sets:
+        with errors_mention(given.where):
+            checked.append(model._check_eval_set(given, training))
+    return checked
+
+
+def check_eval_rows(
+    model: Boosting,
+    sets: Sequence[EvalSet],
+    targets: list[CheckedEvalSet],
+    data: TrainingData,
+) -> dict[str, TrainingData]:
+    """Check X of the validation sets, and return their data by name."""
+    found = {}
+    for given, target in zip(sets, targets, strict=True):
+        with errors_mention(given.where):
+            rows = model._eval_rows(given.X)
+            check_same_rows(target.n_rows, len(rows))
+        found[given.name] = data._replace(rows=rows, **target._asdict())
+    return found
 
 
 def n_rounds_in_all(model: Boosting) -> int:

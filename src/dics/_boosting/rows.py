@@ -176,7 +176,9 @@ def boost_settings(model: Any, data: TrainingData, unit: float) -> dict[str, Any
         "cat_smooth": categorical.smooth * unit,
         "cat_l2": categorical.l2 * unit,
         "set_limits": set_limits(model),
-        "interactions": interaction_groups(model),
+        "interactions": (
+            [] if model.interaction_cst is None else interaction_groups(model)
+        ),
         "seed": data.seed,
         "first_round": n_done,
         "n_rounds": plan.n_estimators - n_done,

@@ -1,14 +1,17 @@
-"""Checks of constructor and fit arguments, and answers to unknown ones."""
+"""Checks of arguments, answers to unknown ones, and the number of threads."""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+import joblib
 from sklearn.base import _fit_context
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from dics.options import GOSS, CategoricalOptions, Options
 
@@ -111,6 +114,9 @@ ANSWERS: dict[str, str | tuple[str, ...]] = {
     "verbosity": "verbose",
 }
 
+# More than a few threads per core only cost time: a fit with 20,000 took 20 s.
+MAX_THREADS = 16
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -184,3 +190,26 @@ def checks_parameters(*, skips_nested: bool = False) -> Callable[[F], F]:
         prefer_skip_nested_validation=skips_nested
     )
     return decorate
+
+
+def effective_n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads for `n_jobs`, at least one.
+
+    None and -1 use all available cores. The helper of scikit-learn respects the cgroup
+    quota, the affinity mask, ``OMP_NUM_THREADS`` and the limits of threadpoolctl. So
+    estimators of both libraries use the same number inside joblib workers.
+    """
+    if n_jobs == 0:
+        raise ValueError(
+            "n_jobs == 0 has no meaning; use None, -1 or a positive number."
+        )
+    if n_jobs is not None and n_jobs > 0:
+        return min(n_jobs, max(MAX_THREADS, 4 * (os.cpu_count() or 1)))
+    try:
+        available = int(_openmp_effective_n_threads())
+    except (TypeError, ValueError):  # a scikit-learn built without OpenMP
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        available = int(joblib.cpu_count())
+        if limit.isdigit() and int(limit) > 0:
+            available = min(available, int(limit))
+    return available if n_jobs is None else max(1, available + 1 + n_jobs)

@@ -23,9 +23,9 @@ from sklearn.utils.validation import (
 from dics._estimator.arguments import (
     check_parameters,
     checks_parameters,
+    effective_n_threads,
     explain_unknown_arguments,
 )
-from dics._estimator.running import effective_n_threads
 from dics._growing.constraints import (
     MONOTONIC,
     check_constraints,
@@ -178,17 +178,18 @@ class TreesEstimator(BaseEstimator, ABC):
             model._fit(X, y, sample_weight)
         return self
 
-    @abstractmethod
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit after the parameters were checked."""
-        raise NotImplementedError
+        raise NotImplementedError  # each family has its own steps
 
     def _check_input(
         self, X: Any, y: Any, sample_weight: Any, *, is_warm_start: bool = False
     ) -> CheckedInput:
         """Check the arguments of `fit`; a warm start adds to an earlier fit."""
         rows = self._read_rows(X, is_warm_start=is_warm_start)
-        check_constraints(self)
+        interaction_cst = getattr(self, "interaction_cst", None)
+        if self.monotonic_cst is not None or interaction_cst is not None:
+            check_constraints(self)
         targets = self._check_targets(y, len(rows), is_warm_start=is_warm_start)
         weights = self._check_weights(sample_weight, targets)
         return CheckedInput(rows, targets, weights)
@@ -241,6 +242,8 @@ class TreesEstimator(BaseEstimator, ABC):
             rows = rows.with_categories(self._categories, encoder)
         n_threads = effective_n_threads(self.n_jobs)
         data = TrainingData.of(rows, targets, weights, seed, n_threads)
+        if self.monotonic_cst is None:
+            return data
         if n_outputs is None:
             n_outputs = 1 if data.values is None else data.values.shape[1]
         return data._replace(monotonic=monotonic_directions(self, data, n_outputs))

@@ -38,8 +38,6 @@ def monotonic_directions(
 
     `n_outputs` is the number of scores of each row in regression.
     """
-    if estimator.monotonic_cst is None:
-        return []
     directions = _check_monotonic_cst(estimator, estimator.monotonic_cst)
     if data.values is None and data.n_classes == 1:
         return []  # a constant prediction meets every constraint
@@ -97,8 +95,6 @@ def interaction_groups(estimator: Any) -> list[list[int]]:
     Features that are in no group form another group, as in scikit-learn.
     """
     wanted, n_features = estimator.interaction_cst, estimator.n_features_in_
-    if wanted is None:
-        return []
     if isinstance(wanted, str):
         if wanted == "no_interactions":
             return [[f] for f in range(n_features)]

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from dics import _core
 from dics._dictionary import Codes, Dictionary, encode, select
-from dics._growing.settings import make_settings
-from dics._input.checks import split_counts
+from dics._growing.settings import core_rows, make_settings
 from dics._model.trees import NODE
 
 if TYPE_CHECKING:
@@ -161,23 +160,3 @@ def grow_planned(
         inner = feature >= 0
         feature[inner] = plan.order[feature[inner]]
     return arrays
-
-
-def core_rows(
-    data: TrainingData, dictionary: Dictionary, *, is_sampled: bool = False
-) -> dict[str, Any]:
-    """Return the arguments of the core that describe the rows, without their codes.
-
-    If each tree samples rows, weights are probabilities and not counts.
-    """
-    counts = split_counts(None if is_sampled else data.weights)
-    target = {"labels": data.labels} if data.values is None else {"y": data.values}
-    return {
-        "values": dictionary.values,
-        "offsets": dictionary.offsets,
-        **target,
-        "counts": counts.narrow,
-        "wide_counts": counts.wide,
-        "weights": data.weights,
-        "n_threads": data.n_threads,
-    }

@@ -11,8 +11,10 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from dics import _core
 from dics._input.categories import MAX_RANKS
+from dics._input.checks import split_counts
 
 if TYPE_CHECKING:
+    from dics._dictionary import Dictionary
     from dics._training import TrainingData
 
 Settings = TypeVar("Settings")
@@ -135,6 +137,26 @@ def grow_settings(model: Any, data: TrainingData, **fields: Any) -> _core.GrowSe
         seed=data.seed,
         **fields,
     )
+
+
+def core_rows(
+    data: TrainingData, dictionary: Dictionary, *, is_sampled: bool = False
+) -> dict[str, Any]:
+    """Return the arguments of the core that describe the rows, without their codes.
+
+    If each tree samples rows, weights are probabilities and not counts.
+    """
+    counts = split_counts(None if is_sampled else data.weights)
+    target = {"labels": data.labels} if data.values is None else {"y": data.values}
+    return {
+        "values": dictionary.values,
+        "offsets": dictionary.offsets,
+        **target,
+        "counts": counts.narrow,
+        "wide_counts": counts.wide,
+        "weights": data.weights,
+        "n_threads": data.n_threads,
+    }
 
 
 def ranked_columns(model: Any) -> list[int]:
