@@ -98,7 +98,7 @@ def test_directory_of_the_environment(data_dir, monkeypatch):
     assert load_dataset("spambase").source == "file"
     write(data_dir / "b", "mnist")
     with pytest.raises(DatasetNotFoundError, match=r"b.*spambase.*does not exist"):
-        load_dataset("spambase", data_dir / "b")  # the argument wins
+        load_dataset("spambase", data_dir / "b")  # the argument has precedence
 
 
 def test_part_of_helena_replaces_a_missing_helena(data_dir):

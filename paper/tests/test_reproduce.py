@@ -161,7 +161,7 @@ def test_damaged_result_is_computed_again(copy, capsys):
     assert main(["all", *SMOKE, "--out", str(copy)]) == 0
     shown = capsys.readouterr().err
     assert f"dics-paper: warning: line {one + 1} of {file} is broken" in shown
-    # All but the broken one. Repeats of a fit that took long may never have been made.
+    # All except the damaged one. Slow fits may have no repeats.
     assert f" fits to do, {len(lines) - 1} stored results" in shown
     assert len(file.read_text().splitlines()) == len(lines) + 1
 

@@ -174,7 +174,7 @@ def test_wrong_token_is_rejected(monkeypatch):
     monkeypatch.setattr("dics.dask._links.CONNECT_SECONDS", 1.0)
     links = make_links(2, [TOKEN, TOKEN[::-1]])
     assert in_threads(links[:1] + links[1:], Links.open)[0] is False
-    # It was let in to speak, and no more.
+    # The connection was accepted only to read the token.
     assert not links[1].allreduce(np.zeros(1, dtype=np.int64))
 
 
@@ -201,7 +201,7 @@ def test_lost_process_is_detected_by_all(opened, lost):
     links[lost].close()
     own = np.ones((7, 40_000), dtype=np.int64)
     found = in_threads(links, lambda link: link.allreduce(own[link.rank]))
-    if lost in (5, 6):  # its parent and the root, who close their own links
+    if lost in (5, 6):  # its parent and the root, which close their links
         assert not found[1]
     assert not any(
         in_threads(links, lambda link: link.allreduce(own[link.rank])),
