@@ -162,11 +162,13 @@ def test_fit_is_stopped_at_the_limit(worker):
     assert worker.run(task(), 100.0).ok  # in a new process
 
 
+@pytest.mark.slow
 def test_endless_warm_up_is_stopped(worker):
     endless = task("random-forest", settings={"n_estimators": 10**6})
     assert worker.run(endless, 1.0).status == "over limit"
 
 
+@pytest.mark.slow
 def test_dead_process_is_replaced(worker):
     assert worker.run(task(), None).ok
     worker._process.kill()
@@ -188,6 +190,7 @@ def test_dying_process_is_a_failed_task(worker, tmp_path, monkeypatch):
     assert worker.run(task(), None).ok
 
 
+@pytest.mark.slow
 def test_missing_and_bad_data_have_a_status(tmp_path):
     worker = Worker(tmp_path, tmp_path / "worker.log")
     try:
@@ -222,6 +225,7 @@ worker.run(Task(data, "random-forest", 0, 1, {"n_estimators": 10**6}), None)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_process_ends_with_its_caller(tmp_path):
     parent = subprocess.Popen(

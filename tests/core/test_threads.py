@@ -285,7 +285,7 @@ def test_any_instruction_set():
     from dics import _core
     print(_core.instruction_set())
     for dtype in ("f4", "f8", "u1"):
-        X, y = large_set(n=900, p=40, dtype=dtype)
+        X, y = large_set(n=500, p=30, dtype=dtype)
         for name in (*SETTINGS, *FORESTS, *BOOSTERS):
             for kind in (None, "fractional"):
                 print(dtype, name, digest(fit(name, X, y, weights_of(kind, len(y)))))

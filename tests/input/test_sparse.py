@@ -319,7 +319,7 @@ def test_validation_rows(store):
     np.testing.assert_array_equal(fitted.validation_score_, dense.validation_score_)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_trial(store):
     """A trial splits the rows into held-out and training rows."""
     X, y = make_data(shape=(1200, 60))
