@@ -234,7 +234,7 @@ def test_closed_client(client):
 @pytest.mark.parametrize("name", ["CGBoostingClassifier", "CGTreeClassifier"])
 def test_different_versions(client, name, monkeypatch):
     monkeypatch.setattr("dics._version.VERSION", "0.0.1")  # on the workers
-    with pytest.raises(ValueError, match=r"the worker .* has dics 0\.0\.1, the client"):
+    with pytest.raises(ValueError, match=r"The worker .* has dics 0\.0\.1, the client"):
         dask_model(name).fit(untouched(), LABELS)
 
 
@@ -243,7 +243,7 @@ def test_worker_without_dics(client, monkeypatch):
         raise ModuleNotFoundError("No module named 'dics'")
 
     monkeypatch.setattr("dics.dask._watch.version_here", fails)
-    with pytest.raises(ValueError, match=r"the worker .* can't import dics: No module"):
+    with pytest.raises(ValueError, match=r"The worker .* cannot import dics: No mod"):
         dask_model("CGTreeClassifier").fit(untouched(), LABELS)
 
 
@@ -277,7 +277,7 @@ def test_paused_workers(name):
     settings = {"distributed.worker.memory.pause": 0.001, "dics.patience": 1.0}
     with dask.config.set(settings), cluster_of(1, memory_limit="2 GiB") as client:
         deadline = time.monotonic() + 60
-        while not Watch(client).paused():  # it checks its memory at intervals
+        while Watch(client).check_workers():  # it checks its memory at intervals
             assert time.monotonic() < deadline
             time.sleep(0.01)
         said = r"paused 1 workers .* its limit is 2048\.0 M"

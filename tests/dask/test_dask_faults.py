@@ -283,7 +283,7 @@ def test_no_worker_is_left(name, tmp_path):
             for worker in workers:
                 kill(worker.pid)
 
-        with ends_soon(WorkersLost, "no worker is left"):
+        with ends_soon(WorkersLost, "No worker is left"):
             fit_with(
                 {Meeting(tmp_path, name): kill_all},
                 client,

@@ -33,7 +33,7 @@ from sklearn.exceptions import NotFittedError
 
 import dics
 import dics.dask
-from dics.dask._predict import OF_ROWS, STAGED
+from dics.dask._predict import ROW_METHODS, STAGED_METHODS
 
 # Methods that return no value per row.
 OTHER_METHODS = {"fit", "score", "cost_complexity_pruning_path"}
@@ -212,7 +212,7 @@ def lazy_methods(name):
         and not method.startswith("_")
         and method not in OTHER_METHODS
     ]
-    assert set(found) <= {*OF_ROWS, *STAGED}
+    assert set(found) <= {*ROW_METHODS, *STAGED_METHODS}
     return found
 
 
@@ -262,7 +262,7 @@ def test_methods_are_lazy(client, fitted, name, method):
         model = fitted[name + " of a frame"] if named else fitted[name]
         expected = getattr(model.to_local(), method)(FRAME if named else X)
         found = getattr(model, method)(lazy)
-        if method in STAGED:
+        if method in STAGED_METHODS:
             pairs = list(zip(map(computed, found), expected, strict=True))
             assert len(pairs) == 3
         else:

@@ -12,7 +12,7 @@ pytest.importorskip("cryptography")
 import dask.array as da
 from checks import file_bytes
 from dask_cases import cluster_of
-from distributed import Security
+from distributed import Security, get_worker
 
 import dics
 import dics.dask
@@ -53,7 +53,7 @@ def plain_text_is_refused(fit):
     port = open_port(fit)
     from dics.dask import _workers
 
-    listener = _workers._ports.pop(_workers._own_key(fit))
+    listener = _workers._ports.pop((fit, get_worker().address))
     security = _security()
     nothing = np.empty((0, 3), dtype=np.int64)
     addresses = [port.address, port.address]

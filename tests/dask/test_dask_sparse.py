@@ -19,7 +19,7 @@ from test_dask_input import check_same, computed, lazy_methods
 
 from dics import BaseCandidates, TreeOptions
 from dics._input.sparse import SparseRows, concat_rows
-from dics.dask._predict import STAGED
+from dics.dask._predict import STAGED_METHODS
 
 N_ROWS, N_COLUMNS = 90, 12
 CHUNKS = (40, 0, 1, 49)
@@ -210,7 +210,7 @@ def test_methods(client, fitted, name, method):
     expected = getattr(model.to_local(), method)(SPARSE)
     for kind in ("csr_array", "dense meta") if method == "predict" else ("csr_matrix",):
         found = getattr(model, method)(collections()[kind])
-        if method in STAGED:
+        if method in STAGED_METHODS:
             for one, other in zip(
                 map(computed, found), getattr(model.to_local(), method)(X), strict=True
             ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,6 +90,7 @@ class CategoricalFeature:
             )
 
 
+@dataclass(eq=False)
 class Categories:
     """The categorical features of a model.
 
@@ -100,11 +101,8 @@ class Categories:
         Their encoded values are columns that follow those of X.
     """
 
-    def __init__(
-        self, columns: list[CategoricalFeature], pairs: list[CategoryPair] | None = None
-    ) -> None:
-        self.columns = columns
-        self.pairs = pairs or []
+    columns: list[CategoricalFeature]
+    pairs: list[CategoryPair] = field(default_factory=list)
 
     def check(self, n_features: int) -> None:
         """Check the fields of an untrusted model."""

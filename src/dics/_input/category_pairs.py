@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -118,6 +118,7 @@ def joined_column(
     return CategoricalColumn(keys[is_new], indices)
 
 
+@dataclass
 class PairTrials:
     """Compares pairs of features with the two features.
 
@@ -128,16 +129,13 @@ class PairTrials:
         By the index of the feature.
     """
 
-    def __init__(
-        self, encoder: TargetEncoder, columns: Mapping[int, CategoricalColumn]
-    ) -> None:
-        self._encoder = encoder
-        self._columns = columns
-        self._known: dict[int, FloatArray] = {}  # if all pairs have the same target
+    encoder: TargetEncoder
+    columns: Mapping[int, CategoricalColumn]
+    _known: dict[int, FloatArray] = field(default_factory=dict)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Return the pairs of features to try."""
-        features = sorted(self._columns)
+        features = sorted(self.columns)
         if len(features) > MAX_PAIRED:
             spread = {f: self._means(f, None).var() for f in features}
             features = sorted(features, key=lambda f: -spread[f])[:MAX_PAIRED]
@@ -151,9 +149,9 @@ class PairTrials:
         It is the correlation of the pair with the target that remains after a linear
         regression of both on the two features.
         """
-        target = self._encoder.target_of(joined)
+        target = self.encoder.target_of(joined)
         is_known = np.isfinite(means)
-        weights = np.where(is_known, self._encoder.weights, 0.0)
+        weights = np.where(is_known, self.encoder.weights, 0.0)
         inputs = np.stack(
             [
                 np.ones(len(weights)),
@@ -173,14 +171,15 @@ class PairTrials:
         """Return cross-fitted means of a column, with the overall mean for NaN."""
         if feature in self._known:
             return self._known[feature]
-        column = self._columns[feature]
+        column = self.columns[feature]
         if target is None:
-            target = self._encoder.target_of(column)
-        means = self._encoder.cross_fitted(column, (feature,), target)
-        weights = self._encoder.weights
+            target = self.encoder.target_of(column)
+        means = self.encoder.cross_fitted(column, (feature,), target)
+        weights = self.encoder.weights
         mean = float((weights * target).sum() / weights.sum())
         filled = np.where(np.isnan(means), mean, means)
-        if self._encoder.is_single:
+        # With several outputs, each pair has its own target, so that nothing is reused.
+        if self.encoder.is_single:
             self._known[feature] = filled
-            self._encoder.cache((feature,), means)
+            self.encoder.cache((feature,), means)
         return filled

@@ -52,11 +52,6 @@ def _column_name(X: Any, i: int) -> Any:
     return i if names is None else names[i]
 
 
-def _column_types(X: Any) -> list[Any]:
-    """Return the types of the columns of a data frame."""
-    return list(X.schema.types if is_arrow(X) else X.dtypes)
-
-
 def _column_values(X: Any, i: int) -> Array:
     """Return a column of a data frame or of an array."""
     if is_pandas(X):
@@ -76,7 +71,8 @@ def check_kind(X: Any) -> None:
             "numpy.lib.recfunctions.structured_to_unstructured(X)."
         )
     names = column_names(X)
-    for i, kind in enumerate([dtype] if names is None else _column_types(X)):
+    types = X.schema.types if is_arrow(X) else getattr(X, "dtypes", [dtype])
+    for i, kind in enumerate(types if names is not None else [dtype]):
         if _is_temporal(kind):
             where = "X" if names is None else f"X: column {names[i]!r}"
             raise ValueError(
@@ -165,14 +161,14 @@ class CategoricalColumn(NamedTuple):
 def categorical_columns(X: Any) -> list[int]:
     """Return the columns whose type is categorical or text."""
     if column_names(X) is not None:
-        types = _column_types(X)
+        types = list(X.schema.types if is_arrow(X) else X.dtypes)
         # Each type is checked once: numeric columns share theirs, and a frame may have
         # thousands. Ids are used because the hash of a categorical type needs all its
         # categories.
-        is_category = {
-            key: _is_category_type(dtype)
-            for key, dtype in {id(dtype): dtype for dtype in types}.items()
-        }
+        is_category = {}
+        for key, dtype in {id(dtype): dtype for dtype in types}.items():
+            name = str(getattr(dtype, "pyarrow_dtype", dtype))  # wrapped by pandas
+            is_category[key] = name.startswith(CATEGORY_TYPES) or name in TEXT_TYPES
         return [
             i
             for i, dtype in enumerate(types)
@@ -182,11 +178,6 @@ def categorical_columns(X: Any) -> list[int]:
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         return [i for i in range(X.shape[1]) if _holds_text(X[:, i])]
     return []
-
-
-def _is_category_type(dtype: Any) -> bool:
-    name = str(getattr(dtype, "pyarrow_dtype", dtype))  # the type that pandas wraps
-    return name.startswith(CATEGORY_TYPES) or name in TEXT_TYPES
 
 
 def _holds_text(values: Array) -> bool:

@@ -16,6 +16,7 @@ import secrets
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -256,11 +257,11 @@ KINDS_1 = {
 # --- to plain data ------------------------------------------------------------------
 
 
+@dataclass
 class Packer:
     """Converts a model to JSON and arrays."""
 
-    def __init__(self) -> None:
-        self.arrays: list[Array] = []
+    arrays: list[Array] = field(default_factory=list)
 
     def pack(self, value: Any, where: str) -> Any:
         """Return the JSON of a value; arrays are collected in `self.arrays`."""
@@ -332,12 +333,12 @@ class Packer:
 # --- from plain data ----------------------------------------------------------------
 
 
+@dataclass
 class Unpacker:
     """Reconstructs a model from the header and the arrays of a file."""
 
-    def __init__(self, arrays: list[Array], version: int) -> None:
-        self.arrays = arrays
-        self.version = version
+    arrays: list[Array]
+    version: int
 
     def unpack(self, value: Any) -> Any:
         """Return the value that a part of the header describes."""

@@ -21,6 +21,7 @@ NODE = np.dtype([("feature", "<i4"), ("left", "<i4"), ("threshold", "<f8")])
 NODE_ARRAYS = ("nodes", "n_samples", "missing_left", "weight", "impurity", "gain")
 
 
+@dataclass(eq=False)
 class NodeSets:
     """Sets of categories by which nodes split.
 
@@ -33,11 +34,8 @@ class NodeSets:
         1 if the category goes left.
     """
 
-    def __init__(
-        self, numbers: npt.NDArray[np.int32], words: npt.NDArray[np.uint64]
-    ) -> None:
-        self.numbers = numbers
-        self.words = words
+    numbers: npt.NDArray[np.int32]
+    words: npt.NDArray[np.uint64]
 
     def of_nodes(
         self, nodes: npt.NDArray[np.intp], inner: npt.NDArray[np.bool_]

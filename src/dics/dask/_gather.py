@@ -201,7 +201,7 @@ def grow_trees(
             data,
             arranged(codes, plan.code_width, plan.order),
             drawn=None if drawn is None else drawn.counts,
-            progress=progress.update if progress.enabled else None,
+            progress=None if topic is None else progress.update,
         )
     if drawn is not None and "leaf_rows" in arrays:
         arrays["leaf_rows"] = drawn.numbers[arrays["leaf_rows"]]

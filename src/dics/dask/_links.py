@@ -1,4 +1,4 @@
-"""Connections between the workers that add up sums."""
+"""Connections between the workers of a fit, over which sums are computed."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ import numpy.typing as npt
 
 from dics import _core
 
-# Children of a process in the tree of small sums. Two levels reach twenty processes.
+# Children of a process in the tree of small sums: two levels reach twenty processes.
 FAN_OUT = 4
 TOKEN_BYTES = 32
 _RANK = struct.Struct("<I")
 CONNECT_SECONDS = 120.0
-# From a connection to its greeting.
+# Time that a new connection has to send its token: strangers must not block the port.
 GREETING_SECONDS = 10.0
-# Longest wait for a process that computes. The client notices a lost one earlier.
+# Longest wait for a process that computes. The client detects a lost process earlier.
 SILENCE_SECONDS = 3600.0
 
 
 class Address(NamedTuple):
-    """Where a process listens."""
+    """Host and port on which a process listens."""
 
     host: str
     port: int
 
 
 class Security(NamedTuple):
-    """How connections are encrypted; None for those that aren't."""
+    """TLS contexts of both sides of a connection; None without encryption."""
 
     listening: ssl.SSLContext | None = None
     connecting: ssl.SSLContext | None = None
@@ -46,7 +46,7 @@ NOT_ENCRYPTED = Security()
 
 
 def parent_of(rank: int) -> int | None:
-    """Return the parent of a process, if it has one."""
+    """Return the parent of a process; None for the root."""
     return None if rank == 0 else (rank - 1) // FAN_OUT
 
 
@@ -57,20 +57,20 @@ def children_of(rank: int, n_ranks: int) -> range:
 
 
 def partners_of(rank: int, n_ranks: int) -> list[int]:
-    """Return all other processes, in an order in which both of a pair meet at once.
+    """Return all other processes, in an order in which pairs meet at the same time.
 
-    As in a tournament; of an odd number one pauses in each round.
+    It is a round-robin tournament; with an odd number, one process pauses per round.
 
     >>> [partners_of(rank, 4) for rank in range(4)]
     [[3, 1, 2], [2, 0, 3], [1, 3, 0], [0, 2, 1]]
     """
     n_rounds = n_ranks - 1 + n_ranks % 2
     found = []
-    for number in range(n_rounds):
+    for i in range(n_rounds):
         if rank == n_rounds:
-            other = number * (n_rounds + 1) // 2 % n_rounds
+            other = i * (n_rounds + 1) // 2 % n_rounds
         else:
-            other = (number - rank) % n_rounds
+            other = (i - rank) % n_rounds
             other = n_rounds if other == rank else other
         if other < n_ranks:
             found.append(other)
@@ -89,17 +89,18 @@ class Links:
     Parameters
     ----------
     rank : int
-        Number of this process; process 0 has no parent.
-    addresses : sequence of Address
-        Where all of them listen.
+        Index of this process; process 0 has no parent.
+    addresses : list of Address
+        Addresses of all processes.
     listener : socket
-        The port of this one.
+        The port of this process.
     token : bytes
-        What all of them know; others that connect are turned away.
+        Shared secret; connections without it are closed.
     runs : ndarray of shape (n_runs, 3)
-        Rows of this process: the first here, its number in the whole, how many.
+        Runs of adjacent rows: index of the first row in this process, its index in the
+        whole collection, number of rows.
     run_starts : ndarray
-        Numbers of the first rows of the runs of all processes, rising.
+        First rows of the runs of all processes in the whole collection, increasing.
     security : Security
     """
 
@@ -122,17 +123,18 @@ class Links:
         self._token = token
         self._security = security
         self._opened: list[socket.socket] = []
-        self._peers: dict[int, socket.socket] = {}  # by their ranks
+        self._peers: dict[int, socket.socket] = {}  # by rank
         self._is_closed = False
         self._lock = threading.Lock()
-        self.peers = self._make_peers()  # talks to nobody yet
+        self.peers = self._make_peers()  # without connections yet
 
     # --- connections --------------------------------------------------------
 
     def open(self) -> bool:
-        """Connect; return False if that fails."""
+        """Connect to all other processes; return False if that fails."""
         try:
-            for rank in range(self.rank):  # the others connect to this one
+            # Lower ranks accept, higher ranks connect: each pair has one connection.
+            for rank in range(self.rank):
                 self._connect(rank)
             self._accept()
             self.peers = self._make_peers()
@@ -165,7 +167,7 @@ class Links:
                 link.close()
 
     def _greeted(self, link: socket.socket) -> tuple[int, socket.socket] | None:
-        """Return which process this is and its link; None if it isn't one of ours."""
+        """Return the rank of a new connection and its link; None for a stranger."""
         try:
             link.settimeout(GREETING_SECONDS)
             if self._security.listening is not None:
@@ -175,13 +177,14 @@ class Links:
         except OSError:
             return None
         text = greeting.tobytes()
+        # Constant time: the duration must not reveal the beginning of the token.
         if not hmac.compare_digest(text[:TOKEN_BYTES], self._token):
             return None
         return int(_RANK.unpack(text[TOKEN_BYTES:])[0]), link
 
     def _keep(self, link: socket.socket) -> socket.socket:
         with self._lock:
-            if self._is_closed:  # meanwhile
+            if self._is_closed:  # by another thread, meanwhile
                 link.close()
                 raise ConnectionAbortedError
             self._opened.append(link)
@@ -190,7 +193,7 @@ class Links:
         return link
 
     def close(self) -> None:
-        """Close all connections; whoever waits for one notices. From any thread."""
+        """Close all connections, from any thread; waiting processes get an error."""
         with self._lock:
             self._is_closed = True
             for link in (*self._opened, self._listener):
@@ -201,10 +204,10 @@ class Links:
     # --- sums ---------------------------------------------------------------
 
     def _make_peers(self) -> _core.Peers:
-        """Hand the connections to the core."""
+        """Return an object with which the core uses the connections."""
         parent = parent_of(self.rank)
-        # The core reads sockets of the system itself: by way of Python, two processes
-        # took 1.34x the CPU time of one, and 1.13x so (1,000,000 x 50; 2026-11).
+        # The core reads plain sockets itself: two processes then took 1.13x the CPU
+        # time of one, and 1.34x through Python (1,000,000 x 50; 2026-11).
         is_plain = _core.HAS_SOCKETS and self._security == NOT_ENCRYPTED
         sockets = self._peers
         return _core.Peers(
@@ -218,24 +221,25 @@ class Links:
             descriptors={rank: link.fileno() for rank, link in sockets.items()}
             if is_plain
             else None,
-            # They must not know `self`: the core's objects are not garbage-collected.
+            # Without a reference to `self`: objects of the core are not collected by
+            # the garbage collector, so that a cycle would never be freed.
             send=partial(_send, sockets),
             receive=partial(_receive_from, sockets),
         )
 
     @property
     def n_sums(self) -> int:
-        """Sums so far."""
+        """Number of sums so far."""
         return self.peers.n_sums
 
     @property
     def bytes_sent(self) -> int:
-        """Bytes that this process has sent."""
+        """Number of bytes that this process has sent."""
         return self.peers.bytes_sent
 
     @property
     def bytes_of_all(self) -> int:
-        """Bytes that all processes have sent."""
+        """Number of bytes that all processes have sent."""
         return self.peers.bytes_of_all
 
     def allreduce(self, values: npt.NDArray[Any]) -> bool:
@@ -247,7 +251,7 @@ class Links:
         return self._checked(self.peers.allreduce_max(values))
 
     def _checked(self, is_whole: bool) -> bool:
-        """Let the others notice that a process is lost."""
+        """Close the connections if a process is lost, so that the others notice."""
         if not is_whole:
             self.close()
         return is_whole
@@ -274,7 +278,7 @@ def _receive_from(
 
 
 def _receive(link: socket.socket, to: npt.NDArray[np.uint8]) -> None:
-    """Fill an array with what comes next."""
+    """Fill an array with the next bytes."""
     view = to.data
     while len(view):
         n = link.recv_into(view)

@@ -1,4 +1,4 @@
-"""Predictions of a collection: lazily, partition by partition."""
+"""Lazy predictions for Dask collections, partition by partition."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dics._input.frames import TEXT_TYPES, check_kind, is_pandas, kind_of_catego
 
 EstimatorT = TypeVar("EstimatorT", bound=type)
 Method = Callable[..., Any]
-# Methods of the ordinary estimators that say something of each row.
-OF_ROWS = (
+# Methods of the local estimators that return one result per row.
+ROW_METHODS = (
     "apply",
     "decision_function",
     "decision_path",
@@ -28,21 +28,21 @@ OF_ROWS = (
     "predict_proba",
     "predict_quantiles",
 )
-# Those that say it after each round.
-STAGED = ("staged_decision_function", "staged_predict", "staged_predict_proba")
+# Methods that return it after each round.
+STAGED_METHODS = ("staged_decision_function", "staged_predict", "staged_predict_proba")
 
 
 def check_types(estimator: Any, meta: Any) -> None:
-    """Refuse a frame whose columns can't hold what those of the fit held.
+    """Raise an error if columns of a frame have other types than in the fit.
 
-    Types that may do, such as objects, are left to the rows themselves.
+    Types such as object are not decided here: the values are checked later.
 
     Parameters
     ----------
     estimator : object
-        Fitted on columns of the same names.
+        Fitted estimator, with the same column names.
     meta : object
-        The frame without rows. Other kinds of X have one type for all columns.
+        The frame without rows. Other collections have one type for all columns.
     """
     if not is_pandas(meta):
         return
@@ -59,50 +59,45 @@ def check_types(estimator: Any, meta: Any) -> None:
                     f"{known.categories.tolist()[0]!r}. Convert the column to the type "
                     "it had in fit."
                 )
-        # Where columns are named, one of numbers may have been text such as "1.5".
+        # If categorical features are named, a numeric column may be text such as "1.5".
         elif given == "text" and isinstance(estimator.categorical_features, str):
             raise ValueError(
                 f"X: column {name!r} is of text ({dtype}); in fit it held numbers. "
-                "Give it as numbers again, for example by .astype(float)."
+                "Convert it to numbers, for example by .astype(float)."
             )
 
 
 def kind_of_type(dtype: Any) -> str | None:
-    """Say what a column holds by its type; None if that does not tell."""
-    categories = getattr(dtype, "categories", None)
-    if categories is not None:
-        return _kind_of_categories(categories)
-    if str(getattr(dtype, "pyarrow_dtype", dtype)) in TEXT_TYPES:
-        return "text"
-    # Floats may all be NaN, which is no category of either kind.
-    kinds = {"b": "bools", "i": "numbers", "u": "numbers"}
-    return kinds.get(getattr(dtype, "kind", ""))
-
-
-def _kind_of_categories(categories: Any) -> str | None:
+    """Return the kind of the categories of a column; None if its type is not enough."""
     from dask.dataframe.utils import UNKNOWN_CATEGORIES
 
+    kinds = {"b": "bools", "i": "numbers", "u": "numbers"}
+    categories = getattr(dtype, "categories", None)
+    if categories is None:
+        if str(getattr(dtype, "pyarrow_dtype", dtype)) in TEXT_TYPES:
+            return "text"
+        # Floats may all be NaN, which is not a category.
+        return kinds.get(getattr(dtype, "kind", ""))
     values = list(categories)
     if not values or UNKNOWN_CATEGORIES in values:
         return None
     if all(isinstance(value, str) for value in values):
         return "text"
-    kinds = {"b": "bools", "i": "numbers", "u": "numbers", "f": "numbers"}
-    return kinds.get(getattr(categories.dtype, "kind", ""))
+    return {**kinds, "f": "numbers"}.get(getattr(categories.dtype, "kind", ""))
 
 
 def lazy_predictions(cls: EstimatorT) -> EstimatorT:
-    """Let the methods of the ordinary estimator take collections as well."""
+    """Make the prediction methods of the local estimator accept collections."""
     local = cls._local_class  # type: ignore[attr-defined]
-    for names, lazily in ((OF_ROWS, of_rows), (STAGED, staged)):
+    for names, lazy in ((ROW_METHODS, lazy_method), (STAGED_METHODS, lazy_staged)):
         for name in names:
             if hasattr(local, name):
-                setattr(cls, name, lazily(getattr(local, name)))
+                setattr(cls, name, lazy(getattr(local, name)))
     return cls
 
 
-def of_rows(method: Method) -> Method:
-    """Make a method lazy that says something of each row."""
+def lazy_method(method: Method) -> Method:
+    """Return a lazy variant of a method that returns one result per row."""
 
     @functools.wraps(method)
     def lazy(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -113,8 +108,8 @@ def of_rows(method: Method) -> Method:
     return lazy
 
 
-def staged(method: Method) -> Method:
-    """Make a method lazy that says something after each round."""
+def lazy_staged(method: Method) -> Method:
+    """Return a lazy variant of a method that yields results after each round."""
     name = method.__name__.removeprefix("staged_")
 
     @functools.wraps(method)
@@ -123,17 +118,12 @@ def staged(method: Method) -> Method:
             yield from method(self, X)
             return
         for n_rounds in range(1, len(self) + 1):
-            yield by_block(BlockCall(first_rounds(self, n_rounds), name), X)
+            first = self.to_local()
+            first.trees_ = self.trees_.first(n_rounds)
+            first.n_iter_ = n_rounds
+            yield by_block(BlockCall(first, name), X)
 
     return lazy
-
-
-def first_rounds(model: Any, n_rounds: int) -> Any:
-    """Return the ordinary model of the first rounds."""
-    first = model.to_local()
-    first.trees_ = model.trees_.first(n_rounds)
-    first.n_iter_ = n_rounds
-    return first
 
 
 class BlockCall:
@@ -142,10 +132,10 @@ class BlockCall:
     Parameters
     ----------
     estimator : object
-        One of its own: the number of its threads is changed.
+        A copy for this object, which changes its number of threads.
     name : str
     args, kwargs
-        What the method takes beside the rows.
+        Arguments of the method after the rows.
     """
 
     def __init__(
@@ -156,50 +146,44 @@ class BlockCall:
         kwargs: dict[str, Any] | None = None,
     ) -> None:
         self.estimator = estimator
-        estimator.n_jobs = 1  # a worker has a thread for each task that runs
+        estimator.n_jobs = 1  # a worker runs one task per thread
         self.name = name
         self.args = args
         self.kwargs = kwargs or {}
 
-    def whole(self, part: Any) -> Any:
-        """Return all that the method says."""
-        method: Method = getattr(self.estimator, self.name)
-        return method(part, *self.args, **self.kwargs)
-
-    def example_row(self, X: Any) -> Any:
-        """Return one row that looks like X, a collection or a partition."""
-        n_columns = getattr(self.estimator, "n_features_in_", 1)
-        return example_row(X, self.estimator._categories, n_columns)
+    def result(self, X: Any, *, of_example: bool) -> Any:
+        """Return the result for X, or for one row that looks like X."""
+        if of_example:
+            n_columns = getattr(self.estimator, "n_features_in_", 1)
+            X = example_row(X, self.estimator._categories, n_columns)
+        return getattr(self.estimator, self.name)(X, *self.args, **self.kwargs)
 
     def of_part(self, part: Any, number: int) -> Any:
-        """Return what the method says of the rows of a partition."""
-        is_empty = part.shape[0] == 0
+        """Return the result for the rows of a partition."""
+        is_empty = part.shape[0] == 0  # the estimator rejects X without rows
         with errors_mention(f"partition {number} of X"):
-            found = self.whole(self.example_row(part) if is_empty else part)
+            found = self.result(part, of_example=is_empty)
         of_part = found[0] if isinstance(found, tuple) else found
         return of_part[:0] if is_empty else of_part
 
     def __call__(self, part: Any, block_id: tuple[int, ...]) -> Any:
-        """Do it for a chunk of an array; Dask says which it is."""
+        """Return the result for a chunk of an array; Dask passes its index."""
         return self.of_part(part, block_id[0])
 
 
 def by_block(call: BlockCall, X: Any) -> Any:
-    """Return what a method says of all partitions; its errors about X come at once."""
-    if not hasattr(X, "rechunk"):
+    """Return the lazy result for all partitions; errors about columns are immediate."""
+    is_array = hasattr(X, "rechunk")
+    if not is_array:
         check_kind(X._meta)
-    example = call.whole(call.example_row(X))
+    example = call.result(X, of_example=True)
     check_types(call.estimator, X._meta)
-    if isinstance(example, tuple):  # and what is the same for all rows
-        return _blocks(call, X, example[0]), *example[1:]
-    return _blocks(call, X, example)
-
-
-def _blocks(call: BlockCall, X: Any, example: Any) -> Any:
-    if hasattr(X, "rechunk"):
+    # Some methods return a tuple: the other entries are the same for all rows.
+    example, *same = example if isinstance(example, tuple) else (example,)
+    if is_array:
         if X.numblocks[1] != 1:
             X = X.rechunk({1: -1})
-        return X.map_blocks(
+        found = X.map_blocks(
             call,
             dtype=example.dtype,
             drop_axis=[1],
@@ -207,27 +191,28 @@ def _blocks(call: BlockCall, X: Any, example: Any) -> Any:
             chunks=(X.chunks[0], *((n,) for n in example.shape[1:])),
             meta=example[:0],
         )
-    of_part = dask.delayed(BlockCall.of_part)
-    known = dask.delayed(call)
-    blocks = [
-        da.from_delayed(
-            of_part(known, part, number), (np.nan, *example.shape[1:]), meta=example[:0]
-        )
-        for number, part in enumerate(X.to_delayed())
-    ]
-    return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
+    else:
+        of_part = dask.delayed(BlockCall.of_part)
+        known = dask.delayed(call)  # so that the graph contains the model once
+        shape = (np.nan, *example.shape[1:])
+        blocks = [
+            da.from_delayed(of_part(known, part, number), shape, meta=example[:0])
+            for number, part in enumerate(X.to_delayed())
+        ]
+        found = da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
+    return (found, *same) if same else found
 
 
 def example_row(X: Any, categories: Categories | None, n_columns: int) -> Any:
     """Return one row that looks like X, a collection or a partition.
 
-    It holds zeros, and no values where categories may be text. An array of unknown
-    width has the expected one.
+    It contains zeros, and missing values for categorical features. An array of unknown
+    width has the expected number of columns.
     """
     features = [] if categories is None else categories.features
     if hasattr(X, "columns"):
         meta = getattr(X, "_meta", X)
-        # All other types may become numbers.
+        # Complex columns must raise an error. All other types can become floats.
         types = [dtype for dtype in meta.dtypes if getattr(dtype, "kind", "") == "c"]
         zeros = np.zeros((1, len(meta.columns)), np.result_type(np.float64, *types))
         zeros[:, [f for f in features if f < len(meta.columns)]] = np.nan

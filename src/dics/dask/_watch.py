@@ -1,4 +1,4 @@
-"""The client's view of the workers: reports, results, lost workers, versions."""
+"""Monitor of the workers in the client: reports, results, losses, versions."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from distributed.scheduler import KilledWorker
 
 from dics._version import VERSION
 
-# Between two reports of a worker.
+# Seconds between two reports of a worker.
 REPORT_SECONDS = 0.3
-# Longest wait for a worker if none is left: the setting "dics.patience" of Dask.
+# Longest wait for a worker if none is left; `dics.patience` in the Dask configuration.
 DEFAULT_PATIENCE = 60.0
-# Between two checks of the workers.
+# Seconds between two checks of the workers.
 LOOK_SECONDS = 1.0
-# Longest pause between two checks of tasks, and between two polls in it.
+# Longest pause between two checks of tasks, and the polling interval in it.
 PAUSE_SECONDS = 0.1
 POLL_SECONDS = 0.003
-# Errors of a task that was lost with its worker.
+# Errors of tasks that were lost with their worker.
 LOST = (KilledWorker, FutureCancelledError, CancelledError)
 
 
 def new_topic() -> str:
-    """Return a name that no other fit has."""
+    """Return a unique name for the reports of a fit."""
     return f"dics-{uuid.uuid4().hex}"
 
 
 class ProgressReporter:
-    """Reports how far the work of a worker is.
+    """Reports the progress of a worker to the client.
 
     Parameters
     ----------
     topic : str or None
-        What the client listens to; None reports nothing.
+        Topic of the reports; None disables them.
     who : int
-        What the reports begin with.
+        First entry of the reports.
     """
 
     def __init__(self, topic: str | None, who: int = 0) -> None:
@@ -53,14 +53,9 @@ class ProgressReporter:
         self.who = who
         self._last = 0.0
 
-    @property
-    def enabled(self) -> bool:
-        """Whether somebody listens."""
-        return self.topic is not None
-
     def update(self, done: int, *more: Any) -> None:
-        """Report, unless the last time was a moment ago."""
-        if self.enabled and time.monotonic() - self._last > REPORT_SECONDS:
+        """Send a report, unless the last one was sent just before."""
+        if self.topic is not None and time.monotonic() - self._last > REPORT_SECONDS:
             self._last = time.monotonic()
             get_worker().log_event(self.topic, (self.who, done, *more))
 
@@ -101,10 +96,10 @@ class Watch:
         self._had_workers = time.monotonic()
 
     def workers(self) -> dict[str, Any]:
-        """Return what the scheduler knows of its workers, by their addresses."""
+        """Return the workers of the scheduler, by their addresses."""
         self.check_connection()
-        # Not by `Client.scheduler_info`: the client itself asks for it without workers
-        # every other second, and the answer to that may be returned here.
+        # Not `Client.scheduler_info`: the client itself requests it without workers
+        # every other second, and that answer may be returned here.
         try:
             known = self.client.sync(self.client.scheduler.identity, n_workers=-1)
         except OSError as error:
@@ -113,13 +108,13 @@ class Watch:
         return workers
 
     def check_connection(self) -> None:
-        """Raise an error if the scheduler is gone."""
+        """Raise an error if the connection to the scheduler is lost."""
         if self.client.status != "running":
             raise self._connection_lost()
 
     def _connection_lost(self) -> ConnectionError:
         return ConnectionError(
-            "the connection to the scheduler is lost (the client is "
+            "The connection to the scheduler is lost (client status: "
             f"{self.client.status})."
         )
 
@@ -130,37 +125,25 @@ class Watch:
             for address, worker in self.workers().items()
         }
 
-    def paused(self) -> dict[str, Any]:
-        """Return the workers that Dask gives no task, as their memory is full."""
-        return {
-            address: worker
-            for address, worker in self.workers().items()
-            if worker["status"] == "paused"
-        }
-
     def check_workers(self) -> bool:
-        """Return True if a worker takes tasks; raise if none did for too long."""
-        paused = self.paused()
+        """Return True if a worker accepts tasks; raise if none did for too long."""
+        workers = self.workers()
         now = time.monotonic()
-        if self.workers().keys() - paused.keys():
+        if any(worker["status"] != "paused" for worker in workers.values()):
             self._had_workers = now
             return True
         if now - self._had_workers > patience_seconds():
-            if paused:
-                raise MemoryError(paused_message(paused))
-            raise WorkersLost("no worker is left; start some and fit again.")
+            raise_if_paused(workers)
+            raise WorkersLost("No worker is left; start workers and fit again.")
         return False
 
     def check_memory(self, workers: list[str], began: float) -> None:
         """Raise an error if workers that got tasks long ago are paused."""
-        if time.monotonic() - began < patience_seconds():
-            return
-        paused = {a: w for a, w in self.paused().items() if a in workers}
-        if paused:
-            raise MemoryError(paused_message(paused))
+        if time.monotonic() - began >= patience_seconds():
+            raise_if_paused({a: w for a, w in self.workers().items() if a in workers})
 
     def wait(self, futures: list[Future]) -> None:
-        """Wait until tasks have ended; Dask repeats those of lost workers."""
+        """Wait until tasks have finished; Dask repeats those of lost workers."""
         self._had_workers = looked = time.monotonic()
         while not all(future.done() for future in futures):
             pause(futures)
@@ -170,15 +153,15 @@ class Watch:
         self.check_connection()
 
     def wait_for_workers(self) -> None:
-        """Wait until there is a worker that takes tasks."""
+        """Wait until a worker accepts tasks."""
         self._had_workers = time.monotonic()
         while not self.check_workers():
             time.sleep(PAUSE_SECONDS)
 
     def results(self, futures: list[Future]) -> list[Any]:
         """Wait for tasks and return their results; Dask repeats lost tasks."""
-        # Gather only finished tasks: an interrupted gather keeps its futures for a
-        # while, and the workers would go on with them.
+        # Only finished tasks are gathered: an interrupted gather keeps its futures for
+        # a while, and the workers would continue them.
         self.wait(futures)
 
         def goes_on() -> bool:
@@ -195,7 +178,7 @@ class Watch:
     def gathered(self, futures: Any, workers: list[str]) -> Any:
         """Return the results of tasks of certain workers; None if one is lost.
 
-        `Future.result` would wait for ever if a worker died after its task.
+        `Future.result` would never return if a worker died after its task.
         """
         try:
             return self._gather(futures, lambda: set(workers) <= self.workers().keys())
@@ -223,26 +206,29 @@ class Watch:
         return None
 
     def check_versions(self) -> None:
-        """Refuse workers that have another version of dics, or none."""
+        """Raise an error if a worker has another version of dics, or none."""
         found = self.client.run(version_here, on_error="return")
         for worker, version in found.items():
             if isinstance(version, str):
                 check_version(worker, version)
             elif isinstance(version, ImportError | AttributeError):
                 raise ValueError(
-                    f"the worker {worker} can't import dics: {version}; install dics "
-                    f"{VERSION} everywhere."
+                    f"The worker {worker} cannot import dics: {version}; install dics "
+                    f"{VERSION} on all workers."
                 ) from version
 
 
-def paused_message(paused: dict[str, Any]) -> str:
-    """Return the text of the error for paused workers."""
-    address, worker = next(iter(paused.items()))
-    used, limit = worker["metrics"]["memory"], worker["memory_limit"]
-    return (
-        f"Dask has paused {len(paused)} workers for want of memory: {address} uses "
-        f"{used / 2**20:.1f} MiB, its limit is {limit / 2**20:.1f} MiB."
-    )
+def raise_if_paused(workers: dict[str, Any]) -> None:
+    """Raise an error if Dask has paused workers, because their memory is full."""
+    paused = {a: w for a, w in workers.items() if w["status"] == "paused"}
+    if paused:
+        address, worker = next(iter(paused.items()))
+        used, limit = worker["metrics"]["memory"], worker["memory_limit"]
+        raise MemoryError(
+            f"Dask has paused {len(paused)} workers because their memory is full: "
+            f"{address} uses {used / 2**20:.1f} MiB, its limit is "
+            f"{limit / 2**20:.1f} MiB."
+        )
 
 
 def patience_seconds() -> float:
@@ -251,26 +237,26 @@ def patience_seconds() -> float:
 
 
 def check_version(worker: str, version: str) -> None:
-    """Refuse a worker that has another version of dics."""
+    """Raise an error if a worker has another version of dics."""
     if version != VERSION:
         raise ValueError(
-            f"the worker {worker} has dics {version}, the client {VERSION}; install "
-            "the same version everywhere."
+            f"The worker {worker} has dics {version}, the client {VERSION}; install "
+            "the same version on all workers."
         )
 
 
 def version_here() -> str:
-    """Return the version of dics that a worker has."""
+    """Return the version of dics on a worker."""
     from dics import _version
 
     return _version.VERSION
 
 
 def pause(futures: list[Future]) -> None:
-    """Wait a moment, or until the first of them ends.
+    """Wait for a short time, or until the first task finishes.
 
-    Not by `distributed.wait`: the error that it raises after a timeout keeps all
-    futures, until Python collects cycles of references.
+    Not with `distributed.wait`: the error that it raises after a timeout keeps all
+    futures alive, until Python collects cycles of references.
     """
     waiting = [future for future in futures if not future.done()]
     deadline = time.monotonic() + PAUSE_SECONDS

@@ -1,4 +1,4 @@
-"""Tasks of a worker in a fit: a rank of boosting, with its rows and reports."""
+"""Tasks of a worker in a fit: the rounds of boosting with its rows, and reports."""
 
 from __future__ import annotations
 
@@ -30,42 +30,38 @@ from dics.dask._links import Address, Links, Security, listen
 from dics.dask._partitions import threads_of_worker
 from dics.dask._watch import ProgressReporter
 
-# Rows whose scores are found at a time.
+# Rows whose scores are computed at a time, which bounds the memory.
 BLOCK_ROWS = 1 << 16
-# Arrays from which on huge pages matter.
+# Size of arrays that may use huge pages.
 HUGE_BYTES = 1 << 22
-# To wait for an answer of the client before a look whether it is still there.
+# Wait for an answer of the client between two checks that it still exists.
 ANSWER_SECONDS = 1.0
-# Ports and connections of fits that go on, by fit and worker: several workers may be
+# Ports and connections of running fits, by fit and worker: several workers may be
 # threads of one process.
 _ports: dict[tuple[str, str], socket.socket] = {}
 _links: dict[tuple[str, str], Links] = {}
 
 
 class Port(NamedTuple):
-    """Where a worker listens for a fit, and its version of dics."""
+    """Address of a worker for a fit, and its version of dics."""
 
     address: Address
     version: str
 
 
-def _own_key(fit: str) -> tuple[str, str]:
-    return fit, get_worker().address
-
-
 def open_port(fit: str) -> Port:
-    """Listen for the other workers of a fit."""
+    """Open a port for the other workers of a fit."""
     worker = get_worker()
     host = worker.address.partition("://")[2].rpartition(":")[0].strip("[]")
     if worker.address.startswith("inproc"):
         host = "127.0.0.1"
     listener = listen(host)
-    _ports[_own_key(fit)] = listener
+    _ports[fit, worker.address] = listener
     return Port(Address(*listener.getsockname()[:2]), VERSION)
 
 
 def _security() -> Security:
-    """Encrypt as the cluster does."""
+    """Return the encryption of the cluster."""
     worker = get_worker()
     if not worker.address.startswith("tls"):
         return Security()
@@ -77,7 +73,7 @@ def _security() -> Security:
 
 
 def end_fit(fit: str, dask_worker: Any) -> None:
-    """Close what a worker has open for a fit; called by `Client.run`."""
+    """Close the port and the connections of a fit; called by `Client.run`."""
     key = fit, dask_worker.address
     listener, links = _ports.pop(key, None), _links.get(key)
     if listener is not None:
@@ -126,19 +122,19 @@ def stop_if_cancelled() -> Iterator[Callable[[], None]]:
 
 
 class RankRows(NamedTuple):
-    """Rows of one rank: parts of the partitions that its worker has.
+    """Rows of one rank, from the partitions of its worker.
 
     Attributes
     ----------
     keys : list of str
-        Names of the codes of each partition in the store of the worker. They are no
-        arguments of a task, which would hold them in memory until it ends.
+        Keys of the codes of each partition in the store of the worker. If they were
+        arguments, the task would hold the codes in memory until it ends.
     chosen : list of ndarray or None
-        Rows of each partition that take part; None for all.
+        Rows of each partition that are used; None for all.
     runs : ndarray of shape (n_parts, 3)
         See `Links`.
     labels, targets, weights : ndarray or None
-        Of all rows that take part, as the core wants them.
+        Of all rows that are used, with the dtypes of the core.
     """
 
     keys: list[Any]
@@ -151,31 +147,31 @@ class RankRows(NamedTuple):
     def joined(
         self, store: MutableMapping[Any, Any], n_features: int
     ) -> npt.NDArray[np.uint8]:
-        """Bring the codes of its rows together, [feature][row].
+        """Return the codes of the rows in one array, [feature][row].
 
-        Whole partitions are then parts of that array in the store, too: codes are there
-        once, and if another worker is lost they are still where they were.
+        In the store, views of that array replace complete partitions. Codes are then in
+        memory once, and are still in the store if another worker is lost.
 
         Parameters
         ----------
         store : mapping
-            Where the worker keeps the codes of partitions, [feature][row][1].
+            The codes of partitions on the worker, [feature][row][1].
         n_features : int
         """
         joined = empty_codes(n_features, int(self.runs[:, 2].sum()))
         for key, rows, (first, _, n) in zip(
             self.keys, self.chosen, self.runs, strict=True
         ):
-            own = joined[:, first : first + n]
-            own[...] = store[key][:, :, 0] if rows is None else store[key][:, rows, 0]
+            part = joined[:, first : first + n]
+            part[...] = store[key][:, :, 0] if rows is None else store[key][:, rows, 0]
             if rows is None:
-                store[key] = own[:, :, None]
+                store[key] = part[:, :, None]
         return joined
 
     def for_core(
         self, store: MutableMapping[Any, Any], job: BoostJob, n_threads: int
     ) -> tuple[Array | None, ...]:
-        """Return the arrays in the order that the core knows."""
+        """Return the arrays of a set of rows in the order of the core."""
         codes = self.joined(store, len(job.dictionary.offsets) - 1)
 
         def add(trees: Trees, scores: npt.NDArray[np.float32]) -> None:
@@ -186,16 +182,17 @@ class RankRows(NamedTuple):
 
 
 def empty_codes(n_features: int, n_rows: int) -> npt.NDArray[np.uint8]:
-    """Make an array for codes, whose memory is taken as it is filled.
+    """Return an array for codes whose memory is allocated while it is filled.
 
-    A partition is a piece of every feature: with huge pages, which NumPy asks for, the
-    first one would take all of it, while the codes of the others are still there.
+    A partition fills a piece of every feature. With huge pages, which NumPy requests,
+    the first partition would allocate the whole array, while the codes of all
+    partitions are still in memory.
     """
     n_bytes = n_features * n_rows
     if n_bytes < HUGE_BYTES or not hasattr(mmap, "MADV_NOHUGEPAGE"):
         return np.empty((n_features, n_rows), dtype=np.uint8)
     memory = mmap.mmap(-1, n_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with contextlib.suppress(OSError):  # of a system that has none
+    with contextlib.suppress(OSError):  # systems without huge pages
         memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, dtype=np.uint8).reshape(n_features, n_rows)
 
@@ -207,7 +204,7 @@ def add_values(
     scores: npt.NDArray[np.float32],
     n_threads: int,
 ) -> None:
-    """Add what trees say of rows that are codes, [feature][row], to their scores."""
+    """Add the leaf values of trees to the scores of rows of codes, [feature][row]."""
     coded = trees.with_code_thresholds(dictionary.values, dictionary.offsets)
     missing = (np.diff(dictionary.offsets) + 1)[:, None]
     for first in range(0, codes.shape[1], BLOCK_ROWS):
@@ -221,7 +218,7 @@ def add_values(
 
 
 class RankTask(NamedTuple):
-    """What all ranks of a fit are told."""
+    """Arguments of a fit that are the same for all ranks."""
 
     fit: str
     token: bytes
@@ -230,17 +227,17 @@ class RankTask(NamedTuple):
     job: BoostJob
     patience: int | None
     tol: float
-    history: list[tuple[float, list[float]]]  # losses of rounds done before
+    history: list[tuple[float, list[float]]]  # losses of earlier rounds
     n_sets: int
-    watched: int | None  # set whose scores the client asks for; 0: the training rows
+    watched: int | None  # set with scores for the client; 0: training rows
     n_watched: int
     asks: bool  # the client decides after each round
-    reports: bool  # it shows how far the fit is
+    reports: bool  # the client shows the progress
     n_threads: int | None
 
 
 class RankResult(NamedTuple):
-    """What a rank has when it ends, or when another is lost."""
+    """Trees and losses of a rank at the end, or when another rank is lost."""
 
     arrays: dict[str, Any]
     used: npt.NDArray[np.int64]
@@ -251,14 +248,14 @@ class RankResult(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """Scores that a scorer looks at, and the runs of their rows."""
+    """Scores for the scorer of the client, and the runs of their rows."""
 
     scores: Any  # the core adds to them in place
     runs: npt.NDArray[np.int64]
 
 
 class RoundReporter:
-    """What a rank does after each round: count it, tell the client, decide."""
+    """Records each round of a rank, reports to the client, and stops early."""
 
     def __init__(
         self,
@@ -281,11 +278,11 @@ class RoundReporter:
         self._reporting = ProgressReporter(task.fit if is_heard else None)
 
     def note(self, train: float, held: list[float]) -> bool:
-        """Take note of a round; return whether it was the last."""
+        """Record a round; return True if it was the last."""
         if self._is_cancelled():
             self.is_lost = True
             return True
-        # A fit that goes on begins where it was.
+        # A resumed fit begins with its last losses, which the history has already.
         is_known = self._is_first and len(self.history) > 0
         self._is_first = False
         if is_known:
@@ -300,7 +297,7 @@ class RoundReporter:
         return ends
 
     def _ask(self, train: float, held: list[float]) -> bool:
-        """Let the client decide."""
+        """Let the client decide whether the fit stops; all ranks get its answer."""
         scores = self._watched_scores()
         answer = np.zeros(1)
         if self.links.rank == 0 and not self.is_lost:
@@ -313,7 +310,7 @@ class RoundReporter:
         return bool(answer[0])
 
     def _answer(self, question: tuple[Any, ...]) -> float | None:
-        """Return what the client says; None if it is gone."""
+        """Return the answer of the client; None if the task was cancelled."""
         with worker_client(separate_thread=False) as client:
             Queue(self.task.fit + "-asked", client=client).put(question)
             answers = Queue(self.task.fit + "-answer", client=client)
@@ -323,90 +320,75 @@ class RoundReporter:
         return None
 
     def _watched_scores(self) -> npt.NDArray[np.float32] | None:
-        """Bring the scores that a scorer looks at together."""
+        """Gather the scores for the scorer of the client."""
         if self.watched is None:
             return None
-        own = self.watched.scores
-        whole = np.zeros((self.task.n_watched, own.shape[1]), dtype=np.float32)
-        for first, number, n in self.watched.runs:
-            whole[number : number + n] = own[first : first + n]
-        # Of each number one process has the bits, all others zeros.
+        scores = self.watched.scores
+        whole = np.zeros((self.task.n_watched, scores.shape[1]), dtype=np.float32)
+        for first, start, n in self.watched.runs:
+            whole[start : start + n] = scores[first : first + n]
+        # An integer sum gathers the bits: each score is zero in all other processes.
         bits = whole.reshape(-1).view(np.int32)
         self.is_lost = not self.links.allreduce(bits)
         return whole
 
 
 def boost_rank(rank: int, task: RankTask, sets: list[RankRows]) -> RankResult:
-    """Take part in the rounds of a fit, with the rows that this worker has.
+    """Run the rounds of a fit with the rows of this worker.
 
-    The first of the sets are the training rows.
+    The first set contains the training rows.
     """
-    n_threads = task.n_threads or threads_of_worker()
-    with linked(
-        rank, task.fit, task.token, task.addresses, sets[0].runs, task.run_starts
-    ) as links:
+    with linked(rank, task, sets[0].runs) as links:
+        # Without a worker or its codes, the client starts the other ranks again.
+        lost = RankResult({}, task.job.used_splits, True, task.history, 0, 0)
         if links is None:
-            return _nothing(task)
-        return _boost(task, links, sets, n_threads)
+            return lost
+        n_threads = task.n_threads or threads_of_worker()
+        store = get_worker().data
+        try:
+            every = [rows.for_core(store, task.job, n_threads) for rows in sets]
+        except KeyError:  # Dask has just moved the codes to another worker
+            return lost
+        watched = None
+        if task.watched is not None:
+            watched = Watched(every[task.watched][-1], sets[task.watched].runs)
+        reporter = RoundReporter(task, links, watched, cancellation_check())
+        arrays, used, is_lost = _core.boost(
+            training=every[0],
+            validation=every[1:],
+            peers=links.peers,
+            n_threads=n_threads,
+            **task.job.core_arguments(reporter.note),
+        )
+        return RankResult(
+            arrays,
+            used,
+            is_lost or reporter.is_lost,
+            reporter.history,
+            links.n_sums,
+            links.bytes_sent,
+        )
 
 
 @contextlib.contextmanager
 def linked(
-    rank: int,
-    fit: str,
-    token: bytes,
-    addresses: list[Address],
-    runs: npt.NDArray[np.int64],
-    run_starts: npt.NDArray[np.int64],
+    rank: int, task: RankTask, runs: npt.NDArray[np.int64]
 ) -> Iterator[Links | None]:
     """Connect this worker to the other ranks of a fit; None if that fails."""
-    key = _own_key(fit)
+    key = task.fit, get_worker().address
     listener = _ports.pop(key, None)
-    # The other ranks wait for this one, and other fits may need the worker.
+    # Leave the thread pool: this task waits for other ranks, and other tasks may need
+    # the thread.
     secede()
     if listener is None:
         yield None
         return
-    links = Links(rank, addresses, listener, token, runs, run_starts, _security())
+    links = Links(
+        rank, task.addresses, listener, task.token, runs, task.run_starts, _security()
+    )
     _links[key] = links
     try:
         yield links if links.open() else None
     finally:
         links.close()
         _links.pop(key, None)
-
-
-def _boost(
-    task: RankTask,
-    links: Links,
-    sets: list[RankRows],
-    n_threads: int,
-) -> RankResult:
-    store = get_worker().data
-    try:
-        every = [rows.for_core(store, task.job, n_threads) for rows in sets]
-    except KeyError:  # codes were moved to another worker this moment
-        return _nothing(task)
-    watched = None
-    if task.watched is not None:
-        watched = Watched(every[task.watched][-1], sets[task.watched].runs)
-    reporter = RoundReporter(task, links, watched, cancellation_check())
-    arrays, used, is_lost = _core.boost(
-        training=every[0],
-        validation=every[1:],
-        peers=links.peers,
-        n_threads=n_threads,
-        **task.job.core_arguments(reporter.note),
-    )
-    return RankResult(
-        arrays,
-        used,
-        is_lost or reporter.is_lost,
-        reporter.history,
-        links.n_sums,
-        links.bytes_sent,
-    )
-
-
-def _nothing(task: RankTask) -> RankResult:
-    return RankResult({}, task.job.used_splits, True, task.history, 0, 0)

@@ -73,7 +73,7 @@ def draw_tree(
         figure.set_size_inches(*np.clip(inches, 2, _LARGEST_FIGURE))
     area = ax.get_window_extent()
     fit = min(area.width / layout.width, area.height / layout.height)
-    size = fontsize or min(float(fit) * _points_per_pixel(ax), _LARGEST_FONT)
+    size = fontsize or min(float(fit) * 72 / float(ax.figure.dpi), _LARGEST_FONT)
     for box, x, y in zip(boxes, layout.x, layout.y, strict=True):
         box.xy = (x, y)
         box.set_position((x, y))
@@ -198,13 +198,9 @@ def _lay_out(ax: Axes, boxes: list[Annotation], shown: Shown) -> Layout:
     for box in boxes:
         area = box.get_window_extent()
         sizes.append((area.width, area.height))
-    unit = float(boxes[0].get_fontsize()) / _points_per_pixel(ax)
+    unit = float(boxes[0].get_fontsize()) / (72 / float(ax.figure.dpi))  # pixels
     widths, heights = np.array(sizes).T / unit + 2 * _BOX_PAD
     return tidy_layout(shown.left, shown.depth, widths, heights)
-
-
-def _points_per_pixel(ax: Axes) -> float:
-    return 72 / float(ax.figure.dpi)
 
 
 def _draw_edges(ax: Axes, shown: Shown, layout: Layout, size: float) -> None:

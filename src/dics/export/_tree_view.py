@@ -269,7 +269,8 @@ def node_lines(tree: Tree, node: int, style: Style) -> list[str]:
         size = np.abs(values) if tree.adds else values
         for k in np.argsort(-size, kind="stable")[:_TOP_CLASSES]:
             if values[k]:
-                text = write(float(values[k])) if tree.adds else _percent(values[k])
+                text = f"{100 * values[k]:.0f}%" if values[k] >= 0.005 else "<1%"
+                text = write(float(values[k])) if tree.adds else text
                 start = "class " if named else ""
                 lines.append(f"{start}{tree.class_names[k]}: {text}")
     if not is_leaf:
@@ -278,10 +279,6 @@ def node_lines(tree: Tree, node: int, style: Style) -> list[str]:
     if style.node_ids:
         lines.insert(0, f"node #{node}" if named else f"#{node}")
     return lines
-
-
-def _percent(fraction: float) -> str:
-    return "<1%" if fraction < 0.005 else f"{100 * fraction:.0f}%"
 
 
 def asks_for_missing(tree: Tree, node: int) -> bool:
