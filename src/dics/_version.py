@@ -37,6 +37,7 @@ def show_versions() -> None:
 
     found = {"dics": VERSION, "python": platform.python_version()}
     for name in DEPENDENCIES:
+        # From the metadata: an import of all libraries would take seconds.
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

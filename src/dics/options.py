@@ -28,15 +28,18 @@ class Options(BaseEstimator):
 
     def _check(self, estimator: Any, parameter: str) -> None:
         """Check the options of an estimator, which has them as a parameter."""
+        # In fit and not in the constructor: scikit-learn clones without checks.
         values = self.get_params(deep=False)
         owner = type(estimator).__name__
         validate_parameter_constraints(
+            # The prefix makes errors name the option as the user wrote it.
             {f"{parameter}.{k}": v for k, v in self._parameter_constraints.items()},
             {f"{parameter}.{k}": v for k, v in values.items()},
             caller_name=owner,
         )
         for name in values:
             where = f"{parameter}.{name}"
+            # A classifier and a regressor share one class of options.
             if where not in estimator._unsupported:
                 continue
             default = getattr(type(self)(), name)
@@ -136,6 +139,7 @@ class GOSS(Options):
 
     def _check(self, estimator: Any, parameter: str) -> None:
         super()._check(estimator, parameter)
+        # A constraint between two options, which scikit-learn cannot express.
         if not 0 < self.top_rate + self.other_rate <= 1:
             raise ValueError(
                 f"{parameter}: top_rate={self.top_rate} and other_rate="

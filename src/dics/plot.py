@@ -99,11 +99,13 @@ def plot_importance(
         len(worth),
         getattr(model, "feature_names_in_", None),
     ) or [f"x[{i}]" for i in range(len(worth))]
+    # Reversed, because Matplotlib draws the first bar at the bottom.
     best = np.argsort(-worth, kind="stable")[:max_features][::-1]
     ax = _axes(ax, "plot_importance", height=1.0 + BAR_HEIGHT * len(best), grid="x")
     bars = ax.barh(np.arange(len(best)), worth[best], color=COLORS[0], height=0.7)
     labels = [format(value, number_format) for value in worth[best]]
     ax.bar_label(bars, labels, padding=3, color=INK, fontsize="small")
+    # Names are not formulas, even with dollar signs.
     ax.set_yticks(np.arange(len(best)), [names[i] for i in best], parse_math=False)
     ax.set(xlabel=label, ylim=(-0.6, len(best) - 0.4))
     ax.set_xlim(0, max(float(worth.max()), 1e-9) * 1.12)  # room for the labels
@@ -148,6 +150,7 @@ def plot_metric(
     """
     curves, metric = _curves(model, metric)
     ax = _axes(ax, "plot_metric", height=4.2, grid="y")
+    # Imported late: Matplotlib is optional.
     from matplotlib.ticker import MaxNLocator
 
     n_rounds = len(model.train_score_) - 1
@@ -155,6 +158,7 @@ def plot_metric(
         # Validation sets of a warm start have only the last rounds.
         rounds = np.arange(n_rounds - len(values), n_rounds) + 1
         color = COLORS[i % len(COLORS)]
+        # A line through a single point would be invisible.
         mark = "o" if len(values) == 1 else ""
         ax.plot(rounds, values, color=color, label=name, linewidth=1.6, marker=mark)
     best = model.best_iteration_
@@ -178,6 +182,7 @@ def _curves(model: Any, metric: str | None) -> tuple[dict[str, list[float]], str
         )
     if not history:
         raise ValueError("The model has no rounds to draw, because y is constant.")
+    # A dict keeps the order, in which the loss is first.
     known = list(dict.fromkeys(name for values in history.values() for name in values))
     metric = known[0] if metric is None else metric
     if metric not in known:

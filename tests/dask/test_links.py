@@ -99,8 +99,8 @@ def test_sums_and_largest(opened, n_ranks):
         own = values.astype(np.float64)
         assert all(reduced(links, "allreduce_max", own))
         np.testing.assert_array_equal(own, np.tile(values.max(axis=0), (n_ranks, 1)))
-    assert {link.n_sums for link in links} == {8}
-    assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
+    assert {link.peers.n_sums for link in links} == {8}
+    assert links[0].peers.bytes_of_all == sum(link.peers.bytes_sent for link in links)
 
 
 def test_sums_wrap_around(opened):
@@ -124,7 +124,7 @@ def test_slices(opened, n_ranks):
         for rank in range(n_ranks):
             mine = slice(starts[rank], starts[rank + 1])
             np.testing.assert_array_equal(own[rank, mine], values[:, mine].sum(axis=0))
-    assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
+    assert links[0].peers.bytes_of_all == sum(link.peers.bytes_sent for link in links)
 
 
 @pytest.mark.parametrize("n_ranks", [2, 3, 8, 9])
@@ -137,7 +137,7 @@ def test_gather(opened, n_ranks):
         own[rank, mine] = whole[mine]
     assert all(in_threads(links, lambda link: link.peers.allgather(own[link.rank])))
     np.testing.assert_array_equal(own, np.tile(whole, (n_ranks, 1)))
-    assert links[0].bytes_of_all == sum(link.bytes_sent for link in links)
+    assert links[0].peers.bytes_of_all == sum(link.peers.bytes_sent for link in links)
 
 
 @pytest.mark.parametrize("n_ranks", range(1, 12))

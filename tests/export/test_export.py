@@ -226,7 +226,7 @@ def test_splits_name_categories(plt, name):
 def test_other_formats_reject_categories(exporter, name):
     if exporter != "json":
         pytest.importorskip(exporter)
-    with pytest.raises(ValueError, match=f"to_{exporter} .*categories"):
+    with pytest.raises(ValueError, match=f"to_{exporter} .*categorical features"):
         getattr(dics.export, f"to_{exporter}")(fitted_categorical(name))
 
 

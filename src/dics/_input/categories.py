@@ -19,6 +19,7 @@ from dics._input.frames import (
 from dics._model.checks import check_array, require
 
 if TYPE_CHECKING:
+    # The encoder creates `Categories`: a real import would be circular.
     from dics._input.category_encoder import CategoryMeans, TargetEncoder
 
 # Maximum number of categories encoded as ranks: each rank is a code of the core.
@@ -64,6 +65,7 @@ class CategoricalFeature:
     def check(self) -> None:
         """Check the fields of an untrusted model."""
         n = len(self.categories)
+        # Any, because a file may contain other types than the annotations promise.
         feature: Any = self.feature
         require(
             isinstance(feature, int) and feature >= 0,
@@ -83,6 +85,7 @@ class CategoricalFeature:
                 "categories must be str, float or bool",
             )
         require(self.categories[1:] > self.categories[:-1], "categories must be sorted")
+        # The core uses ranks as indices of bits in the sets of nodes.
         if self.is_ranked:
             require(
                 np.array_equal(np.sort(self.values), np.arange(n)) and n <= MAX_RANKS,
@@ -106,6 +109,7 @@ class Categories:
 
     def check(self, n_features: int) -> None:
         """Check the fields of an untrusted model."""
+        # Any: see `CategoricalFeature.check`.
         columns: Any = self.columns
         pairs: Any = self.pairs
         require(
@@ -153,6 +157,7 @@ class Categories:
         pairs = []
         for pair in self.pairs:
             first, second = by_feature[pair.first], by_feature[pair.second]
+            # Keys consist of indices into the categories of the fit.
             keys = joined_keys(
                 category_indices(first.categories, read.columns[pair.first]),
                 category_indices(second.categories, read.columns[pair.second]),
@@ -176,6 +181,7 @@ class Categories:
         for known in self.columns:
             column = read.columns[known.feature]
             columns[known.feature] = (
+                # A rank reveals little about the target of a single row; a mean may.
                 known.encode(column, known.feature)
                 if known.is_ranked
                 else encoder.training_means((known.feature,), column)
@@ -207,12 +213,14 @@ class Categories:
         n_features = len(by_column) - len(self.pairs)
         totals = by_column[:n_features].copy()
         for pair, of_pair in zip(self.pairs, by_column[n_features:], strict=True):
+            # Equal parts, so that the total over all features does not change.
             totals[pair.first] += of_pair / 2
             totals[pair.second] += of_pair / 2
         return np.moveaxis(totals, 0, axis)
 
     def find(self, feature: int) -> CategoricalFeature | None:
         """Return the categories of a feature; None for a numeric feature."""
+        # A search is fast enough: few features are categorical.
         for column in self.columns:
             if column.feature == feature:
                 return column

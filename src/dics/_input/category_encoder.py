@@ -148,6 +148,7 @@ class TargetEncoder:
         for feature, column in columns.items():
             n_categories = len(column.categories)
             values = self.category_means(column)
+            # With few categories, nodes can search for sets of them, which needs ranks.
             few = n_categories <= MAX_RANKS and LEAST_ROWS * n_categories <= self.n_rows
             if few:
                 order = np.argsort(values, kind="stable")
@@ -171,7 +172,9 @@ class TargetEncoder:
 
     def folds(self, key: Key) -> npt.NDArray[np.uint8]:
         """Return the fold of each row, sampled at random."""
+        # The key makes the folds of features independent of each other.
         rng = np.random.default_rng([self.seed % 2**63, FOLD_KEY, *key])
+        # A permutation instead of random integers: folds have equal sizes.
         return (rng.permutation(self.n_rows) % N_FOLDS).astype(np.uint8)
 
     def fold_table(
@@ -193,14 +196,16 @@ class TargetEncoder:
             return sums.reshape(N_FOLDS, n_categories)
 
         weighted = self.weights * target if self.is_weighted else target
+        # Counts decide whether a category is known, because weights may be zero.
         counts = by_fold(None)
         sums, totals = counts, by_fold(weighted[rows])
         if self.is_weighted:
             sums = by_fold(self.weights[rows])
         means = np.empty((N_FOLDS, n_categories + 1))
-        means[:, -1] = np.nan
+        means[:, -1] = np.nan  # index -1: missing categories
         for k in range(N_FOLDS):
             others = np.arange(N_FOLDS) != k
+            # Sums of the other folds: "total minus this fold" would lose digits.
             means[k, :-1] = np.where(
                 counts[others].sum(axis=0) > 0,
                 self._shrunk_means(
@@ -251,6 +256,7 @@ class TargetEncoder:
         """Return means of categories from sums of weights and of targets."""
         weight = sums.sum()
         mean = totals.sum() / weight if weight > 0 else 0.0
+        # Without smoothing, a category may have no weight at all.
         means: FloatArray = (totals + self.added * mean) / np.maximum(
             sums + self.added, np.finfo(np.float64).tiny
         )
@@ -273,6 +279,7 @@ class TargetEncoder:
                 (self.labels == c).astype(np.float64) for c in range(self.n_classes)
             ]
         else:
+            # Outputs of different scales count equally.
             spread = self.values.std(axis=0)
             outputs = list((self.values / np.where(spread > 0, spread, 1.0)).T)
         means = np.stack(
@@ -283,6 +290,7 @@ class TargetEncoder:
         sizes = np.bincount(
             column.indices[here], self.weights[here], minlength=n_categories
         )
+        # Weights that are all zero would raise an error.
         centered = means - np.average(means, axis=0, weights=np.maximum(sizes, 1e-300))
         direction = np.linalg.eigh((centered * sizes[:, None]).T @ centered)[1][:, -1]
         # Eigenvectors have an arbitrary sign; a fixed one keeps models reproducible.

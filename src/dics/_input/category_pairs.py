@@ -54,6 +54,7 @@ class CategoryPair:
         """Return the mean target of each row by its key; NaN if it is unknown."""
         if len(self.keys) == 0:
             return np.full(len(keys), np.nan)
+        # Keys beyond the last one get its index; the comparison below rejects them.
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[places] == keys, self.values[places], np.nan)
 
@@ -82,6 +83,7 @@ def chosen_pairs(
 ) -> list[CategoryPair]:
     """Return the pairs of features that predict the target better than both."""
     is_ranked = {column.feature: column.is_ranked for column in known}
+    # Splits by sets of categories make pairs of ranked features superfluous.
     if all(is_ranked.values()):
         return []
     trials = PairTrials(encoder, columns)
@@ -139,6 +141,7 @@ class PairTrials:
         if len(features) > MAX_PAIRED:
             spread = {f: self._means(f, None).var() for f in features}
             features = sorted(features, key=lambda f: -spread[f])[:MAX_PAIRED]
+        # Sorted, so that the order of pairs does not depend on the variances.
         return combinations(sorted(features), 2)
 
     def errors(
@@ -151,6 +154,7 @@ class PairTrials:
         """
         target = self.encoder.target_of(joined)
         is_known = np.isfinite(means)
+        # Rows of unknown pairs have no mean, and no influence on the comparison.
         weights = np.where(is_known, self.encoder.weights, 0.0)
         inputs = np.stack(
             [
@@ -161,6 +165,7 @@ class PairTrials:
         )
         both = np.stack([np.where(is_known, means, 0.0), target])
         weighted = inputs * weights
+        # Least squares, because the means of the two features may be collinear.
         coefficients = np.linalg.lstsq(weighted @ inputs.T, weighted @ both.T)[0]
         added, missed = both - coefficients.T @ inputs
         products = weights * added * missed

@@ -47,6 +47,7 @@ def errors_mention(where: str) -> Iterator[None]:
             raise
         rest = re.sub(rf"^{re.escape(where.rpartition(' of ')[2])}(?=[: ])", "", text)
         message = f"{where}: {text}" if rest == text else f"{where}{rest}"
+        # The same type: callers catch the errors of scikit-learn by their types.
         raise type(error)(message) from error
 
 
@@ -83,6 +84,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array | SparseRows:
     if not is_sparse(X):
         return check_matrix(estimator, X, reset=reset)
     with errors_mention("X"):
+        # It only sets names and number of columns; the values are checked below.
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         matrix = X if scipy.sparse.issparse(X) else matrix_of_frame(X)
         check_entries(matrix)
@@ -175,6 +177,7 @@ def check_same_rows(n_given: int, n_rows: int | None) -> None:
     """Raise an error if X and y have different numbers of rows."""
     if n_rows is not None and n_given != n_rows:
         raise ValueError(
+            # The estimator checks of scikit-learn require this wording.
             "Found input variables with inconsistent numbers of samples: "
             f"X has {n_rows} rows, y has {n_given}."
         )
@@ -250,6 +253,7 @@ def check_regression_target(y: Any, n_rows: int | None, name: str) -> FloatArray
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None."
         )
+    # Text is rejected first: the errors of NumPy would not mention classifiers.
     given = np.asarray(y)
     if given.dtype.kind in "US" or (
         given.dtype.kind == "O" and any(isinstance(v, str) for v in given.flat)
@@ -259,6 +263,7 @@ def check_regression_target(y: Any, n_rows: int | None, name: str) -> FloatArray
             f"y holds text, such as {given.flat[0]!r}; {name} predicts numbers. "
             f"For class labels, use {classifier}."
         )
+    # The estimator checks of scikit-learn require this wording, too.
     if np.iscomplexobj(given):
         raise ValueError("Complex data not supported: y holds complex numbers.")
     if given.ndim not in (1, 2):
@@ -281,6 +286,7 @@ def check_regression_target(y: Any, n_rows: int | None, name: str) -> FloatArray
     if not np.isfinite(values).all():
         bad = "NaN" if np.isnan(values).any() else "infinity"
         raise ValueError(f"Input y contains {bad}; targets must be finite.")
+    # Criteria add up squares of differences over all rows.
     with np.errstate(over="ignore"):
         spread = np.ptp(values, axis=0) if len(values) else np.zeros(1)
         squares = spread * spread * MAX_COUNT
@@ -370,6 +376,7 @@ def combine_weights(
         raise ValueError(
             "sample_weight times class_weight is zero for every row; nothing to fit."
         )
+    # A product of two weights may be extreme even if its factors are not.
     return rescaled_weights(combined)
 
 
@@ -395,6 +402,7 @@ def split_counts(weights: FloatArray | None) -> SplitCounts:
     total = float(weights.sum())
     if total <= MAX_COUNT and bool((weights == np.floor(weights)).all()):
         return SplitCounts(weights.astype(np.uint32), None)
+    # Powers of two scale without rounding.
     mantissa, exponent = np.frexp(weights)
     # An upper bound of the exponent of the sum: the sum itself might overflow.
     total_exponent = int(exponent.max()) + len(weights).bit_length()

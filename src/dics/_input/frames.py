@@ -27,11 +27,13 @@ MOST_EXACT = 2**53
 
 def is_pandas(X: Any) -> bool:
     """Return True for a DataFrame of pandas, or of a library with the same methods."""
+    # By methods and not by module, so that subclasses and Modin are included.
     return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
 
 
 def is_polars(X: Any) -> bool:
     """Return True for a DataFrame of polars."""
+    # By module, so that polars need not be installed.
     return type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "dtypes")
 
 
@@ -190,6 +192,7 @@ def resolve_categorical_features(wanted: Any, X: Any) -> list[int]:
         return []
     if isinstance(wanted, str):  # "from_dtype"
         return categorical_columns(X)
+    # NumPy would turn a set into a single object.
     if isinstance(wanted, Set):
         entries = list(wanted)
     elif isinstance(wanted, Collection | np.ndarray):
@@ -234,6 +237,7 @@ def _find_columns(entry: Any, n_columns: int, names: list[Any] | None) -> list[i
                 f"have; its columns are {shown}{more}."
             )
         return [i for i, name in enumerate(names) if name == entry]
+    # bool is a subclass of int.
     if isinstance(entry, bool) or not isinstance(entry, int | np.integer):
         raise ValueError(
             "categorical_features must hold names or indices of columns, or a mask of "
@@ -272,6 +276,7 @@ def category_indices(
     if len(categories) == 0:
         return np.full(len(column.indices), -1)
     places = np.searchsorted(categories, column.categories)
+    # Categories beyond the last one get its index, and are unknown.
     places = np.minimum(places, len(categories) - 1)
     known = categories[places] == column.categories
     return np.append(np.where(known, places, -1), -1)[column.indices]
@@ -284,8 +289,10 @@ def with_category_indices(X: Any, columns: dict[int, CategoricalColumn]) -> Any:
         for i, column in columns.items()
     }
     if is_pandas(X):
+        # Shallow: the other columns are shared with the frame of the user.
         frame = X.copy(deep=False)
         for i, values in indices.items():
+            # By position, because names may occur twice.
             frame.isetitem(i, values)
         return frame
     if is_polars(X):
@@ -335,6 +342,7 @@ def _distinct(X: Any, i: int) -> tuple[Array, Array]:
 
 def _distinct_of_polars(series: Any) -> tuple[Array, Array]:
     if str(series.dtype).startswith(("Categorical", "Enum")):
+        # As text, because the codes of polars differ between frames.
         series = series.cast(type(series)(["text"]).dtype)
     elif series.dtype.is_float():
         series = series.fill_nan(None)
@@ -347,11 +355,13 @@ def _distinct_of_polars(series: Any) -> tuple[Array, Array]:
 
 def _distinct_of_arrow(column: Any) -> tuple[Array, Array]:
     if hasattr(column, "combine_chunks"):
+        # Chunks may have different dictionaries.
         column = column.combine_chunks()
     if not hasattr(column, "dictionary"):
         column = column.dictionary_encode()
     values = _objects(column.dictionary.to_pylist())
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    # A dictionary may contain null or NaN itself.
     missing = np.array([v is None or v != v for v in values.tolist()], dtype=bool)
     codes = np.where((codes >= 0) & missing[codes], -1, codes)
     return values, codes
@@ -441,6 +451,7 @@ class CategoricalInput:
             and wanted is not None
             and wanted != "from_dtype"
         ):
+            # Named columns of a list of rows need a shape.
             X = np.asarray(X)
         return cls(X, resolve_categorical_features(wanted, X))
 
@@ -465,6 +476,7 @@ class CategoricalInput:
 
 def encoded_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype of X after its categories were encoded as floats."""
+    # float32 represents ranks exactly, and uint8 has no NaN.
     is_narrow = dtype in (np.float32, np.uint8)
     return np.dtype(np.float32 if is_narrow else np.float64)
 

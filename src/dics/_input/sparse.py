@@ -50,6 +50,7 @@ class SparseRows(_core.SparseArrays):
     def of(cls, X: Any) -> SparseRows:
         """Convert a matrix of SciPy, without a copy if its rows are sorted already."""
         rows = X.tocsr()
+        # The core requires each column once per row, in increasing order.
         if not rows.has_canonical_format:
             rows = rows.copy() if rows is X else rows  # X belongs to the user
             rows.sum_duplicates()
@@ -77,6 +78,7 @@ class SparseRows(_core.SparseArrays):
         taken = scipy.sparse.csr_array(self.to_scipy()[rows])
         return SparseRows(
             taken.data,
+            # SciPy may have chosen other integer types.
             taken.indices.astype(np.int32, copy=False),
             taken.indptr.astype(np.int64, copy=False),
             self.shape[1],
@@ -114,6 +116,7 @@ def concat_rows(parts: Sequence[Array | SparseRows]) -> Array | SparseRows:
 
     The type of parts without rows does not matter.
     """
+    # An empty partition may be dense in a sparse collection.
     filled = [part for part in parts if len(part) > 0] or parts[:1]
     sparse = [part for part in filled if isinstance(part, SparseRows)]
     if len(sparse) < len(filled):
@@ -152,6 +155,7 @@ def matrix_of_frame(X: Any) -> scipy.sparse.csr_array:
                 '.astype(pd.SparseDtype("float", 0)).'
             )
         entries = np.asarray(column.sp_values)
+        # The core reads uint8, but not bool.
         values.append(entries.astype(np.uint8) if entries.dtype == bool else entries)
         rows.append(column.sp_index.indices)
         columns.append(np.full(len(entries), f, dtype=np.int32))
@@ -188,6 +192,7 @@ def check_entries(X: Any) -> None:
     else:
         return
     for name, values, n in indices:
+        # Minimum and maximum need no memory, as a mask would.
         if len(values) and (values.min() < 0 or values.max() >= n):
             at = int(np.flatnonzero((values < 0) | (values >= n))[0])
             raise ValueError(

@@ -73,6 +73,7 @@ def check_trees(trees: Any, node_type: np.dtype[Any]) -> None:
     check_array("n_samples", trees.n_samples, np.int32, (n,))
     check_array("missing_left", trees.missing_left, np.uint8, (n,))
     check_array("weight", trees.weight, np.float32, (n,))
+    # Trees store float64 if float32 would overflow: see `narrowed_impurity`.
     is_double = getattr(trees.impurity, "dtype", None) == np.float64
     impurity_type = np.float64 if is_double else np.float32
     check_array("impurity", trees.impurity, impurity_type, (None,))
@@ -115,6 +116,7 @@ def _check_nodes(trees: Any) -> None:
         f"a feature index is not below {n_features}",
     )
     inner = feature >= 0
+    # Infinite thresholds are valid: they separate missing values.
     require(~np.isnan(trees.threshold[inner]), "a threshold is NaN")
     # Breadth first, the children of the k-th inner node of a tree are its nodes 2 k + 1
     # and 2 k + 2. Then no node has two parents, and no path leads back.
@@ -137,6 +139,7 @@ def _check_leaves(trees: Any) -> None:
     leaf = trees.feature < 0
     row = trees.left[leaf]
     n_rows = np.repeat(np.diff(trees.leaf_starts), np.diff(trees.node_starts))[leaf]
+    # `left` of a leaf is a row of `leaf_values`, counted within the tree.
     require(row < n_rows, "a leaf has no values")
     values = trees.leaf_values
     # Only classification trees have leaves with a single class, stored as ~class.

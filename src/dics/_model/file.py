@@ -56,8 +56,10 @@ PREFIX = struct.Struct("<8sIIQ")
 ALIGNMENT = 64  # of arrays, so that they can be used in a mapped file
 # Types of arrays: numbers, text, dates. Objects would need pickle, which can run code.
 ARRAY_TYPE = re.compile(r"[<|][biufcUSmM][0-9]{1,7}(\[[0-9a-zA-Z]{1,8}\])?")
+# Attributes of Python that a file must not set, such as __class__, do not match.
 ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 
+# Classes that are stored by their parameters and fitted attributes.
 ESTIMATORS = {
     cls.__name__: cls
     for cls in (
@@ -80,6 +82,7 @@ ESTIMATORS = {
 PER_ROW = {"_draw_weights"}
 MODELS = tuple(cls for cls in ESTIMATORS.values() if issubclass(cls, TreesEstimator))
 
+# Exactly these, because other attributes could replace methods of the loss.
 LOSS_FIELDS = {"name", "levels", "alpha", "n_outputs", "centre", "unit", "start"}
 # Current names of the parameters of format 1.
 RENAMED = {
@@ -100,6 +103,7 @@ RENAMED = {
         for name in group().get_params()
     },
 }
+# Defaults of format 1.
 GOSS_RATES = {"top_rate": 0.2, "other_rate": 0.1}
 # Format 1 stored thresholds in single precision. Columns that this would have merged
 # were replaced by ranks; `WideColumns` maps their thresholds to values.
@@ -265,16 +269,19 @@ class Packer:
 
     def pack(self, value: Any, where: str) -> Any:
         """Return the JSON of a value; arrays are collected in `self.arrays`."""
+        # Scalars of NumPy, such as np.True_, are stored as those of Python.
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float):
+            # JSON has no NaN and no infinities.
             return value if math.isfinite(value) else {"float": repr(value)}
         if isinstance(value, np.ndarray):
             return self._pack_array(value, where)
         if isinstance(value, np.random.RandomState):
             return {"random_state": self.pack(value.get_state(legacy=True), where)}
+        # Not isinstance: a subclass may have other fields.
         for name, kind in KINDS.items():
             if type(value) is kind.cls:
                 return {
@@ -284,6 +291,7 @@ class Packer:
         if type(value) in ESTIMATORS.values():
             return self._pack_estimator(value, where)
         if isinstance(value, dict):
+            # A list of pairs, because keys of JSON objects are always text.
             items = [
                 [self.pack(k, where), self.pack(v, f"{where}[{k!r}]")]
                 for k, v in value.items()
@@ -304,11 +312,13 @@ class Packer:
         if array.dtype == object:
             items = [self.pack(v, f"{where}[{i}]") for i, v in enumerate(array.ravel())]
             return {"objects": items, "shape": list(array.shape)}
+        # Little endian on all machines.
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         if not ARRAY_TYPE.fullmatch(little.dtype.str):
             raise ValueError(
                 f"{where} has dtype {array.dtype}, which model files do not support."
             )
+        # ascontiguousarray turns a scalar array into a vector.
         self.arrays.append(little.reshape(array.shape))
         return {"array": len(self.arrays) - 1}
 
@@ -359,6 +369,7 @@ class Unpacker:
         ((name, content),) = value.items()
         if name == "float" and content in ("nan", "inf", "-inf"):
             return float(content)
+        # type() instead of isinstance: True would be a valid index.
         if name == "array" and type(content) is int and 0 <= content < len(self.arrays):
             return self.arrays[content]
         if name == "dict" and isinstance(content, list):
@@ -385,6 +396,7 @@ class Unpacker:
 
     def _unpack_estimator(self, cls: type, value: dict[str, Any]) -> Any:
         stored = {k: self.unpack(v) for k, v in value["parameters"].items()}
+        # Created by the constructor and `set_params`, as `clone` does.
         estimator: Any = cls()
         estimator.set_params(**_current_parameters(cls, stored))
         parameters = estimator.get_params(deep=False)
@@ -421,6 +433,7 @@ def _random_state(
 
 def write_model(model: Any, path: Any) -> None:
     """Write a model to a path or a binary file; see `TreesEstimator.save`."""
+    # Not isinstance: a file would lose the code of a subclass.
     if type(model) not in MODELS:
         raise TypeError(
             f"{type(model).__name__} cannot be saved; model files store one of "
@@ -443,7 +456,9 @@ def write_model(model: Any, path: Any) -> None:
         )
         offset += array.nbytes
     header = json.dumps(
-        {"dics": VERSION, "model": content, "arrays": described}, allow_nan=False
+        # Offsets count from the end of the header, whose length depends on them.
+        {"dics": VERSION, "model": content, "arrays": described},
+        allow_nan=False,
     ).encode()
     prefix = PREFIX.pack(MAGIC, FORMAT, zlib.crc32(header), len(header))
     with _open_to_write(path) as file:
@@ -505,6 +520,7 @@ def load(path: Any, *, mmap_mode: str | None = None) -> Any:
 
 
 def _load(content: memoryview) -> Any:
+    # Cheap checks come first: nothing is allocated for other files.
     if len(content) < PREFIX.size:
         raise BadModel(f"the file has only {len(content)} bytes.")
     magic, version, crc, length = PREFIX.unpack(content[: PREFIX.size])
@@ -527,6 +543,7 @@ def _load(content: memoryview) -> Any:
     model = Unpacker(arrays, version).unpack(header["model"])
     if type(model) not in MODELS:
         raise BadModel(f"it contains a {type(model).__name__}, not a model.")
+    # The core trusts indices of a model: see `_model/checks.py`.
     model._check_model()
     return model
 
@@ -545,8 +562,10 @@ def _array(entry: dict[str, Any], body: memoryview) -> Array:
     part = body[offset : offset + size]
     if zlib.crc32(part) != entry["crc32"]:
         raise BadModel("array checksum mismatch: the file is corrupted.")
+    # NumPy refuses empty buffers.
     if math.prod(shape) == 0:
         return np.empty(shape, dtype=dtype)
+    # A view: the file is not copied.
     array = np.frombuffer(part, dtype=dtype).reshape(shape)
     return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
 
@@ -557,6 +576,7 @@ def _read(path: Any, *, mapped: bool) -> Any:
             raise ValueError("mmap_mode='r' requires a path, got a file object.")
         return bytearray(path.read())
     with Path(path).open("rb") as file:
+        # An empty file cannot be mapped.
         if mapped and os.fstat(file.fileno()).st_size > 0:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return bytearray(file.read())  # not bytes: arrays of a model must be writable
@@ -569,6 +589,7 @@ def _open_to_write(path: Any) -> Iterator[BinaryIO]:
         yield path
         return
     target = Path(path)
+    # In the same folder, so that the final rename is atomic.
     new = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with new.open("xb") as file:

@@ -43,6 +43,7 @@ class LeafRows:
     ) -> None:
         self.rows = rows
         self.counts = counts
+        # 64 bits: a large forest has more than 2^32 entries.
         self.starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
     def check(self, n_leaves: int, n_rows: int) -> None:
@@ -67,6 +68,7 @@ class LeafRows:
     @classmethod
     def from_leaves(cls, leaf: npt.NDArray[np.int64], n_leaves: int) -> LeafRows:
         """Construct from the leaf of each row."""
+        # A stable sort keeps the order of rows, and models reproducible.
         counts = np.bincount(leaf, minlength=n_leaves).astype(np.uint32)
         return cls(np.argsort(leaf, kind="stable").astype(np.uint32), counts)
 
@@ -102,6 +104,7 @@ class LeafRows:
         leaf = np.repeat(np.arange(len(self.counts)), self.counts)
         values = y[self.rows]
         mass = np.ones(len(values)) if weights is None else weights[self.rows]
+        # By leaf, then by target: each leaf is a sorted slice.
         order = np.lexsort((values, leaf))
         values, mass, leaf = values[order], mass[order], leaf[order]
         total = np.bincount(leaf, mass, minlength=len(self.counts))
@@ -110,6 +113,7 @@ class LeafRows:
         middle = before + total / 2
         low = np.searchsorted(running, middle - SLACK * total)
         high = np.searchsorted(running, middle + SLACK * total)
+        # The sum at the end of a leaf may be rounded below its weight.
         last = self.starts[1:] - 1
         medians: FloatArray = (
             values[np.minimum(low, last)] + values[np.minimum(high, last)]
@@ -130,6 +134,7 @@ class LeafRows:
         found = np.empty((len(leaves), len(levels)))
         sizes = self.counts[leaves].sum(axis=1, dtype=np.int64)
         begin = 0
+        # Blocks with a limited number of entries, but at least one row.
         while begin < len(leaves):
             filled = np.cumsum(sizes[begin:])
             end = begin + max(1, int(np.searchsorted(filled, BLOCK_ENTRIES)))
@@ -155,6 +160,7 @@ class LeafRows:
         # Each tree has the same say, regardless of the size of its leaf.
         mass /= total[leaf] * n_trees
         owner = leaf // n_trees
+        # By row, then by target: each row of X is a sorted slice.
         order = np.lexsort((y[entries], owner))
         mass, values, owner = mass[order], y[entries][order], owner[order]
         ends = np.searchsorted(owner, np.arange(n_rows), side="right")

@@ -42,6 +42,7 @@ class NodeSets:
     ) -> NodeSets:
         """Return the sets of some nodes; nodes that are not `inner` lose theirs."""
         numbers = np.where(inner, self.numbers[nodes], -1)
+        # Sets of removed nodes are removed, too.
         used, places = np.unique(numbers[numbers >= 0], return_inverse=True)
         kept = numbers.astype(np.int32)
         kept[numbers >= 0] = places
@@ -52,6 +53,7 @@ class NodeSets:
         number = int(self.numbers[node])
         if number < 0:
             return None
+        # Bits count from the lowest byte, on machines of any byte order.
         bits = np.unpackbits(
             self.words[number].astype("<u8").view(np.uint8), bitorder="little"
         )
@@ -77,6 +79,7 @@ def concat_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
     for name in parts[0]:
         arrays = [part[name] for part in parts]
         if name in ("node_starts", "leaf_starts"):
+            # Starts count from the first tree of their part.
             ends = np.cumsum([0, *(array[-1] for array in arrays[:-1])])
             shifted = [array[1:] + end for array, end in zip(arrays, ends, strict=True)]
             arrays = [arrays[0][:1], *shifted]
@@ -181,6 +184,7 @@ class Trees:
         """Construct trees from the arrays that the core returns."""
         nodes = arrays["nodes"].view(NODE)[:, 0]
         plain = dict(arrays)
+        # The core computes in double precision; float32 halves the memory of a model.
         plain["impurity"] = narrowed_impurity(plain["impurity"])
         sets = None
         if "sets" in plain:
@@ -218,9 +222,11 @@ class Trees:
 
         The dictionary of the codes must contain all thresholds of the trees.
         """
+        # Copied, because other trees may share the memory.
         nodes = self.nodes.copy()
         threshold, feature = nodes["threshold"], nodes["feature"]
         for f in np.unique(feature[feature >= 0]):
+            # An infinite threshold separates missing values, also among codes.
             here = (feature == f) & np.isfinite(threshold)
             candidates = values[offsets[f] : offsets[f + 1]]
             # x < candidates[t] if and only if the code is t or less.
@@ -332,6 +338,7 @@ class Trees:
             )
         return (
             X,
+            # nanobind has no structured arrays.
             self.nodes.view(np.int32).reshape(-1, 4),
             self.missing_left,
             self.node_starts,
@@ -377,6 +384,7 @@ class Trees:
         """Return the mean leaf value of the trees for each row of a checked X."""
         sums = np.zeros((len(X), self.leaf_values.shape[1]))
         self.add_values(X, sums, n_threads=n_threads)
+        # A division by one would change nothing, and cost a pass over the sums.
         return sums / len(self) if len(self) > 1 else sums
 
     def shares(
@@ -406,6 +414,7 @@ class Trees:
 
     def _leaf_table(self, *, hard: bool) -> tuple[FloatArray, npt.NDArray[np.int64]]:
         """Return a table of leaf values, and the row of each node in it."""
+        # In double precision: contributions must sum to the prediction.
         values = self.leaf_values.astype(np.float64)
         if hard:
             values = np.eye(self.n_classes)[values.argmax(axis=1)]
@@ -464,6 +473,7 @@ class Trees:
         rows = self.left[leaves]
         values[leaves[rows < 0], ~rows[rows < 0]] = 1.0
         values[leaves[rows >= 0]] = self.leaf_values[rows[rows >= 0]]
+        # Bottom up: children come before their parents.
         for same_depth in reversed(self.depth_slices()):
             nodes = np.arange(self.n_nodes)[same_depth]
             inner = nodes[self.feature[nodes] >= 0]
@@ -486,6 +496,7 @@ class Trees:
             # Rounding to float32 can turn a tiny decrease into an increase.
             gain = np.maximum(mass[node] - mass[left] - mass[left + 1], 0.0)
         total: FloatArray = np.zeros(n_features)
+        # Not `total[...] += gain`, which would count each feature once.
         np.add.at(total, self.feature[node], gain)
         return total
 
@@ -496,6 +507,7 @@ class Trees:
 
     def decision_path(self, leaves: npt.NDArray[np.int64]) -> scipy.sparse.csr_matrix:
         """Return the nodes on the path to each given leaf, as an indicator matrix."""
+        # All rows walk up at the same time, one level per iteration.
         parent = np.full(self.n_nodes, -1, dtype=np.intp)
         parent[self.left[self.inner]] = self.inner
         parent[self.left[self.inner] + 1] = self.inner
@@ -521,6 +533,7 @@ def narrowed_impurity(impurity: FloatArray) -> npt.NDArray[np.floating[Any]]:
     The variance of targets around 1e20 is too large for float32. The variance of
     targets around 1e-20 would become zero.
     """
+    # Only the largest one counts: impurities of almost pure nodes may become zero.
     largest = impurity.max(initial=0.0)
     single = np.finfo(np.float32)
     if largest == 0 or single.tiny <= largest <= single.max:

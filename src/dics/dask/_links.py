@@ -157,6 +157,7 @@ class Links:
         expected = set(range(self.rank + 1, self.n_ranks))
         deadline = time.monotonic() + CONNECT_SECONDS
         while expected:
+            # Zero would make the socket non-blocking.
             self._listener.settimeout(max(0.01, deadline - time.monotonic()))
             link, _ = self._listener.accept()
             greeted = self._greeted(link)
@@ -188,6 +189,7 @@ class Links:
                 link.close()
                 raise ConnectionAbortedError
             self._opened.append(link)
+        # Small messages must not wait for more data.
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         link.settimeout(SILENCE_SECONDS)
         return link
@@ -198,6 +200,7 @@ class Links:
             self._is_closed = True
             for link in (*self._opened, self._listener):
                 with contextlib.suppress(OSError):
+                    # `close` alone would not wake up a thread that waits for data.
                     link.shutdown(socket.SHUT_RDWR)
                 link.close()
 
@@ -227,34 +230,19 @@ class Links:
             receive=partial(_receive_from, sockets),
         )
 
-    @property
-    def n_sums(self) -> int:
-        """Number of sums so far."""
-        return self.peers.n_sums
-
-    @property
-    def bytes_sent(self) -> int:
-        """Number of bytes that this process has sent."""
-        return self.peers.bytes_sent
-
-    @property
-    def bytes_of_all(self) -> int:
-        """Number of bytes that all processes have sent."""
-        return self.peers.bytes_of_all
-
     def allreduce(self, values: npt.NDArray[Any]) -> bool:
         """Replace values by their sums over all processes; False if one is lost."""
-        return self._checked(self.peers.allreduce(values))
+        is_complete = self.peers.allreduce(values)
+        if not is_complete:
+            self.close()  # so that the other processes notice
+        return is_complete
 
     def allreduce_max(self, values: npt.NDArray[np.float64]) -> bool:
         """Replace values by their maxima over processes; False if one is lost."""
-        return self._checked(self.peers.allreduce_max(values))
-
-    def _checked(self, is_whole: bool) -> bool:
-        """Close the connections if a process is lost, so that the others notice."""
-        if not is_whole:
+        is_complete = self.peers.allreduce_max(values)
+        if not is_complete:
             self.close()
-        return is_whole
+        return is_complete
 
 
 def _send(

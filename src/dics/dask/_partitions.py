@@ -211,6 +211,7 @@ def take_rows(
     """Return some rows, stored row by row."""
     if isinstance(matrix, SparseRows):
         return matrix[rows]
+    # Row by row, because rows of several partitions are concatenated.
     return np.ascontiguousarray(matrix[rows])
 
 
@@ -218,6 +219,7 @@ def encode_partition(
     matrix: Array | SparseRows, dictionary: Dictionary
 ) -> npt.NDArray[np.uint8]:
     """Return the codes of a partition, [feature][row][1]."""
+    # The core does not accept arrays without rows.
     n_rows, n_features = matrix.shape
     if n_rows == 0:
         return np.empty((n_features, 0, 1), dtype=np.uint8)

@@ -177,10 +177,12 @@ def by_block(call: BlockCall, X: Any) -> Any:
     if not is_array:
         check_kind(X._meta)
     example = call.result(X, of_example=True)
+    # After the example: wrong column names are the more likely mistake.
     check_types(call.estimator, X._meta)
     # Some methods return a tuple: the other entries are the same for all rows.
     example, *same = example if isinstance(example, tuple) else (example,)
     if is_array:
+        # A row must be complete in its chunk.
         if X.numblocks[1] != 1:
             X = X.rechunk({1: -1})
         found = X.map_blocks(
@@ -215,6 +217,7 @@ def example_row(X: Any, categories: Categories | None, n_columns: int) -> Any:
         # Complex columns must raise an error. All other types can become floats.
         types = [dtype for dtype in meta.dtypes if getattr(dtype, "kind", "") == "c"]
         zeros = np.zeros((1, len(meta.columns)), np.result_type(np.float64, *types))
+        # NaN is a category of no type, so that it fits all.
         zeros[:, [f for f in features if f < len(meta.columns)]] = np.nan
         return type(meta)(zeros, columns=meta.columns)
     if X.ndim == 2 and not np.isnan(X.shape[1]):

@@ -65,6 +65,7 @@ def subscribed(
     client: Client, topic: str | None, note: Callable[[Any], None]
 ) -> Iterator[None]:
     """Call `note` with each report under a topic, from the thread of the client."""
+    # Without a listener, workers send no reports.
     if topic is None:
         yield
         return
@@ -72,6 +73,7 @@ def subscribed(
     try:
         yield
     finally:
+        # A closed client has no connection for it.
         if client.status == "running":
             client.unsubscribe_topic(topic)
 
@@ -187,6 +189,7 @@ class Watch:
 
     def _gather(self, futures: Any, goes_on: Callable[[], bool]) -> Any:
         """Return the results of tasks, or None as soon as `goes_on` returns False."""
+        # In the loop of the client: meanwhile, this thread checks the workers.
         fetching = asyncio.run_coroutine_threadsafe(
             self.client.gather(futures, asynchronous=True),
             self.client.loop.asyncio_loop,
@@ -211,6 +214,7 @@ class Watch:
         for worker, version in found.items():
             if isinstance(version, str):
                 check_version(worker, version)
+            # Other errors are those of a worker that is leaving; it gets no tasks.
             elif isinstance(version, ImportError | AttributeError):
                 raise ValueError(
                     f"The worker {worker} cannot import dics: {version}; install dics "

@@ -53,6 +53,7 @@ def open_port(fit: str) -> Port:
     """Open a port for the other workers of a fit."""
     worker = get_worker()
     host = worker.address.partition("://")[2].rpartition(":")[0].strip("[]")
+    # Workers that are threads of this process have no network address.
     if worker.address.startswith("inproc"):
         host = "127.0.0.1"
     listener = listen(host)
@@ -114,6 +115,7 @@ def stop_if_cancelled() -> Iterator[Callable[[], None]]:
         if is_cancelled():
             raise Reschedule
 
+    # Tasks may be nested: the check of the outer one is restored.
     before = _core.set_check(check)
     try:
         yield check
@@ -206,6 +208,7 @@ def add_values(
 ) -> None:
     """Add the leaf values of trees to the scores of rows of codes, [feature][row]."""
     coded = trees.with_code_thresholds(dictionary.values, dictionary.offsets)
+    # The code after the last threshold is that of NaN.
     missing = (np.diff(dictionary.offsets) + 1)[:, None]
     for first in range(0, codes.shape[1], BLOCK_ROWS):
         some = codes[:, first : first + BLOCK_ROWS]
@@ -269,11 +272,13 @@ class RoundReporter:
         self.links = links
         self.watched = watched
         self.rounds = Rounds(patience=task.patience, tol=task.tol, n_sets=task.n_sets)
+        # Early stopping of a resumed fit counts earlier rounds, too.
         for train, held in task.history:
             self.rounds.note(train, held)
         self.history = list(task.history)
         self.is_lost = False
         self._is_first = True
+        # All ranks have the same losses: one report is enough.
         is_heard = task.reports and links.rank == 0
         self._reporting = ProgressReporter(task.fit if is_heard else None)
 
@@ -292,7 +297,7 @@ class RoundReporter:
         if self.task.asks:
             return self._ask(train, held)
         self._reporting.update(
-            len(self.history) - 1, [train, *held], self.links.bytes_of_all
+            len(self.history) - 1, [train, *held], self.links.peers.bytes_of_all
         )
         return ends
 
@@ -301,9 +306,10 @@ class RoundReporter:
         scores = self._watched_scores()
         answer = np.zeros(1)
         if self.links.rank == 0 and not self.is_lost:
-            given = self._answer((train, held, scores, self.links.bytes_of_all))
+            given = self._answer((train, held, scores, self.links.peers.bytes_of_all))
             self.is_lost = given is None
             answer[0] = given or 0.0
+        # The maximum passes on the answer, because all other ranks have zero.
         if self.is_lost or not self.links.allreduce_max(answer):
             self.is_lost = True
             return True
@@ -365,8 +371,8 @@ def boost_rank(rank: int, task: RankTask, sets: list[RankRows]) -> RankResult:
             used,
             is_lost or reporter.is_lost,
             reporter.history,
-            links.n_sums,
-            links.bytes_sent,
+            links.peers.n_sums,
+            links.peers.bytes_sent,
         )
 
 

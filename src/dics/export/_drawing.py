@@ -129,6 +129,7 @@ def tidy_layout(
     """
     x = _columns(left, widths + _GAP_X)
     edge = (widths + _GAP_X) / 2
+    # The leftmost box begins at zero.
     x -= (x - edge).min()
     row_height = np.zeros(max(depth) + 1)
     np.maximum.at(row_height, depth, heights + _GAP_Y)
@@ -145,6 +146,7 @@ def _columns(left: Sequence[int], widths: NDArray[np.float64]) -> NDArray[np.flo
     """
     to_parent = np.zeros(len(widths))
     outlines: dict[int, list[tuple[float, float]]] = {}
+    # Children come after their parents, so that this is bottom up.
     for box in reversed(range(len(widths))):
         outline = [(-widths[box] / 2, widths[box] / 2)]
         child = left[box]
@@ -171,6 +173,7 @@ def _get_axes(ax: Axes | None) -> tuple[Axes, Figure | None]:
     figure = None
     if ax is None:
         plt = import_library("matplotlib.pyplot", "plot", "plot_tree")
+        # An open figure belongs to the user, and keeps its size.
         figure = None if plt.get_fignums() else plt.figure()
         ax = figure.add_axes((0, 0, 1, 1)) if figure else plt.gca()
     ax.clear()

@@ -79,6 +79,7 @@ def to_json(model: Any, *, indent: int | None = None) -> str:
                 "right": _listed(tree.right),
                 "missing_left": _listed(tree.missing_left),
                 "weight": _listed(tree.weight),
+                # Inner nodes have no value; null instead of zeros keeps the text short.
                 "value": [
                     None if f >= 0 else _listed(v)
                     for f, v in zip(tree.feature, tree.value, strict=True)
@@ -123,6 +124,7 @@ def to_shap(model: Any) -> dict[str, Any]:
         float64.
     """
     plain = PlainModel.of(model, "to_shap")
+    # The logarithm of the prediction is explained: the factor becomes a summand.
     base = plain.base + (np.log(plain.factor) if plain.link == "exp" else 0.0)
     return {
         "trees": [_shap_tree(tree) for tree in plain.at_least_one()],
@@ -204,7 +206,9 @@ def to_treelite(model: Any) -> Any:
         target_id, class_id = 0, every
         if plain.link == "identity":
             postprocessor = "identity_multiclass"
+    # treelite has no factor after the link; it becomes a summand before it.
     logs = np.log(plain.factor) if plain.link == "exp" else 0.0
+    # Double precision everywhere, so that no row changes its side.
     builder = model_builder.ModelBuilder(
         threshold_type="float64",
         leaf_output_type="float64",
@@ -231,6 +235,7 @@ def _add_treelite_tree(builder: Any, tree: TreeArrays) -> None:
         builder.start_node(node)
         if feature < 0:
             value = values[node]
+            # treelite distinguishes scalar leaves from vectors of length one.
             builder.leaf(value if len(value) > 1 else value[0])
         else:
             builder.numerical_test(

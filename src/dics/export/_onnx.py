@@ -159,6 +159,7 @@ def _tree_attributes(plain: PlainModel) -> dict[str, Any]:
             values = np.array(parts.pop(name), dtype=np.float64)
             parts[f"{name}_as_tensor"] = from_array(values)
     else:
+        # Rounding to nearest could move a float32 value to the other side.
         parts["nodes_values"] = rounded_up(np.array(parts["nodes_values"])).tolist()
     return {
         **parts,
@@ -174,6 +175,7 @@ def _of_nodes(tree: TreeArrays) -> dict[str, Array]:
         "nodes_nodeids": np.arange(len(inner)),
         "nodes_featureids": np.where(inner, tree.feature, 0),
         "nodes_values": np.where(inner, tree.threshold, 0.0),
+        # BRANCH_LT, as in dics: equal values go right.
         "nodes_modes": np.where(inner, "BRANCH_LT", "LEAF"),
         "nodes_truenodeids": np.where(inner, tree.left, 0),
         "nodes_falsenodeids": np.where(inner, tree.right, 0),
@@ -184,6 +186,7 @@ def _of_nodes(tree: TreeArrays) -> dict[str, Array]:
 def _of_leaves(tree: TreeArrays) -> dict[str, Array]:
     values = tree.value.astype(np.float32)
     kept = values != 0  # most leaves of a forest have few classes: a smaller file
+    # Each leaf needs at least one weight.
     kept[:, 0] |= ~kept.any(axis=1)
     node, output = np.nonzero(kept & (tree.feature < 0)[:, None])
     return {
@@ -249,6 +252,7 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
             describe("label", kinds.STRING if is_text else kinds.INT64, [None]),
             describe("probabilities", kinds.FLOAT, [None, len(plain.classes)]),
         ]
+    # Operators and constants share one numbering of names.
     counter = itertools.count()
     graph = Graph(lambda kind: f"{kind}_{next(counter)}")
     add_model(graph, plain, "X", [output.name for output in outputs])
@@ -277,6 +281,7 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
     return onnx.helper.make_model(
         made,
         opset_imports=versions,
+        # The oldest version that has these operators, for old runtimes.
         ir_version=onnx.helper.find_min_ir_version_for(versions),
         producer_name="dics",
         producer_version=VERSION,
@@ -299,6 +304,7 @@ def register_skl2onnx() -> None:
         If skl2onnx is not installed: ``pip install 'dics[onnx]'``.
     """
     skl2onnx = import_library("skl2onnx", "onnx", "register_skl2onnx")
+    # The options of classifiers of scikit-learn.
     options = {
         "zipmap": [True, False, "columns"],
         "output_class_labels": [False, True],
@@ -317,6 +323,7 @@ def register_skl2onnx() -> None:
 def _set_output_types(operator: Any) -> None:
     from skl2onnx.common import data_types
 
+    # Unsupported models raise their error here, before any conversion.
     plain = PlainModel.of(operator.raw_operator, "skl2onnx")
     n_rows = operator.inputs[0].get_first_dimension()
     width = plain.n_outputs
@@ -344,9 +351,11 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     if plain.in_double or not isinstance(kind, FloatTensorType):
         if not isinstance(kind, DoubleTensorType):
             x = graph.add("Cast", [x], to=DOUBLE)
+        # Rows of float64 are compared in double precision if a threshold needs it.
         is_single = bool(are_single(plain.trees.threshold).all())
         plain = replace(plain, in_double=not is_single)
     add_model(graph, plain, x, [output.full_name for output in operator.outputs])
+    # skl2onnx accepts lists of values, but no tensors of text.
     for tensor in graph.constants:
         values = tensor.string_data or to_array(tensor).ravel().tolist()
         container.add_initializer(

@@ -81,6 +81,7 @@ class PlainModel:
         n_outputs = trees.leaf_values.shape[1]
         fields: dict[str, Any] = {
             "trees": trees,
+            # Trees and forests average: each tree adds its part of the mean.
             "scale": 1.0 / max(len(trees), 1),
             "hard": isinstance(model, CGForestClassifier)
             and model._options.voting == "hard",
@@ -92,6 +93,7 @@ class PlainModel:
             "in_double": _is_merged(trees),
         }
         if isinstance(model, CGBoostingClassifier | CGBoostingRegressor):
+            # Leaf values of boosting contain the learning rate.
             fields["scale"] = 1.0
             fields["base"] = model._start.astype(np.float64)
         if isinstance(model, CGBoostingClassifier):
@@ -101,8 +103,10 @@ class PlainModel:
         elif isinstance(model, CGBoostingRegressor):
             loss: Any = model._loss
             if loss.name in LOG_LINK_LOSSES:
+                # Targets were divided by a unit in the fit.
                 fields |= {"link": "exp", "factor": loss.unit}
             else:
+                # Targets were centered in the fit.
                 fields["base"] = fields["base"] + loss.centre
         return cls(**fields)
 
@@ -119,10 +123,12 @@ class PlainModel:
             tree = self.trees[t]
             inner = tree.feature >= 0
             left = np.where(inner, tree.left, -1).astype(np.int64)
+            # Indexing with an array makes a copy, which may be changed.
             value = values[rows[starts[t] : starts[t + 1]]]
             value[inner] = 0
             yield TreeArrays(
                 feature=tree.feature.astype(np.int64),
+                # Copies, because structured fields are not contiguous.
                 threshold=tree.threshold.astype(np.float64),
                 left=left,
                 right=np.where(inner, left + 1, -1),
@@ -157,6 +163,7 @@ def _check_supported(model: Any, purpose: str) -> None:
             f"{purpose} requires a fitted dics model, got {type(model).__name__}."
         )
     check_is_fitted(model, "trees_")
+    # Splits by sets of categories have no equivalent in these formats.
     if model._categories is not None:
         names = getattr(model, "feature_names_in_", range(model.n_features_in_))
         held = ", ".join(repr(str(names[f])) for f in model._categories.features[:5])
@@ -187,6 +194,7 @@ def _is_merged(trees: Trees) -> bool:
     """
     inner = trees.inner
     feature = trees.feature[inner]
+    # The majority decides, feature by feature.
     n_splits = np.bincount(feature)
     double = ~are_single(trees.threshold[inner])
     n_double = np.bincount(feature[double], minlength=len(n_splits))
@@ -195,6 +203,7 @@ def _is_merged(trees: Trees) -> bool:
 
 def are_single(threshold: FloatArray) -> npt.NDArray[np.bool_]:
     """Return True for each threshold that single precision represents exactly."""
+    # Thresholds beyond float32 become infinite, and are not single.
     with np.errstate(over="ignore"):
         single = threshold.astype(np.float32)
     found: npt.NDArray[np.bool_] = (single == threshold) | np.isnan(threshold)

@@ -198,6 +198,7 @@ def export_graphviz(
     tree = read_tree(decision_tree, feature_names, class_names, "x[{}]")
     style = read_style(class_names, label, impurity, node_ids, proportion, precision)
     shown = shown_nodes(tree, max_depth)
+    # Graphviz needs one attribute for both styles.
     styles = ["filled"] * filled + ["rounded"] * rounded
     shape = f', style="{", ".join(styles)}"' if styles else ""
     font = f'fontname="{_quote(fontname)}"'
@@ -217,8 +218,10 @@ def export_graphviz(
         lines.append(f"{node} [label={text}{fill}] ;")
     for node, child in zip(shown.node, shown.left, strict=True):
         for side, answer in enumerate(() if child < 0 else ("True", "False")):
+            # Rotation swaps the sides of the labels.
             angle = 45 if (side == 0) != rotate else -45
             place = f"labeldistance=2.5, labelangle={angle}"
+            # Only the edges of the root are labeled: the others follow the same rule.
             mark = f' [{place}, headlabel="{answer}"]' if node == 0 else ""
             lines.append(f"{node} -> {tree.arrays.left[node] + side}{mark} ;")
     if leaves_parallel:
@@ -260,6 +263,7 @@ def _rule_texts(
 
 
 def _leaf_text(tree: Tree, node: int, decimals: int, show_weights: bool) -> str:
+    # Fixed decimals align the numbers of a report.
     write = partial(fixed, decimals=decimals)
     if tree.is_regression:
         name = "adds" if tree.adds else "value"
@@ -289,5 +293,6 @@ def _dot_label(tree: Tree, node: int, cut: bool, style: Style, html: bool) -> st
         escape(line, quote=False).replace("\\", "&#92;") for line in lines
     )
     if not tree.is_named and tree.arrays.feature[node] >= 0:
+        # Only the first match: class names may look like features.
         text = re.sub(r"x\[(\d+)\] &lt;", r"x<sub>\1</sub> &lt;", text, count=1)
     return f"<{text}>"

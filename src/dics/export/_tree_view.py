@@ -79,6 +79,7 @@ def read_tree(
     generic_name: str,
 ) -> Tree:
     """Check the arguments of an exporter, and return the tree with its names."""
+    # Rounds of boosting have no `fit`, and classes are rejected below.
     if hasattr(estimator, "fit") and not isinstance(estimator, type):
         check_is_fitted(estimator)
         estimator = _only_tree(estimator)
@@ -99,6 +100,7 @@ def read_tree(
         labels, classes = None, ()  # regression targets have no names
     names = features or [generic_name.format(i) for i in range(n_features)]
     categories = getattr(estimator, "_categories", None)
+    # Columns of pairs follow those of the features.
     for pair in [] if categories is None else categories.pairs:
         names = [*names, f"mean of {names[pair.first]} & {names[pair.second]}"]
     trees = estimator.trees_
@@ -343,6 +345,7 @@ def node_color(tree: Tree, node: int, cut: bool) -> str:
         purity = 1.0 if n_classes == 1 else (values[best] - even) / (1 - even)
         # The power keeps classes distinct in nodes that contain many of them.
         strength = min(max(float(purity), 0.0), 1.0) ** 0.7
+    # Beyond the palette, hues are spread evenly and alternate in lightness.
     hue: tuple[float, ...] = colorsys.hls_to_rgb(
         best / n_classes, (0.42, 0.62)[best % 2], 0.8
     )
