@@ -300,13 +300,12 @@ class BoostingPlan(DataProfile):
         has_small_trees = self.has_categories and max_leaf_nodes == "auto"
         factor = TRIAL_RATE_FACTOR[has_small_trees]
         rate = factor * self.learning_rate * best_round / n_rounds
+        n_leaves = SMALL_TREE_LEAVES if has_small_trees else self.max_leaf_nodes
         return replace(
             self,
             n_estimators=n_rounds,
             learning_rate=min(max(rate, MIN_TRIAL_RATE), self.learning_rate),
-            max_leaf_nodes=SMALL_TREE_LEAVES
-            if has_small_trees
-            else self.max_leaf_nodes,
+            max_leaf_nodes=n_leaves,
         )
 
     def default_candidates(self) -> CentroidCandidates:
