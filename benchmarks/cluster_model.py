@@ -60,7 +60,7 @@ def _seconds_of_sum(n_bytes: int, repeats: int) -> float:
     def take_part(rank: int) -> None:
         links[rank].open()
         for _ in range(repeats):
-            links[rank].add(values[rank])
+            links[rank].allreduce(values[rank])
 
     other = threading.Thread(target=take_part, args=(1,))
     other.start()
@@ -68,7 +68,7 @@ def _seconds_of_sum(n_bytes: int, repeats: int) -> float:
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()
-        links[0].add(values[0])
+        links[0].allreduce(values[0])
         times.append(time.perf_counter() - begin)
     other.join()
     for link in links:
