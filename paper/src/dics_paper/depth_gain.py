@@ -156,8 +156,8 @@ def as_printed(d: int) -> list[str]:
 
 
 DEPTH_NOTE = (
-    "The paper's root retains 100 % of the exhaustive gain. 100 candidates sampled from "
-    "76,800 do not reach this, so the paper's table must come from all candidate "
+    "The paper's root retains 100 % of the exhaustive gain. 100 candidates sampled "
+    "from 76,800 do not reach this, so the paper's table must come from all candidate "
     "thresholds. Its numbers are shown with these."
 )
 DEPTH_COLUMNS = (
