@@ -1,9 +1,8 @@
-// A team of threads that lives for one call into the core.
+// A team of threads for one call of the core.
 //
-// Why not OpenMP: its pool outlives the call, and a child forked afterwards hangs in
-// it. Threads that end with the call leave nothing behind to inherit, need no run-time
-// library in the wheels, and starting one costs about 30 us, which the serial path for
-// small work avoids altogether.
+// Why not OpenMP: its pool outlives the call, and a child process forked later hangs in
+// it. Threads that end with the call need no run-time library in the wheels. The start
+// of a thread takes about 30 us; small work uses the serial path.
 #pragma once
 
 #include <atomic>
@@ -17,11 +16,13 @@
 
 namespace dics {
 
-// Called now and then by the calling thread; returns true to stop (Ctrl-C).
+// Called by the calling thread at intervals; returns true to stop (Ctrl-C).
 using Interrupted = std::function<bool()>;
 
 struct Stopped : std::exception {
-    const char* what() const noexcept override { return "stopped by the caller"; }
+    const char* what() const noexcept override {
+        return "The caller stopped the call.";
+    }
 };
 
 class Team {
@@ -31,22 +32,22 @@ class Team {
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
-    // At most so many work; fewer if the system lets no more start.
+    // The largest number of threads. Fewer work if the system cannot start more.
     int size() const { return n_threads_; }
 
-    // Runs body(task, thread) for task = 0 .. n_tasks-1, in any order, thread in
-    // [0, size()). With parallel = false the caller does it alone. Rethrows the first
-    // exception of a body, and throws Stopped once the caller asked to stop.
+    // Runs body(task, thread) for task = 0 .. n_tasks-1 in any order, with thread in
+    // [0, size()). With parallel = false, only the calling thread works. Rethrows the
+    // first exception of a body, and throws Stopped if the caller stops the call.
     void run(std::int64_t n_tasks, bool parallel,
              const std::function<void(std::int64_t, int)>& body);
 
-    // For long serial stretches inside a body: throws Stopped when asked to stop.
+    // For long serial work inside a body: throws Stopped if the call was stopped.
     void check(int thread);
 
   private:
     void start_workers();
     void poll();
-    void fail();  // keeps the exception in flight, if it is the first; all stop soon
+    void fail();  // stores the first exception, and stops all threads
     void work(int thread);
     void take_tasks(int thread);
 

@@ -1,4 +1,4 @@
-// Arrays of Python and those of the core; the GIL is released in between.
+// Converts arrays between Python and the core, and releases the GIL for calls.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -35,16 +35,20 @@ using OutputTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 void check_shape(const OutputTable<T>& out, std::int64_t n_rows, std::int64_t n_cols) {
-    if (static_cast<std::int64_t>(out.shape(0)) != n_rows ||
-        static_cast<std::int64_t>(out.shape(1)) != n_cols) {
-        throw nb::value_error("the array to write to has the wrong shape");
-    }
+    if (std::int64_t(out.shape(0)) != n_rows || std::int64_t(out.shape(1)) != n_cols)
+        throw nb::value_error("The output array has the wrong shape.");
 }
 
-template <class T>
-Matrix<T> typed(const DenseArray& X) {
-    return {static_cast<const T*>(X.data()), static_cast<std::int64_t>(X.shape(0)),
-            static_cast<std::int64_t>(X.shape(1)), X.stride(0), X.stride(1)};
+// Calls make(T()) with the element type T of X.
+template <class Make>
+AnyRows with_type(const nb::dlpack::dtype& type, Make make) {
+    if (type == nb::dtype<float>())
+        return make(float());
+    if (type == nb::dtype<double>())
+        return make(double());
+    if (type == nb::dtype<std::uint8_t>())
+        return make(std::uint8_t());
+    throw nb::type_error("X must have dtype float32, float64 or uint8.");
 }
 
 // The arrays of a sparse X.
@@ -59,48 +63,38 @@ class SparseArrays {
           starts_(std::move(starts)),
           n_cols_(n_cols) {
         if (starts_.shape(0) == 0 || values_.shape(0) != columns_.shape(0))
-            throw nb::value_error("the arrays of a sparse X don't belong together");
+            throw nb::value_error(
+                "The arrays of a sparse X do not have matching sizes.");
     }
 
     AnyRows rows() const {
-        if (values_.dtype() == nb::dtype<float>())
-            return of_type<float>();
-        if (values_.dtype() == nb::dtype<double>())
-            return of_type<double>();
-        if (values_.dtype() == nb::dtype<std::uint8_t>())
-            return of_type<std::uint8_t>();
-        throw nb::type_error("X must be float32, float64 or uint8");
+        return with_type(values_.dtype(), [&]<class T>(T) {
+            return RowSource<T>(SparseMatrix<T>{
+                static_cast<const T*>(values_.data()), columns_.data(), starts_.data(),
+                std::int64_t(starts_.shape(0)) - 1, n_cols_});
+        });
     }
 
   private:
-    template <class T>
-    RowSource<T> of_type() const {
-        return RowSource<T>(SparseMatrix<T>{
-            static_cast<const T*>(values_.data()), columns_.data(), starts_.data(),
-            static_cast<std::int64_t>(starts_.shape(0)) - 1, n_cols_});
-    }
-
     Values values_;
     Array<std::int32_t> columns_;
     Array<std::int64_t> starts_;
     std::int64_t n_cols_;
 };
 
-// X as Python has it, an array or SparseArrays; it must be kept alive meanwhile.
+// X is an array or SparseArrays; the caller keeps it alive.
 inline AnyRows as_rows(const nb::object& X) {
     if (nb::isinstance<SparseArrays>(X))
         return nb::cast<const SparseArrays&>(X).rows();
     const auto array = nb::cast<DenseArray>(X, false);
-    if (array.dtype() == nb::dtype<float>())
-        return RowSource<float>(typed<float>(array));
-    if (array.dtype() == nb::dtype<double>())
-        return RowSource<double>(typed<double>(array));
-    if (array.dtype() == nb::dtype<std::uint8_t>())
-        return RowSource<std::uint8_t>(typed<std::uint8_t>(array));
-    throw nb::type_error("X must be float32, float64 or uint8");
+    return with_type(array.dtype(), [&]<class T>(T) {
+        return RowSource<T>(
+            Matrix<T>{static_cast<const T*>(array.data()), std::int64_t(array.shape(0)),
+                      std::int64_t(array.shape(1)), array.stride(0), array.stride(1)});
+    });
 }
 
-// An array without elements is there, too, though it may point nowhere.
+// An empty array is not null, although its pointer may be.
 template <class T>
 const T* data_or_null(const Optional<T>& array) {
     static const T none{};
@@ -109,13 +103,13 @@ const T* data_or_null(const Optional<T>& array) {
     return array->data() ? array->data() : &none;
 }
 
-// A vector's memory becomes the array's: no copy.
-template <class T>
+// The array takes over the memory of the vector without a copy.
+template <class T, class Element = T>
 nb::object to_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
     auto* owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned,
                       [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
+    return nb::cast(nb::ndarray<nb::numpy, Element>(owned->data(), shape, owner));
 }
 
 template <class T>
@@ -131,8 +125,7 @@ inline bool signal_pending() {
     return handles_signals();
 }
 
-// Runs `body` without the GIL and with a team; Ctrl-C ends it, and so does the end of
-// Python.
+// Runs `body` without the GIL and with a team. Ctrl-C and the end of Python stop it.
 template <class Body>
 auto with_team(int n_threads, Body body, Interrupted interrupted = signal_pending) {
     try {
@@ -140,40 +133,36 @@ auto with_team(int n_threads, Body body, Interrupted interrupted = signal_pendin
         Team team(n_threads, std::move(interrupted));
         return body(team);
     } catch (const Stopped&) {
-        // Python ends, but isn't as far yet: this ends the thread without a word.
+        // Python is ending: SystemExit ends the thread without a message.
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_SystemExit, "Python is ending");
+            PyErr_SetString(PyExc_SystemExit, "Python is ending.");
         throw nb::python_error();
     }
 }
 
 inline Dictionary as_dictionary(const Array<double>& values,
                                 const Array<std::int64_t>& offsets) {
-    return {values.data(), offsets.data(),
-            static_cast<std::int64_t>(offsets.shape(0)) - 1};
+    return {values.data(), offsets.data(), std::int64_t(offsets.shape(0)) - 1};
 }
 
 inline void check_features(const AnyRows& X, const Dictionary& dictionary) {
-    if (col_count(X) != dictionary.n_features) {
+    if (col_count(X) != dictionary.n_features)
         throw nb::value_error(
-            "X and the dictionary differ in their number of features");
-    }
+            "X and the dictionary have different numbers of features.");
 }
 
-// Codes as Python has them, bytes or CodeLists; they must be kept alive meanwhile.
+// Codes are bytes or CodeLists; the caller keeps them alive.
 inline Codes as_codes(const nb::object& object, std::int64_t n_rows,
                       std::int64_t n_features, int width) {
     if (nb::isinstance<CodeLists>(object)) {
         const auto& lists = nb::cast<const CodeLists&>(object);
         if (lists.n_rows() != n_rows || lists.n_features() != n_features)
-            throw nb::value_error("codes has the wrong size");
+            throw nb::value_error("codes has the wrong size.");
         return {nullptr, n_rows, n_features, 1, &lists};
     }
     const auto codes = nb::cast<Array<std::uint8_t>>(object);
-    if (static_cast<std::int64_t>(codes.shape(0)) !=
-        codes_size(n_rows, n_features, width)) {
-        throw nb::value_error("codes has the wrong size");
-    }
+    if (std::int64_t(codes.shape(0)) != codes_size(n_rows, n_features, width))
+        throw nb::value_error("codes has the wrong size.");
     return {codes.data(), n_rows, n_features, width};
 }
 
@@ -182,29 +171,23 @@ inline TargetColumns as_targets(const Table<double>& y,
                                 const Optional<std::uint64_t>& wide_counts,
                                 const Optional<double>& weights) {
     return {y.data(),
-            static_cast<std::int64_t>(y.shape(0)),
-            static_cast<int>(y.shape(1)),
+            std::int64_t(y.shape(0)),
+            int(y.shape(1)),
             data_or_null(counts),
             data_or_null(wide_counts),
             data_or_null(weights)};
 }
 
-// A vector of nodes as an array of four 32-bit words each.
-inline nb::object node_array(std::vector<Node>&& nodes) {
-    auto* owned = new std::vector<Node>(std::move(nodes));
-    nb::capsule owner(
-        owned, [](void* p) noexcept { delete static_cast<std::vector<Node>*>(p); });
-    return nb::cast(
-        nb::ndarray<nb::numpy, std::int32_t>(owned->data(), {owned->size(), 4}, owner));
-}
-
 inline nb::dict forest_dict(ForestArrays&& forest, int width) {
-    const auto k = static_cast<std::size_t>(width);
+    const std::size_t k = width;
     TreeArrays& trees = forest.trees;
+    const std::size_t n_nodes = trees.nodes.size();
     const std::size_t n_rows = trees.leaf_values.size() / k;
     const std::size_t n_leaves = trees.leaf_means.size() / k;
     nb::dict result;
-    result["nodes"] = node_array(std::move(trees.nodes));
+    // Four 32-bit words per node.
+    result["nodes"] =
+        to_array<Node, std::int32_t>(std::move(trees.nodes), {n_nodes, 4});
     result["n_samples"] = to_array(std::move(trees.n_samples));
     result["missing_left"] = to_array(std::move(trees.missing_left));
     result["weight"] = to_array(std::move(trees.weight));

@@ -1,4 +1,4 @@
-// What each file of this folder adds to the module.
+// Each function adds the bindings of one file to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Stage `boost`, and the losses that it minimises.
+// Stage `boost` and its losses.
 #include "boost/boost.hpp"
 
 #include <nanobind/stl/unique_ptr.h>
@@ -14,7 +14,7 @@
 namespace dics {
 namespace {
 
-// What boosting knows of some rows, as a tuple of arrays.
+// The rows of a training or validation set, from a tuple of arrays.
 struct RowArrays {
     nb::object codes;  // bytes, or CodeLists
     Optional<std::uint32_t> labels;
@@ -30,23 +30,23 @@ struct RowArrays {
           scores(nb::cast<OutputTable<float>>(arrays[4], false)) {}
 
     BoostRows rows(std::int64_t n_features, const Outputs& outputs) const {
-        const auto n = static_cast<std::int64_t>(scores.shape(0));
+        const std::int64_t n = scores.shape(0);
         const std::size_t n_targets = labels ? labels->shape(0) : targets->shape(0);
-        if (static_cast<std::int64_t>(n_targets) != n)
-            throw nb::value_error("labels or targets have the wrong size");
+        if (std::int64_t(n_targets) != n)
+            throw nb::value_error("labels or targets have the wrong size.");
         check_shape(scores, n, outputs.stride);
         return {as_codes(codes, n, n_features, 1),
                 data_or_null(labels),
                 targets ? targets->data() : nullptr,
-                targets ? static_cast<int>(targets->shape(1)) : 0,
+                targets ? int(targets->shape(1)) : 0,
                 data_or_null(weights),
                 scores.data()};
     }
 };
 
-// Scores are updated in place. `after_round(loss, validation losses)` returns True to
-// end. Lists and functions are taken as they are: nanobind's casters to those of C++
-// allocate where they may not throw, and abort when memory is out.
+// Updates scores in place. `after_round(loss, validation losses)` returns True to stop.
+// Takes lists and functions as they are: the casters of nanobind to C++ types abort if
+// memory is exhausted.
 nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
                        const Array<std::int64_t>& offsets, const nb::tuple& training,
                        const nb::list& validation,
@@ -55,7 +55,7 @@ nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
                        const LinkedPeers* peers, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const Outputs outputs(objective.n_outputs());
-    const RowArrays arrays(training);  // they own what the rows below point to
+    const RowArrays arrays(training);  // own the memory of the rows below
     std::vector<RowArrays> sets;
     for (const nb::handle set : validation)
         sets.emplace_back(nb::cast<nb::tuple>(set));
@@ -82,18 +82,17 @@ nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
                           to_array(std::move(used)), boosted.is_lost);
 }
 
-// Calls fill(part, scores, gradients, hessians, norms) in Python, scores to hessians
-// [row][score_width]. Part 0 are the training rows, 1, 2, ... the validation sets, for
-// which all but the scores are None. It returns the sum of the losses.
+// Calls fill(part, scores, gradients, hessians, norms) in Python, which returns the sum
+// of the losses; scores, gradients and hessians are [row][score_width]. Part 0 is the
+// training rows; parts 1, 2, ... are the validation sets, for which only the scores are
+// not None.
 std::unique_ptr<Objective> custom_loss_of(int n_outputs, nb::callable fill) {
     auto view = [](float* data, const GradientArgs& a, int width) -> nb::object {
         if (!data)
             return nb::none();
         return nb::cast(
             nb::ndarray<nb::numpy, float>(
-                data,
-                {static_cast<std::size_t>(a.n_rows), static_cast<std::size_t>(width)},
-                nb::handle()),
+                data, {std::size_t(a.n_rows), std::size_t(width)}, nb::handle()),
             nb::rv_policy::reference);
     };
     return custom_loss(n_outputs, [fill, view](const GradientArgs& a) {
@@ -116,21 +115,21 @@ std::unique_ptr<Objective> log_loss(int n_classes) {
 void bind_boost(nb::module_& m) {
     m.def(
         "score_width", [](int n_outputs) { return Outputs(n_outputs).stride; },
-        "n_outputs"_a, "Numbers in a row of scores; the last ones may be padding.");
-    m.def("log_loss", &log_loss, "n_classes"_a, "Log-loss of some classes.");
+        "n_outputs"_a, "Return the floats per row of scores, with padding.");
+    m.def("log_loss", &log_loss, "n_classes"_a,
+          "Return the log-loss of classification.");
     m.def("regression_loss", &regression_loss, "loss"_a, "n_outputs"_a, "level"_a,
-          "Loss of numbers, an output for each target.");
+          "Return a loss of regression, with one output per target.");
     m.def("quantile_loss", &quantile_loss, "levels"_a,
-          "Loss of quantiles, an output for each level.");
+          "Return the quantile loss, with one output per level.");
     m.def("custom_loss", &custom_loss_of, "n_outputs"_a, "fill"_a,
-          "Loss whose gradients a Python function fills in.");
+          "Return a loss whose gradients come from a Python function.");
     m.def("boost", &boost_arrays, "objective"_a, "values"_a, "offsets"_a, "training"_a,
           "validation"_a, "used_splits"_a, "settings"_a, "after_round"_a,
           "peers"_a.none(), "n_threads"_a,
-          "Add rounds to a boosted model; returns their trees, the splits that are "
-          "gone, and whether a peer was lost. Rows are "
-          "(codes, labels, targets, weights, scores); scores are "
-          "updated.");
+          "Add rounds to a boosted model, and update the scores. Return the trees, the "
+          "used splits, and whether a process was lost. Rows are (codes, labels, "
+          "targets, weights, scores).");
 }
 
 }  // namespace dics

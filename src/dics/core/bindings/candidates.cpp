@@ -13,7 +13,7 @@ namespace dics {
 namespace {
 
 nb::tuple centroid_arrays(Centroids&& c, std::size_t n_features) {
-    const auto k = static_cast<std::size_t>(c.count);
+    const std::size_t k = c.count;
     return nb::make_tuple(to_array(std::move(c.means), {k, n_features}),
                           to_array(std::move(c.scales), {k, n_features}),
                           to_array(std::move(c.squared_distances), {k, k}));
@@ -23,8 +23,8 @@ RowNumbers as_row_numbers(const Optional<std::int64_t>& numbers, const AnyRows& 
                           std::int64_t n_rows) {
     if (!numbers)
         return {};
-    if (static_cast<std::int64_t>(numbers->shape(0)) != row_count(matrix))
-        throw nb::value_error("numbers has the wrong size");
+    if (std::int64_t(numbers->shape(0)) != row_count(matrix))
+        throw nb::value_error("numbers has the wrong size.");
     return {numbers->data(), n_rows};
 }
 
@@ -35,12 +35,12 @@ nb::dict cluster_array(const nb::object& X, const Optional<std::int64_t>& number
     const AnyRows matrix = as_rows(X);
     const RowNumbers known = as_row_numbers(numbers, matrix, n_rows);
     if (settings.n_classes > 0 && !labels)
-        throw nb::value_error("class means need labels");
+        throw nb::value_error("labels is required if n_classes is positive.");
     Clusters c = with_team(n_threads, [&](Team& team) {
         return cluster(matrix, known, data_or_null(weights), data_or_null(labels),
                        settings, team);
     });
-    const auto p = static_cast<std::size_t>(col_count(matrix));
+    const std::size_t p = col_count(matrix);
     nb::dict result;
     result["clusters"] = centroid_arrays(std::move(c.clusters), p);
     result["classes"] = centroid_arrays(std::move(c.classes), p);
@@ -50,26 +50,25 @@ nb::dict cluster_array(const nb::object& X, const Optional<std::int64_t>& number
     return result;
 }
 
-nb::tuple make_thresholds_array(
-    const nb::object& X, const Optional<std::int64_t>& numbers, std::int64_t n_rows,
-    const Optional<double>& weights,
-    const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>&
-        boundaries,
-    int budget, int least_even, std::int64_t n_drawn, std::uint64_t seed,
-    int n_threads) {
+nb::tuple make_thresholds_array(const nb::object& X,
+                                const Optional<std::int64_t>& numbers,
+                                std::int64_t n_rows, const Optional<double>& weights,
+                                const Table<double>& boundaries, int budget,
+                                int least_even, std::int64_t n_drawn,
+                                std::uint64_t seed, int n_threads) {
     const AnyRows matrix = as_rows(X);
     const RowNumbers known = as_row_numbers(numbers, matrix, n_rows);
     Thresholds t = with_team(n_threads, [&](Team& team) {
         return make_thresholds(matrix, known, data_or_null(weights), boundaries.data(),
-                               static_cast<int>(boundaries.shape(1)), budget,
-                               least_even, n_drawn, seed, team);
+                               boundaries.shape(1), budget, least_even, n_drawn, seed,
+                               team);
     });
     return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)),
                           t.exact, t.n_constant);
 }
 
-// `codes` is the caller's: NumPy asks for huge pages, which halves the cost of memory
-// that is written for the first time.
+// The caller allocates `codes`, because NumPy uses huge pages, which halve the cost of
+// the first write.
 void encode_array(const nb::object& X, const Array<double>& values,
                   const Array<std::int64_t>& offsets,
                   const Optional<std::int32_t>& order, int width,
@@ -77,13 +76,11 @@ void encode_array(const nb::object& X, const Array<double>& values,
     const AnyRows matrix = as_rows(X);
     const Dictionary dictionary = as_dictionary(values, offsets);
     check_features(matrix, dictionary);
-    const std::int64_t n_features =
-        order ? static_cast<std::int64_t>(order->shape(0)) : col_count(matrix);
-    if (static_cast<std::int64_t>(codes.shape(0)) !=
+    const std::int64_t n_features = order ? order->shape(0) : col_count(matrix);
+    if (std::int64_t(codes.shape(0)) !=
             codes_size(row_count(matrix), n_features, width) ||
-        (order && n_features > width)) {
-        throw nb::value_error("codes has the wrong size");
-    }
+        (order && n_features > width))
+        throw nb::value_error("codes has the wrong size.");
     with_team(n_threads, [&](Team& team) {
         if (order) {
             encode_ordered(matrix, dictionary, order->data(), n_features, width, team,
@@ -91,7 +88,6 @@ void encode_array(const nb::object& X, const Array<double>& values,
         } else {
             encode(matrix, dictionary, width, team, codes.data());
         }
-        return 0;
     });
 }
 
@@ -108,7 +104,7 @@ std::unique_ptr<CodeLists> code_lists(const SparseArrays& X,
             [&](const auto& source) {
                 return std::make_unique<CodeLists>(
                     source.sparse(), dictionary, data_or_null(order),
-                    order ? static_cast<std::int64_t>(order->shape(0)) : 0, by_rows);
+                    order ? order->shape(0) : 0, by_rows);
             },
             rows);
     });
@@ -117,34 +113,34 @@ std::unique_ptr<CodeLists> code_lists(const SparseArrays& X,
 std::unique_ptr<CodeLists> take_lists(const CodeLists& lists,
                                       const Array<std::int64_t>& rows) {
     return with_team(1, [&](Team&) {
-        return std::make_unique<CodeLists>(lists, rows.data(),
-                                           static_cast<std::int64_t>(rows.shape(0)));
+        return std::make_unique<CodeLists>(lists, rows.data(), rows.shape(0));
     });
 }
 
 }  // namespace
 
 void bind_candidates(nb::module_& m) {
-    nb::class_<CodeLists>(m, "CodeLists",
-                          "Codes that differ from the common one of their feature.")
+    nb::class_<CodeLists>(
+        m, "CodeLists",
+        "Codes that differ from the most frequent code of their feature.")
         .def("take", &take_lists, "rows"_a,
-             "Lists of some rows, rising, which share the entries.");
+             "Return the lists of some sorted rows, which share the entries.");
     m.def("code_lists", &code_lists, "X"_a, "values"_a, "offsets"_a, "order"_a.none(),
           "by_rows"_a,
-          "Codes of a sparse X, or of some of its columns in the given order: by "
-          "feature, and by row too.");
-    nb::class_<SparseArrays>(m, "SparseArrays", "A sparse X, row by row.")
+          "List the codes of a sparse X, or of its columns in the given order, by "
+          "feature and, if by_rows, by row.");
+    nb::class_<SparseArrays>(m, "SparseArrays", "A sparse X (CSR).")
         .def(nb::init<nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
                       Array<std::int32_t>, Array<std::int64_t>, std::int64_t>(),
              "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(),
              "n_cols"_a);
     m.def("cluster", &cluster_array, "X"_a, "numbers"_a.none(), "n_rows"_a,
           "weights"_a.none(), "labels"_a.none(), "settings"_a, "n_threads"_a,
-          "Means, spreads and distances of clusters and of classes.");
+          "Compute means, scales and distances of clusters and of classes.");
     m.def("make_thresholds", &make_thresholds_array, "X"_a, "numbers"_a.none(),
           "n_rows"_a, "weights"_a.none(), "boundaries"_a, "budget"_a, "least_even"_a,
           "n_drawn"_a, "seed"_a, "n_threads"_a,
-          "Thresholds of each feature: the boundaries, filled up with even cuts.");
+          "Compute the thresholds of each feature: boundaries and quantiles.");
     m.def(
         "rows_for_clusters",
         [](std::int64_t n_rows, const Optional<double>& weights,
@@ -152,19 +148,19 @@ void bind_candidates(nb::module_& m) {
             return to_array(rows_for_clusters(n_rows, data_or_null(weights), settings));
         },
         "n_rows"_a, "weights"_a.none(), "settings"_a,
-        "Numbers of the rows that `cluster` looks at.");
+        "Return the indices of the rows that `cluster` reads.");
     m.def(
         "rows_for_thresholds",
         [](std::int64_t n_rows, std::int64_t n_drawn, std::uint64_t seed) {
             return to_array(rows_for_thresholds(n_rows, n_drawn, seed));
         },
         "n_rows"_a, "n_drawn"_a, "seed"_a,
-        "Numbers of the rows that `make_thresholds` reads.");
+        "Return the indices of the rows that `make_thresholds` reads.");
     m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "order"_a.none(),
           "width"_a, "codes"_a, "n_threads"_a,
           "Write the codes of X, in blocks of `width` features.");
     m.def("code_width", &code_width, "n_features"_a,
-          "Features whose codes stand side by side for a tree.");
+          "Return the width of the blocks of codes for a tree.");
 }
 
 }  // namespace dics

@@ -1,11 +1,11 @@
-// Leaving Python and coming back, in a process that may end meanwhile.
+// Releases and acquires the GIL, in a process that may end at any time.
 //
-// When a program ends, Python doesn't wait for its daemon threads: up to 3.13, one that
-// asks for the GIL then is ended by pthread_exit, which glibc does by unwinding its
-// stack as an exception would. Destructors on the way ask for the GIL again or touch
-// objects without it, and the process aborts. So whatever may wait for the GIL is
-// called through `guarded`, with nothing to destroy in between, and a thread that
-// Python wants to end sleeps instead, as it does from 3.14 on.
+// When a program ends, Python does not wait for its daemon threads. Up to Python 3.13,
+// a thread that then asks for the GIL is ended by pthread_exit, for which glibc unwinds
+// the stack like an exception. Destructors would ask for the GIL again or touch objects
+// without it, and the process would abort. So code that may wait for the GIL is called
+// through `guarded`, with nothing to destroy. There the thread sleeps, as from Python
+// 3.14 on.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -30,7 +30,7 @@ auto guarded(Body body) noexcept {
     try {
         return body();
     } catch (const abi::__forced_unwind&) {
-        while (true)  // to leave this block would go on with the unwinding
+        while (true)  // the end of this block would continue the unwinding
             std::this_thread::sleep_for(std::chrono::hours(1));
     }
 #else
@@ -38,15 +38,15 @@ auto guarded(Body body) noexcept {
 #endif
 }
 
-// Set when Python begins to end: calls of other threads than the one that ends it stop.
+// Set when Python begins to end: then calls of all other threads stop.
 inline std::atomic<bool> python_ends{false};
 inline thread_local bool ends_python = false;
 inline bool must_stop() { return python_ends.load() && !ends_python; }
 
-// The state of this thread in Python, while it is without the GIL.
+// The Python state of this thread while it does not hold the GIL.
 inline thread_local PyThreadState* left_state = nullptr;
 
-// Leaves Python for as long as it lives.
+// Releases the GIL for its lifetime.
 class OutsidePython {
   public:
     OutsidePython() : outer_(left_state) { left_state = PyEval_SaveThread(); }
@@ -59,12 +59,12 @@ class OutsidePython {
     OutsidePython& operator=(const OutsidePython&) = delete;
 
   private:
-    PyThreadState* outer_;  // of a call whose callback made this one
+    PyThreadState* outer_;  // of an outer call, if a callback made this one
 };
 
-// Comes back to Python for as long as it lives, in a thread that is outside. Not by
-// PyGILState_Ensure, which looks for the state of the thread where nothing is left of
-// it once Python has ended.
+// Acquires the GIL for its lifetime, in a thread that has released it.
+// PyGILState_Ensure is not safe here: after the end of Python, it reads a thread state
+// that no longer exists.
 class InsidePython {
   public:
     InsidePython() {
@@ -76,7 +76,7 @@ class InsidePython {
     InsidePython& operator=(const InsidePython&) = delete;
 };
 
-// function(*arguments), from inside Python.
+// Calls function(*arguments) with the GIL.
 inline nb::object call(nb::handle function, const nb::tuple& arguments) {
     PyObject *callee = function.ptr(), *with = arguments.ptr();
     PyObject* result = guarded([=] { return PyObject_CallObject(callee, with); });
@@ -85,12 +85,12 @@ inline nb::object call(nb::handle function, const nb::tuple& arguments) {
     return nb::steal(result);
 }
 
-// What this thread calls whenever it looks for signals, or null. Signals reach the main
-// thread only; this is how a call in another one is stopped.
+// A function that this thread calls when it checks for signals, or null. Signals reach
+// only the main thread; this function stops a call in another thread.
 inline thread_local PyObject* check_of_thread = nullptr;
 
-// Whether a signal handler has raised an exception, such as that of Ctrl-C, or the
-// check of the thread has.
+// Returns true if a signal handler (such as of Ctrl-C) or the check of the thread has
+// raised an exception.
 inline bool handles_signals() {
     return guarded([] {
         if (PyErr_CheckSignals() != 0)

@@ -1,4 +1,4 @@
-// The module: this folder is all that knows Python.
+// The module. Only this folder depends on Python.
 #include <nanobind/stl/string.h>
 
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 void stop_calls() {
     dics::ends_python = true;
     dics::python_ends = true;
-    // What other threads still hold will never be given back, and is no leak.
+    // Other threads keep their objects forever; these are not leaks.
     const auto frames = nanobind::cast<nanobind::dict>(
         nanobind::module_::import_("sys").attr("_current_frames")());
     for (const auto frame : frames) {
@@ -21,7 +21,7 @@ void stop_calls() {
     }
 }
 
-// Returns the check that was there before; None for none.
+// Returns the check before, or None.
 nanobind::object set_check(nanobind::object check) {
     PyObject* before = dics::check_of_thread;
     dics::check_of_thread = check.is_none() ? nullptr : check.release().ptr();
@@ -44,9 +44,9 @@ NB_MODULE(_core, m) {
     nanobind::module_::import_("atexit").attr("register")(m.attr("stop_calls"));
     m.def(
         "set_check", &set_check, nanobind::arg("check").none(),
-        "Call check() now and then during calls of this thread, which end with what it "
-        "raises.");
+        "Call check() at intervals during calls of this thread. An exception of check "
+        "ends the call.");
     m.def(
         "instruction_set", [] { return std::string(dics::kernels().name); },
-        "Which build of the kernels runs here: 'avx2' or 'baseline'.");
+        "Return the instruction set of the kernels: 'avx2' or 'baseline'.");
 }

@@ -1,11 +1,8 @@
 // Processes that fit one model together, see Peers.
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/vector.h>
 
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
@@ -56,12 +53,22 @@ std::vector<std::int64_t> list_of(const Array<std::int64_t>& values) {
     return {values.data(), values.data() + values.shape(0)};
 }
 
-std::unique_ptr<LinkedPeers> peers_of(
-    int rank, int n_ranks, int parent, std::vector<int> children,
-    std::vector<int> partners, const Table<std::int64_t>& runs,
-    const Array<std::int64_t>& run_starts,
-    [[maybe_unused]] const std::optional<std::map<int, int>>& descriptors,
-    nb::callable send, nb::callable receive) {
+std::vector<int> ints_of(const nb::list& values) {
+    std::vector<int> result;
+    for (const nb::handle value : values)
+        result.push_back(nb::cast<int>(value));
+    return result;
+}
+
+// Takes lists and a dict as they are: the casters of nanobind to containers of C++
+// abort if memory is exhausted.
+std::unique_ptr<LinkedPeers> peers_of(int rank, int n_ranks, int parent,
+                                      const nb::list& children,
+                                      const nb::list& partners,
+                                      const Table<std::int64_t>& runs,
+                                      const Array<std::int64_t>& run_starts,
+                                      const nb::object& descriptors, nb::callable send,
+                                      nb::callable receive) {
     std::vector<RowRun> own;
     for (std::size_t i = 0; i < runs.shape(0); ++i) {
         const std::int64_t* run = runs.data() + 3 * i;
@@ -69,13 +76,17 @@ std::unique_ptr<LinkedPeers> peers_of(
     }
     std::unique_ptr<Channel> channel;
 #ifdef DICS_HAVE_SOCKETS
-    if (descriptors)
-        channel = std::make_unique<SocketChannel>(*descriptors, must_stop);
+    if (!descriptors.is_none()) {
+        std::map<int, int> sockets;
+        for (const auto item : nb::cast<nb::dict>(descriptors))
+            sockets[nb::cast<int>(item.first)] = nb::cast<int>(item.second);
+        channel = std::make_unique<SocketChannel>(sockets, must_stop);
+    }
 #endif
     if (!channel)
         channel = std::make_unique<PythonChannel>(std::move(send), std::move(receive));
     return std::make_unique<LinkedPeers>(
-        LinkOrder{rank, n_ranks, parent, std::move(children), std::move(partners)},
+        LinkOrder{rank, n_ranks, parent, ints_of(children), ints_of(partners)},
         std::move(channel), std::move(own), list_of(run_starts));
 }
 

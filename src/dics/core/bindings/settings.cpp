@@ -41,7 +41,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("reuse_splits", &NodeLimits::reuse_splits);
     nb::class_<MomentScale>(m, "MomentScale")
         .def(nb::init<>())
-        .def_rw("centres", &MomentScale::centres)
+        .def_rw("centers", &MomentScale::centers)
         .def_rw("scales", &MomentScale::scales);
     nb::class_<SetLimits>(m, "SetLimits")
         .def(nb::init<>())

@@ -25,37 +25,34 @@
 namespace dics {
 namespace {
 
-// Of the rows of all contributors: how many they are, and what they weigh, in all and
-// at most.
+// Number, total weight and largest weight of the rows of all processes.
 struct RowWeights {
     std::int64_t n_rows;
     double total, largest = 1;
 
     RowWeights(const BoostRows& rows, const Sum& sum)
-        : n_rows(sum.n_rows(rows.codes.n_rows)), total(static_cast<double>(n_rows)) {
+        : n_rows(sum.n_rows(rows.codes.n_rows)), total(n_rows) {
         if (!rows.weights || n_rows == 0)
             return;
         const float* end = rows.weights + rows.codes.n_rows;
-        largest = 0;
-        for (const float* weight = rows.weights; weight < end; ++weight)
-            largest = std::max(largest, static_cast<double>(*weight));
-        largest = sum.allreduce_max(largest);
+        const float* heaviest = std::max_element(rows.weights, end);
+        largest = sum.allreduce_max(heaviest == end ? 0 : *heaviest);
         const FixedPoint fixed(largest, n_rows);
         std::int64_t added = 0;
         for (const float* weight = rows.weights; weight < end; ++weight)
-            added += fixed.of(static_cast<double>(*weight));
+            added += fixed.of(*weight);
         sum.allreduce(&added, 1);
         total = fixed.value(added);
     }
 
-    double mean() const { return total / static_cast<double>(n_rows); }
+    double mean() const { return total / n_rows; }
 };
 
-// `Histograms` are GradientHistograms, or wide ones.
+// `Histograms` is GradientHistograms or WideGradientHistograms.
 template <class Histograms>
 class Booster {
     using Search = HistogramSearch<Histograms>;
-    // Squares of sums are up to 2^62 and single precision holds 2^127.
+    // Squares of sums are at most 2^62, and float holds up to 2^127.
     static constexpr double kLeastL2 = 0x1p-60;
 
   public:
@@ -72,10 +69,10 @@ class Booster {
           team_(team),
           outputs_(objective.n_outputs(), objective.hessians() == Hessians::ones),
           weights_(training, sum),
-          row_drawer_(settings.rows, training.codes.n_rows, sum, team),
+          row_sampler_(settings.rows, training.codes.n_rows, sum, team),
           sparse_(training.codes, dictionary,
                   settings.max_candidates > 0 ? 0 : settings.max_features, sum, team),
-          split_drawer_(dictionary, training.codes, sparse_, settings, used, team),
+          split_sampler_(dictionary, training.codes, sparse_, settings, used, team),
           sketch_(outputs_, settings.sketch_outputs, training.weights,
                   training.codes.n_rows, team),
           target_(sketch_.outputs(), settings.monotonic),
@@ -95,16 +92,16 @@ class Booster {
           residuals_(objective, training, weights_.largest, sum, team),
           step_order_(settings.monotonic),
           parameters_(objective.parameters()) {
-        const auto n = static_cast<std::size_t>(training.codes.n_rows);
-        gradients_.resize(n * static_cast<std::size_t>(outputs_.stride));
+        const std::size_t n = training.codes.n_rows;
+        gradients_.resize(n * outputs_.stride);
         if (objective.hessians() == Hessians::stored)
             hessians_.resize(gradients_.size());
         norms_.resize(n);
         leaf_.resize(n);
         for (const BoostRows& rows : validation) {
             validation_weights_.emplace_back(rows, sum);
-            validation_leaf_.resize(std::max(
-                validation_leaf_.size(), static_cast<std::size_t>(rows.codes.n_rows)));
+            validation_leaf_.resize(
+                std::max<std::size_t>(validation_leaf_.size(), rows.codes.n_rows));
         }
     }
 
@@ -127,7 +124,7 @@ class Booster {
         for (std::int64_t round = 0; round < settings_.n_rounds; ++round) {
             const std::uint64_t key =
                 combine(combine(mix(settings_.seed), 0x626F6F7374ull),
-                        static_cast<std::uint64_t>(settings_.first_round + round));
+                        settings_.first_round + round);
             grow_tree(key);
             find_steps();
             keep_tree();
@@ -137,19 +134,19 @@ class Booster {
         }
     }
 
-    // What a tree has noted before it was complete.
+    // Removes the entries of an incomplete tree.
     void drop_unfinished() {
         TreeArrays& trees = result_.trees;
         trees.gain.resize(trees.nodes.size());
         trees.missing_left.resize(trees.nodes.size());
     }
 
-    // Adds steps to the scores of the training rows (part 0) or of a validation set;
-    // returns the sum of their losses.
+    // Adds steps to the scores of the training rows (part 0) or of a validation set.
+    // Returns the sum of their losses.
     double add_steps(const BoostRows& rows, const std::uint32_t* leaf,
                      const float* steps, int part) {
         const Chunks chunks{rows.codes.n_rows};
-        const auto n_tasks = static_cast<std::size_t>(chunks.count());
+        const std::size_t n_tasks = chunks.count();
         losses_.assign(kLossSize * n_tasks, 0);
         const bool parallel = rows.codes.n_rows * outputs_.stride >= kParallelNumbers;
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
@@ -170,7 +167,7 @@ class Booster {
                static_cast<double>(parts) / LossSum::kParts;
     }
 
-    // Of rows begin..begin+n-1; gradients are not wanted of validation rows.
+    // For rows begin..begin+n-1. Validation rows need no gradients.
     GradientArgs gradient_args(const BoostRows& rows, std::int64_t begin,
                                std::int64_t n, const std::uint32_t* leaf,
                                const float* steps, int part) {
@@ -200,7 +197,7 @@ class Booster {
     double update(const float* steps) {
         double loss = add_steps(training_, leaf_.data(), steps, 0);
         if (objective_.distance_level() > 0) {
-            // The loss has a new shape now, and its gradients others.
+            // The parameters of the loss change, and with them its gradients.
             residuals_.find_distances(objective_.distance_level(), parameters_);
             loss = add_steps(training_, leaf_.data(), nullptr, 0);
         }
@@ -214,7 +211,7 @@ class Booster {
             const BoostRows& rows = validation_[i];
             if (steps)
                 leaf_finder_.find(rows.codes, validation_leaf_.data());
-            const auto part = static_cast<int>(i) + 1;
+            const int part = i + 1;
             losses.push_back(add_steps(rows, validation_leaf_.data(), steps, part) /
                              validation_weights_[i].total);
         }
@@ -222,24 +219,23 @@ class Booster {
     }
 
     void grow_tree(std::uint64_t key) {
-        const RoundSplits& splits = split_drawer_.draw(key);
-        row_drawer_.draw(norms_.data(), combine(key, 1), drawn_);
+        const RoundSplits& splits = split_sampler_.sample(key);
+        row_sampler_.sample(norms_.data(), combine(key, 1), sampled_);
         const Quantizer::Units units = quantize(key);
         target_.set_shift(quantizer_.shift());
         const double gain_unit = objective_.gain_factor() *
                                  (units.hessian / units.gradient) / units.gradient;
-        // Numbers of a sketch have hessians of one.
+        // The hessians of a sketch are 1.
         const double of_one =
             units.hessian / (sketch_.is_used() ? objective_.mean_hessian() : 1);
-        // An l2 that is lost beside one unit can only make scores infinite, where tiny
-        // weights have left a gradient but no hessian.
+        // An l2 far below one unit has no effect, except that scores become infinite if
+        // tiny weights leave a gradient but no hessian.
         const double l2 = settings_.l2 * of_one;
-        target_.set_units(l2 < kLeastL2 ? 0.0f : static_cast<float>(l2),
-                          static_cast<float>(settings_.min_sum_hessian * of_one),
+        target_.set_units(l2 < kLeastL2 ? 0.0 : l2, settings_.min_sum_hessian * of_one,
                           settings_.min_gain / gain_unit, settings_.cat_smooth * of_one,
-                          static_cast<float>(settings_.cat_l2 * of_one));
+                          settings_.cat_l2 * of_one);
         const std::vector<GrownNode> nodes = grow_nodes(splits);
-        split_drawer_.use(nodes[0]);
+        split_sampler_.use(nodes[0]);
         flatten(nodes, gain_unit);
     }
 
@@ -247,29 +243,29 @@ class Booster {
         const std::int64_t n = training_.codes.n_rows;
         if (!sketch_.is_used())
             return quantizer_.quantize(gradients_.data(), hessians(), norms_.data(),
-                                       drawn_, n);
-        sketch_.make(gradients_.data(), drawn_, combine(key, 5));
-        return quantizer_.quantize(sketch_.numbers(), nullptr, sketch_.norms(), drawn_,
+                                       sampled_, n);
+        sketch_.make(gradients_.data(), sampled_, combine(key, 5));
+        return quantizer_.quantize(sketch_.values(), nullptr, sketch_.norms(), sampled_,
                                    n);
     }
 
     std::vector<GrownNode> grow_nodes(const RoundSplits& splits) {
-        const std::int64_t n_drawn = drawn_.size(training_.codes.n_rows);
-        rows_.reset(drawn_.list(), quantizer_.values(), n_drawn);
+        const std::int64_t n_sampled = sampled_.size(training_.codes.n_rows);
+        rows_.reset(sampled_.list(), quantizer_.values(), n_sampled);
         if (splits.features.empty()) {
             std::vector<GrownNode> root(1);
-            root[0].end = n_drawn;
+            root[0].end = n_sampled;
             return root;
         }
-        histograms_.start_round(splits, split_drawer_.codes(drawn_));
+        histograms_.start_round(splits, split_sampler_.codes(sampled_));
         search_.reset(context_, 1);
         OpenNode<GradientTotals> root;
-        root.end = n_drawn;
+        root.end = n_sampled;
         root.totals = quantizer_.totals();
         return grower_.grow(std::move(root), context_);
     }
 
-    // Numbers the leaves in breadth-first order.
+    // The leaves get their indices in breadth-first order.
     void flatten(const std::vector<GrownNode>& nodes, double gain_unit) {
         tests_.clear();
         tables_.clear();
@@ -279,7 +275,7 @@ class Booster {
         flatten_nodes(
             nodes, flat_, result_.trees.missing_left,
             [&](const GrownNode& leaf) {
-                if (drawn_.all)
+                if (sampled_.all)
                     mark_leaf(leaf);
                 return n_leaves_++;
             },
@@ -291,7 +287,7 @@ class Booster {
                 result_.trees.gain.push_back(node.gain * gain_unit);
             });
         leaf_finder_.set_tree(flat_, tests_, n_leaves_, depth);
-        if (!drawn_.all)
+        if (!sampled_.all)
             leaf_finder_.find(training_.codes, leaf_.data());
     }
 
@@ -303,25 +299,25 @@ class Booster {
             return CodeTest(node.index, node.missing_left, n_thresholds);
         std::array<std::uint8_t, 256>& table = tables_.emplace_back();
         for (int code = 0; code <= n_thresholds; ++code)
-            table[static_cast<std::size_t>(code)] = node.left_codes.has(code) ? 255 : 0;
-        table[static_cast<std::size_t>(n_thresholds) + 1] = node.missing_left ? 255 : 0;
+            table[code] = node.left_codes.has(code) ? 255 : 0;
+        table[n_thresholds + 1] = node.missing_left ? 255 : 0;
         return CodeTest(table.data());
     }
 
-    // All rows were drawn, and growing the tree has brought them to their leaves.
+    // If all rows are sampled, the grown tree has already sorted them by leaf.
     void mark_leaf(const GrownNode& leaf) {
         const std::uint32_t* rows = rows_.places.data();
         for (std::int64_t i = leaf.begin; i < leaf.end; ++i)
-            leaf_[rows[i]] = static_cast<std::uint32_t>(n_leaves_);
+            leaf_[rows[i]] = n_leaves_;
     }
 
-    // Leaf values, from all rows or from those drawn.
+    // Computes the leaf values from all rows or from the sampled rows.
     void find_steps() {
-        const auto n_leaves = static_cast<std::size_t>(n_leaves_);
-        if (settings_.leaves_of_sample && !drawn_.all) {
-            leaf_values_.add_drawn(gradients_.data(), hessians(), leaf_.data(),
-                                   n_leaves, drawn_, quantizer_.largest_weight(),
-                                   largest_drawn());
+        const std::size_t n_leaves = n_leaves_;
+        if (settings_.leaves_of_sample && !sampled_.all) {
+            leaf_values_.add_sampled(gradients_.data(), hessians(), leaf_.data(),
+                                     n_leaves, sampled_, quantizer_.largest_weight(),
+                                     largest_sampled());
         } else {
             leaf_values_.add_all(gradients_.data(), hessians(), leaf_.data(), n_leaves,
                                  weights_.largest, largest_gradient());
@@ -330,7 +326,7 @@ class Booster {
             residuals_.find_steps(leaf_.data(), n_leaves, settings_.learning_rate,
                                   parameters_, steps_);
         } else {
-            // Weights count rows, unless they are less than one on average.
+            // Weights count rows, unless their mean is less than one.
             leaf_values_.find_steps(
                 settings_, std::min(settings_.weight_unit, weights_.mean()), steps_);
         }
@@ -341,24 +337,24 @@ class Booster {
         return hessians_.empty() ? nullptr : hessians_.data();
     }
 
-    // Of all rows, times their weights.
+    // The largest gradient of all rows, times the weight.
     double largest_gradient() const {
         if (objective_.largest_gradient() > 0)
             return weights_.largest * objective_.largest_gradient();
         float largest = 0;
         for (const float norm : norms_)
             largest = std::max(largest, norm);
-        return sum_.allreduce_max(static_cast<double>(largest));
+        return sum_.allreduce_max(largest);
     }
 
-    // The longest gradient of the drawn rows, times their factors and weights.
-    double largest_drawn() const {
+    // The largest gradient of the sampled rows, times factor and weight.
+    double largest_sampled() const {
         if (!sketch_.is_used())
             return quantizer_.largest();
         float largest = 0;
-        for (std::size_t i = 0; i < drawn_.rows.size(); ++i)
-            largest = std::max(largest, norms_[drawn_.rows[i]] * drawn_.factors[i]);
-        return sum_.allreduce_max(static_cast<double>(largest));
+        for (std::size_t i = 0; i < sampled_.rows.size(); ++i)
+            largest = std::max(largest, norms_[sampled_.rows[i]] * sampled_.factors[i]);
+        return sum_.allreduce_max(largest);
     }
 
     void keep_tree() {
@@ -366,7 +362,7 @@ class Booster {
         std::vector<std::int32_t> n_samples(flat_.size());
         for (std::size_t i = flat_.size(); i-- > 0;) {
             const Node& node = flat_[i];
-            const auto left = static_cast<std::size_t>(node.left);
+            const std::size_t left = node.left;
             if (node.feature < 0) {
                 n_samples[i] = leaf_values_.n_rows(left);
                 weights[i] = leaf_values_.weight(left);
@@ -381,7 +377,7 @@ class Booster {
                                n_samples.end());
         const double unit = weights_.mean();
         for (const double weight : weights)
-            trees.weight.push_back(static_cast<float>(weight / unit));
+            trees.weight.push_back(weight / unit);
         for (std::int64_t leaf = 0; leaf < n_leaves_; ++leaf) {
             const float* step = steps_.data() + leaf * outputs_.stride;
             trees.leaf_values.insert(trees.leaf_values.end(), step, step + outputs_.n);
@@ -402,15 +398,15 @@ class Booster {
 
     std::vector<float> gradients_, hessians_, norms_;  // of all rows
     std::vector<std::uint32_t> leaf_, validation_leaf_;
-    // Of each task, see LossSum: the whole, and the parts in two halves, since those of
-    // more than 2^24 rows don't fit into 63 bits.
+    // For each task, see LossSum: the integer, and the fraction in two halves, because
+    // the fractions of more than 2^24 rows do not fit into 63 bits.
     static constexpr std::size_t kLossSize = 3;
     std::vector<std::int64_t> losses_;
 
-    // The steps of a round, in their order.
-    RowDrawer row_drawer_;
+    // The stages of a round, in their order.
+    RowSampler row_sampler_;
     SparseCodes sparse_;
-    SplitDrawer split_drawer_;
+    SplitSampler split_sampler_;
     OutputSketch sketch_;
     Gradients target_;
     Quantizer quantizer_;
@@ -425,25 +421,24 @@ class Booster {
     StepOrder step_order_;
     std::vector<float> parameters_;  // of the loss
 
-    // Of one round.
-    DrawnRows drawn_;
+    // State of one round.
+    SampledRows sampled_;
     std::vector<Node> flat_;
     std::vector<CodeTest> tests_;                       // of each node
-    std::deque<std::array<std::uint8_t, 256>> tables_;  // of those by sets of codes
+    std::deque<std::array<std::uint8_t, 256>> tables_;  // of nodes with a set of codes
     std::int32_t n_leaves_ = 0;
     std::vector<float> steps_;  // [leaf][stride]
 
     ForestArrays result_;
 };
 
-// Do sums need 64 bits?
+// Returns true if sums need 64 bits.
 bool is_wide(const BoostRows& rows, const BoostSettings& settings, const Sum& sum) {
     const std::int64_t n = sum.n_rows(rows.codes.n_rows);
     const RowDraw& draw = settings.rows;
     const bool all = draw.sampling == RowSampling::none;
-    const double share = all ? 1 : std::min(1.0, draw.top_rate + draw.other_rate);
-    const auto n_drawn = static_cast<std::int64_t>(static_cast<double>(n) * share);
-    return n_drawn > settings.narrow_rows;
+    const double rate = all ? 1 : std::min(1.0, draw.top_rate + draw.other_rate);
+    return static_cast<std::int64_t>(n * rate) > settings.narrow_rows;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Rows in chunks, a task each, whatever the number of threads.
+// Rows in chunks, one per task. Chunks do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace dics {
 
 inline constexpr std::int64_t kTaskRows = 1024;
-// Numbers (rows times outputs) below which no thread is woken.
+// With fewer values (rows times outputs), one thread does all work.
 inline constexpr std::int64_t kParallelNumbers = 1 << 12;
 
 struct Chunks {

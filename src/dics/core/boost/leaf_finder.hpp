@@ -1,4 +1,4 @@
-// The leaf of each row in a new tree, by its codes.
+// Finds the leaf of each row in a new tree from the codes of the row.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ class LeafFinder {
   public:
     explicit LeafFinder(Team& team) : team_(team) {}
 
-    // `nodes` in breadth-first order with the numbers of leaves as their `left`, and
-    // the test of each. Both must stay where they are.
+    // `nodes` in breadth-first order; `left` of a leaf is its index among the leaves.
+    // The finder keeps references to both vectors.
     void set_tree(const std::vector<Node>& nodes, const std::vector<CodeTest>& tests,
                   std::int32_t n_leaves, std::int32_t depth) {
         nodes_ = &nodes;
@@ -28,7 +28,7 @@ class LeafFinder {
             masks_.list(nodes.data(), [&](std::int32_t i) { return tests[i]; });
     }
 
-    // leaf[i] = the number of the leaf of row i.
+    // Sets leaf[i] to the index of the leaf of row i.
     void find(const Codes& codes, std::uint32_t* leaf) const {
         if (codes.lists) {
             find_in_lists(*codes.lists, leaf);
@@ -55,7 +55,7 @@ class LeafFinder {
         });
     }
 
-    // The columns that the tree looks at are written out.
+    // Writes dense columns of the features that the tree uses.
     void find_in_lists(const CodeLists& lists, std::uint32_t* leaf) const {
         const std::int64_t n = lists.n_rows();
         std::vector<std::int32_t> features;
@@ -65,30 +65,29 @@ class LeafFinder {
         }
         std::sort(features.begin(), features.end());
         features.erase(std::unique(features.begin(), features.end()), features.end());
-        auto number = [&](std::int64_t f) {
+        auto place = [&](std::int64_t f) {
             return std::lower_bound(features.begin(), features.end(), f) -
                    features.begin();
         };
-        std::vector<std::uint8_t> columns(features.size() *
-                                          static_cast<std::size_t>(n));
+        std::vector<std::uint8_t> columns(features.size() * n);
         for (const std::int32_t f : features)
-            lists.spread(f, columns.data() + number(f) * n);
+            lists.spread(f, columns.data() + place(f) * n);
         find_with(
             n,
             [&](std::int64_t f) -> const std::uint8_t* {
-                return columns.data() + number(f) * n;
+                return columns.data() + place(f) * n;
             },
             leaf);
     }
 
-    // A node of the tree as codes see it; a leaf leads to itself.
+    // A node with its column of codes; a leaf leads to itself.
     struct Step {
         const std::uint8_t* column;
         std::int32_t left;  // the right child follows
         CodeTest test;
     };
 
-    // Trees of many leaves: step by step, all rows of a block at once.
+    // For trees with many leaves: all rows of a block take one step at a time.
     template <class Column>
     void walk(Column column, std::int64_t begin, std::int64_t n,
               std::uint32_t* leaf) const {
@@ -96,7 +95,7 @@ class LeafFinder {
         for (std::size_t i = 0; i < nodes_->size(); ++i) {
             const Node& node = (*nodes_)[i];
             const bool inner = node.feature >= 0;
-            // A leaf goes left whatever the code is.
+            // The test of a leaf sends every code to the left.
             steps.push_back({column(inner ? node.feature : (*nodes_)[0].feature),
                              inner ? node.left : static_cast<std::int32_t>(i),
                              (*tests_)[i]});
@@ -106,11 +105,11 @@ class LeafFinder {
             for (std::int64_t i = 0; i < n; ++i) {
                 const Step& at = steps[leaf[i]];
                 const bool right = !at.test.goes_left(at.column[begin + i]);
-                leaf[i] = static_cast<std::uint32_t>(at.left + right);
+                leaf[i] = at.left + right;
             }
         }
         for (std::int64_t i = 0; i < n; ++i)
-            leaf[i] = static_cast<std::uint32_t>((*nodes_)[leaf[i]].left);
+            leaf[i] = (*nodes_)[leaf[i]].left;
     }
 
     Team& team_;

@@ -1,4 +1,4 @@
-// Gradients of the drawn rows as whole numbers, exact to add and subtract.
+// Gradients of the sampled rows as integers, whose sums and differences are exact.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "boost/chunks.hpp"
-#include "boost/row_draw.hpp"
+#include "boost/row_sampler.hpp"
 #include "collective/sum.hpp"
 #include "fixed_point.hpp"
 #include "objective/objective.hpp"
@@ -19,12 +19,12 @@ namespace dics {
 
 class Quantizer {
   public:
-    // How many units make one.
+    // The integers that represent a gradient of 1 and a hessian of 1.
     struct Units {
         double gradient, hessian;
     };
 
-    // `is_wide`: sums have 64 bits.
+    // With `is_wide`, sums have 64 bits.
     Quantizer(const Objective& objective, const Gradients& target, const float* weights,
               bool is_wide, const Sum& sum, Team& team)
         : objective_(objective),
@@ -35,58 +35,59 @@ class Quantizer {
           team_(team),
           sum_(sum) {}
 
-    // `gradients`, `hessians` (or null, as in GradientArgs) and `norms` are of all
-    // `n_rows` rows. Returns how many units make one.
+    // `gradients`, `hessians` (or null, as in GradientArgs) and `norms` have all
+    // `n_rows` rows.
     Units quantize(const float* gradients, const float* hessians, const float* norms,
-                   const DrawnRows& drawn, std::int64_t n_rows) {
-        const std::int64_t n = drawn.size(n_rows);
-        n_all_ = drawn.n_all;
+                   const SampledRows& sampled, std::int64_t n_rows) {
+        const std::int64_t n = sampled.size(n_rows);
+        n_all_ = sampled.n_all;
         shift_ = 0;
         Units units;
-        units.gradient = find_scale(norms, drawn, n);
+        units.gradient = find_scale(norms, sampled, n);
         units.hessian =
             objective_.hessians() == Hessians::ones ? scale_of_ones(n) : units.gradient;
-        const auto unit = static_cast<float>(units.gradient);
-        const auto cells = static_cast<std::size_t>(outputs_.cells);
-        values_.resize(static_cast<std::size_t>(n) * cells);
+        const std::size_t cells = outputs_.cells;
+        values_.resize(n * cells);
         const Chunks chunks{n};
-        sums_.assign(static_cast<std::size_t>(chunks.count()) * cells, 0);
+        sums_.assign(chunks.count() * cells, 0);
         run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
             QuantizeArgs args{};
             args.gradients =
-                drawn.all ? gradients + begin * outputs_.stride : gradients;
+                sampled.all ? gradients + begin * outputs_.stride : gradients;
             args.hessians =
-                hessians && drawn.all ? hessians + begin * outputs_.stride : hessians;
-            args.hessian_factor = static_cast<float>(units.hessian / units.gradient);
-            args.rows = drawn.all ? nullptr : drawn.rows.data() + begin;
+                hessians && sampled.all ? hessians + begin * outputs_.stride : hessians;
+            args.hessian_factor = units.hessian / units.gradient;
+            args.rows = sampled.all ? nullptr : sampled.rows.data() + begin;
             args.factors = has_factors_ ? factors_.data() + begin : nullptr;
-            args.factor = unit;
+            args.factor = units.gradient;
             args.n_rows = length;
             args.n_outputs = outputs_.n;
             args.n_hessians = outputs_.n_hessians;
             args.stride = outputs_.stride;
             args.cells = outputs_.cells;
             args.out = values_.data() + begin * outputs_.cells;
-            args.totals = sums_.data() + static_cast<std::size_t>(task) * cells;
+            args.totals = sums_.data() + task * cells;
             objective_.kernels().quantize(args);
         });
-        add_totals(static_cast<std::size_t>(chunks.count()));
-        // What is looked at are sums without the last bits.
+        add_totals(chunks.count());
+        // Searches use sums without their last bits.
         return {std::ldexp(units.gradient, -shift_),
                 std::ldexp(units.hessian, -shift_)};
     }
 
-    // Bits that sums are looked at without, see Gradients::set_shift.
+    // Number of the last bits that searches ignore, see Gradients::set_shift.
     int shift() const { return shift_; }
 
-    const std::int16_t* values() const { return values_.data(); }  // [drawn row][cells]
+    const std::int16_t* values() const {
+        return values_.data();
+    }  // [sampled row][cells]
     const GradientTotals& totals() const { return totals_; }
-    // Of the drawn rows: the longest gradient, and the largest weight.
+    // The largest gradient and the largest weight of the sampled rows.
     double largest() const { return largest_; }
     double largest_weight() const { return largest_weight_; }
 
   private:
-    // Sums of this many bits can't overflow a counter.
+    // Sums up to this do not overflow 32 bits.
     static constexpr double kMaxSum = 2147480000.0;
     static constexpr int kMostShift = 30;
     static constexpr double kMaxValue = 32767;
@@ -103,16 +104,15 @@ class Quantizer {
     void add_totals(std::size_t n_tasks) {
         target_.clear(totals_);
         for (std::size_t task = 0; task < n_tasks; ++task)
-            target_.add(sums_.data() + task * static_cast<std::size_t>(outputs_.cells),
-                        totals_);
+            target_.add(sums_.data() + task * outputs_.cells, totals_);
         sum_.allreduce(totals_.cells.data(), outputs_.cells);
         target_.finish(totals_);
     }
 
-    // Of gradients. The factors of the rows are found on the way.
-    double find_scale(const float* norms, const DrawnRows& drawn, std::int64_t n) {
+    // Returns the scale of the gradients, and computes the factors of the rows.
+    double find_scale(const float* norms, const SampledRows& sampled, std::int64_t n) {
         const Chunks chunks{n};
-        has_factors_ = !drawn.all || weights_;
+        has_factors_ = !sampled.all || weights_;
         if (!has_factors_) {
             factors_.clear();
             sizes_ = norms;
@@ -120,24 +120,23 @@ class Quantizer {
             largest_ = sum_.allreduce_max(largest_of(norms, n));
             return largest_ > 0 ? fitting_scale(chunks, largest_) : 1;
         }
-        factors_.resize(static_cast<std::size_t>(n));
-        own_sizes_.resize(static_cast<std::size_t>(n));
+        factors_.resize(n);
+        own_sizes_.resize(n);
         sizes_ = own_sizes_.data();
-        std::vector<double> largest(static_cast<std::size_t>(chunks.count()));
+        std::vector<double> largest(chunks.count());
         std::vector<double> heaviest(largest.size());
         run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
             float most = 0, heavy = 0;
             for (std::int64_t i = begin; i < begin + length; ++i) {
-                const auto at = static_cast<std::size_t>(i);
-                const std::int64_t row = drawn.all ? i : drawn.rows[at];
-                const float factor = drawn.all ? 1.0f : drawn.factors[at];
-                own_sizes_[at] = norms[row] * factor;
-                factors_[at] = weights_ ? factor * weights_[row] : factor;
-                most = std::max(most, own_sizes_[at]);
-                heavy = std::max(heavy, factors_[at]);
+                const std::int64_t row = sampled.all ? i : sampled.rows[i];
+                const float factor = sampled.all ? 1.0f : sampled.factors[i];
+                own_sizes_[i] = norms[row] * factor;
+                factors_[i] = weights_ ? factor * weights_[row] : factor;
+                most = std::max(most, own_sizes_[i]);
+                heavy = std::max(heavy, factors_[i]);
             }
-            largest[static_cast<std::size_t>(task)] = most;
-            heaviest[static_cast<std::size_t>(task)] = heavy;
+            largest[task] = most;
+            heaviest[task] = heavy;
         });
         largest_ = largest_weight_ = 0;
         for (std::size_t task = 0; task < largest.size(); ++task) {
@@ -150,33 +149,31 @@ class Quantizer {
         largest_weight_ = both[1];
         if (!(largest_ > 0))
             return 1;
-        // No number is longer than its row's norm, nor is a hessian that isn't one.
+        // No gradient exceeds the norm of its row, and no hessian unless it is 1.
         return fitting_scale(chunks, largest_);
     }
 
-    // Hessians of one weigh what the rows weigh.
+    // If hessians are 1, they become the weights of the rows.
     double scale_of_ones(std::int64_t n) {
         if (!(largest_weight_ > 0))
             return 1;
         if (!has_factors_)
-            return scale_within(1, static_cast<double>(n_all_));
+            return scale_within(1, n_all_);
         sizes_ = factors_.data();
         return fitting_scale(Chunks{n}, largest_weight_);
     }
 
-    // The largest power of two for which neither a number of those in `sizes_`, at most
-    // `largest`, nor their sum overflows.
+    // The largest power of two with which neither a value of `sizes_` (at most
+    // `largest`) nor their sum overflows.
     double fitting_scale(const Chunks& chunks, double largest) {
         return scale_within(largest, sum_of_sizes(chunks, largest));
     }
     double scale_within(double largest, double sum) {
-        // Halves are rounded up: one more for each row.
-        const double room = std::ldexp(kMaxSum, is_wide_ ? kMostShift : 0) -
-                            static_cast<double>(n_all_);
+        // Halves are rounded up, which adds at most 1 per row.
+        const double room = std::ldexp(kMaxSum, is_wide_ ? kMostShift : 0) - n_all_;
         const double scale = std::min({kMaxValue / largest, room / sum, kMaxScale});
         const double power = std::exp2(std::floor(std::log2(scale)));
-        while (is_wide_ &&
-               sum * power + static_cast<double>(n_all_) > std::ldexp(kMaxSum, shift_))
+        while (is_wide_ && sum * power + n_all_ > std::ldexp(kMaxSum, shift_))
             ++shift_;
         return power;
     }
@@ -190,20 +187,18 @@ class Quantizer {
         }
         for (; i < n; ++i)
             most[0] = std::max(most[0], values[i]);
-        return static_cast<double>(*std::max_element(most, most + kLanes));
+        return *std::max_element(most, most + kLanes);
     }
 
     double sum_of_sizes(const Chunks& chunks, double largest) {
         const FixedPoint fixed(largest, n_all_);
-        std::vector<std::int64_t> parts(static_cast<std::size_t>(chunks.count()));
+        std::vector<std::int64_t> parts(chunks.count());
         run(chunks, [&](std::int64_t task, std::int64_t begin, std::int64_t length) {
-            // Rounded as FixedPoint does it, but several at a time.
+            // The same rounding as in FixedPoint, but vectorized.
             std::uint64_t sum = 0;
             for (std::int64_t i = begin; i < begin + length; ++i)
-                sum += std::bit_cast<std::uint64_t>(
-                    static_cast<double>(sizes_[i]) * fixed.scale + kFixer);
-            parts[static_cast<std::size_t>(task)] = static_cast<std::int64_t>(
-                sum - static_cast<std::uint64_t>(length) * kFixerBits);
+                sum += std::bit_cast<std::uint64_t>(sizes_[i] * fixed.scale + kFixer);
+            parts[task] = sum - length * kFixerBits;
         });
         sum_.allreduce_parts(parts, parts.size(), 1);
         return fixed.value(parts[0]);
@@ -217,10 +212,10 @@ class Quantizer {
     int shift_ = 0;
     Team& team_;
     Sum sum_;
-    std::int64_t n_all_ = 0;      // drawn rows of all contributors
-    bool has_factors_ = false;    // not all of them are one
-    std::vector<float> factors_;  // of the drawn rows
-    // What must not overflow in sum, of each of them.
+    std::int64_t n_all_ = 0;      // sampled rows of all processes
+    bool has_factors_ = false;    // not all factors are 1
+    std::vector<float> factors_;  // of the sampled rows
+    // The absolute values whose sum must not overflow.
     const float* sizes_ = nullptr;
     std::vector<float> own_sizes_;
     std::vector<std::int16_t> values_;

@@ -1,4 +1,4 @@
-// What a round of boosting looks at: features, candidates, and the codes of its rows.
+// Samples the features and candidates of a round, and gathers the codes of its rows.
 #pragma once
 
 #include <algorithm>
@@ -7,47 +7,47 @@
 
 #include "boost/boost.hpp"
 #include "boost/chunks.hpp"
-#include "boost/row_draw.hpp"
+#include "boost/row_sampler.hpp"
 #include "random.hpp"
 #include "search/gradient_histograms.hpp"
 #include "team.hpp"
 
 namespace dics {
 
-class SplitDrawer {
+class SplitSampler {
   public:
-    // Splits that are gone are taken from `used` and added to it.
-    SplitDrawer(const Dictionary& dictionary, const Codes& codes, SparseCodes& sparse,
-                const BoostSettings& settings, std::vector<std::int64_t>& used,
-                Team& team)
+    // For `used`, see boost().
+    SplitSampler(const Dictionary& dictionary, const Codes& codes, SparseCodes& sparse,
+                 const BoostSettings& settings, std::vector<std::int64_t>& used,
+                 Team& team)
         : dictionary_(dictionary),
           codes_(codes),
           sparse_(sparse),
           settings_(settings),
           used_(used),
           team_(team),
-          removed_(static_cast<std::size_t>(dictionary.size())) {
+          removed_(dictionary.size()) {
         for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
             if (dictionary.count(f) > 0)
-                useful_.push_back(static_cast<std::int32_t>(f));
+                useful_.push_back(f);
         }
         for (const std::int64_t id : used)
-            removed_[static_cast<std::size_t>(id)] = true;
+            removed_[id] = true;
     }
 
-    const RoundSplits& draw(std::uint64_t key) {
-        const auto n_useful = static_cast<std::int64_t>(useful_.size());
+    const RoundSplits& sample(std::uint64_t key) {
+        const std::int64_t n_useful = useful_.size();
         splits_.features.clear();
         if (settings_.max_features >= n_useful) {
             splits_.features = useful_;
         } else {
             for (const std::int64_t i : sample_without_replacement(
                      combine(key, 2), n_useful, settings_.max_features))
-                splits_.features.push_back(useful_[static_cast<std::size_t>(i)]);
+                splits_.features.push_back(useful_[i]);
         }
         splits_.drawn = settings_.max_candidates > 0 || !settings_.limits.reuse_splits;
         if (splits_.drawn)
-            draw_candidates(key);
+            sample_candidates(key);
         sparse_.start_round(splits_.features, team_);
         splits_.dense.clear();
         for (const std::int32_t f : splits_.features) {
@@ -57,31 +57,30 @@ class SplitDrawer {
         return splits_;
     }
 
-    // Codes of the features drawn. Where all are looked at, they are made once.
-    RoundCodes codes(const DrawnRows& drawn) {
+    // Codes of the sampled features. If a round uses all features, they are made once.
+    RoundCodes codes(const SampledRows& sampled) {
         const bool all =
-            settings_.max_features >= static_cast<std::int64_t>(useful_.size()) &&
-            !splits_.drawn;
+            settings_.max_features >= std::ssize(useful_) && !splits_.drawn;
         if (!all) {
-            gather(drawn.list(), drawn.size(codes_.n_rows));
+            gather(sampled.list(), sampled.size(codes_.n_rows));
         } else if (row_codes_.empty() && !splits_.dense.empty()) {
             gather(nullptr, codes_.n_rows);
         }
-        const auto stride = static_cast<std::int64_t>(splits_.dense.size());
-        if (all && !drawn.all && codes_.n_rows * stride >= kFarBytes) {
-            copy_drawn(drawn, stride);
-            return {drawn_codes_.data(), stride, false};
+        const std::int64_t stride = splits_.dense.size();
+        if (all && !sampled.all && codes_.n_rows * stride >= kFarBytes) {
+            copy_sampled(sampled, stride);
+            return {sampled_codes_.data(), stride, false};
         }
         return {row_codes_.data(), stride, all};
     }
 
-    // Line 15 of Algorithm 4 taken literally: the first split of a round is gone.
+    // Line 15 of Algorithm 4: later rounds cannot use the first split of this round.
     void use(const GrownNode& root) {
-        // That NaN alone goes left is no split of the dictionary.
+        // A split with only NaN on the left is not a candidate.
         if (settings_.limits.reuse_splits || root.left < 0 || root.index < 0)
             return;
         const std::int64_t id = dictionary_.offsets[root.feature] + root.index;
-        removed_[static_cast<std::size_t>(id)] = true;
+        removed_[id] = true;
         used_.push_back(id);
     }
 
@@ -89,34 +88,33 @@ class SplitDrawer {
     static constexpr std::int64_t kParallelRows = 1 << 12;
     static constexpr std::int64_t kFarBytes = std::int64_t{1} << 22;
     static constexpr std::int64_t kGatherRows = 256;
-    static constexpr std::int64_t kAhead = 16;  // rows that are asked for early
+    static constexpr std::int64_t kAhead = 16;  // rows to prefetch
 
-    // The rows drawn, side by side: every level of the tree reads them again, and
-    // between the others they are too distant for the cache.
-    void copy_drawn(const DrawnRows& drawn, std::int64_t stride) {
-        const auto n = static_cast<std::int64_t>(drawn.rows.size());
-        drawn_codes_.resize(static_cast<std::size_t>(n * stride));
+    // Copies the sampled rows together, because every level of the tree reads them
+    // again and they share cache lines with other rows.
+    void copy_sampled(const SampledRows& sampled, std::int64_t stride) {
+        const std::int64_t n = sampled.rows.size();
+        sampled_codes_.resize(n * stride);
         const Chunks chunks{n};
         team_.run(chunks.count(), n >= kParallelRows, [&](std::int64_t task, int) {
             const std::int64_t begin = chunks.begin(task);
-            std::uint8_t* to = drawn_codes_.data() + begin * stride;
+            std::uint8_t* to = sampled_codes_.data() + begin * stride;
             const std::int64_t end = begin + chunks.length(task);
             for (std::int64_t i = begin; i < end; ++i, to += stride) {
                 const std::int64_t next = std::min(i + kAhead, end - 1);
-                __builtin_prefetch(row_codes_.data() + drawn.rows[next] * stride);
-                std::memcpy(to, row_codes_.data() + drawn.rows[i] * stride,
-                            static_cast<std::size_t>(stride));
+                __builtin_prefetch(row_codes_.data() + sampled.rows[next] * stride);
+                std::memcpy(to, row_codes_.data() + sampled.rows[i] * stride, stride);
             }
         });
     }
 
-    // k of the thresholds of the drawn features; features without any drop out.
-    void draw_candidates(std::uint64_t key) {
+    // Samples thresholds of the sampled features; removes features without any.
+    void sample_candidates(std::uint64_t key) {
         offered_.clear();
         for (const std::int32_t f : splits_.features) {
             for (std::int64_t id = dictionary_.offsets[f];
                  id < dictionary_.offsets[f + 1]; ++id) {
-                if (!removed_[static_cast<std::size_t>(id)])
+                if (!removed_[id])
                     offered_.push_back(id);
             }
         }
@@ -129,7 +127,7 @@ class SplitDrawer {
 
     void gather(const std::uint32_t* rows, std::int64_t n_rows) {
         const std::size_t n_features = splits_.dense.size();
-        row_codes_.resize(static_cast<std::size_t>(n_rows) * n_features);
+        row_codes_.resize(n_rows * n_features);
         if (codes_.lists)
             return gather_lists(rows, n_rows);
         const Chunks chunks{n_rows, kGatherRows};
@@ -145,14 +143,13 @@ class SplitDrawer {
     }
 
     void gather_lists(const std::uint32_t* rows, std::int64_t n_rows) {
-        const auto n_features = static_cast<std::int64_t>(splits_.dense.size());
+        const std::int64_t n_features = splits_.dense.size();
         team_.run(n_features, n_rows >= kParallelRows, [&](std::int64_t j, int) {
-            std::vector<std::uint8_t> column(static_cast<std::size_t>(codes_.n_rows));
-            codes_.lists->spread(splits_.dense[static_cast<std::size_t>(j)],
-                                 column.data());
+            std::vector<std::uint8_t> column(codes_.n_rows);
+            codes_.lists->spread(splits_.dense[j], column.data());
             std::uint8_t* to = row_codes_.data() + j;
             for (std::int64_t i = 0; i < n_rows; ++i, to += n_features)
-                *to = column[rows ? std::size_t{rows[i]} : static_cast<std::size_t>(i)];
+                *to = column[rows ? rows[i] : i];
         });
     }
 
@@ -161,11 +158,9 @@ class SplitDrawer {
                         std::size_t feature) {
         const std::uint8_t* column[F];
         for (int j = 0; j < F; ++j)
-            column[j] =
-                codes_.column(splits_.dense[feature + static_cast<std::size_t>(j)]);
+            column[j] = codes_.column(splits_.dense[feature + j]);
         const std::size_t stride = splits_.dense.size();
-        std::uint8_t* to =
-            row_codes_.data() + static_cast<std::size_t>(begin) * stride + feature;
+        std::uint8_t* to = row_codes_.data() + begin * stride + feature;
         for (std::int64_t i = begin; i < begin + n; ++i, to += stride) {
             const std::int64_t row = rows ? std::int64_t{rows[i]} : i;
             std::uint8_t codes[F];
@@ -185,8 +180,8 @@ class SplitDrawer {
     std::vector<bool> removed_;         // of the dictionary
     RoundSplits splits_;
     std::vector<std::int64_t> offered_;
-    std::vector<std::uint8_t> row_codes_;    // of all rows, or of those drawn
-    std::vector<std::uint8_t> drawn_codes_;  // of those drawn among all
+    std::vector<std::uint8_t> row_codes_;      // of all rows, or of the sampled rows
+    std::vector<std::uint8_t> sampled_codes_;  // of the sampled rows only
 };
 
 }  // namespace dics

@@ -1,4 +1,4 @@
-// Codes of features most of whose rows have the same one.
+// Sparse codes of features that have the same code in most rows.
 #pragma once
 
 #include <algorithm>
@@ -14,41 +14,37 @@
 
 namespace dics {
 
-// Only the other codes are kept, row by row: a histogram adds those up, and the
-// commonest bin is what is left of the node. Of 376 columns of mercedes, 320 have one
-// code in 96 % of their rows, and so have 344 of the 369 of santander_satisfaction.
+// Stores only the other codes, row by row. A histogram adds these; the bin of the most
+// frequent code gets the rest of the node. In mercedes, 320 of 376 columns have one
+// code in 96 % of the rows; in santander_satisfaction, 344 of 369.
 class SparseCodes {
   public:
     // One part of the features, for one thread.
     struct Part {
-        std::vector<std::int32_t> features;  // rising
+        std::vector<std::int32_t> features;  // in increasing order
         std::vector<std::uint64_t> starts;   // of each row's entries, [n_rows + 1]
-        // Number of the feature in this part << 8 | code.
+        // Index of the feature in this part << 8 | code.
         std::vector<std::uint32_t> entries;
     };
 
-    // `max_features` are looked at in a round: of few, most entries would be in vain.
+    // A round uses `max_features`. If these are few, most entries would be unused.
     SparseCodes(const Codes& codes, const Dictionary& dictionary,
                 std::int64_t max_features, const Sum& sum, Team& team)
-        : commonest_(static_cast<std::size_t>(dictionary.n_features), kNone) {
+        : commonest_(dictionary.n_features, kNone) {
         lists_ = codes.lists;
-        if (2 * max_features < dictionary.n_features && !lists_)
-            return;
-        if (lists_) {  // each round lists those of its own features
+        if (lists_)  // each round lists the entries of its features
             find_commonest_of_lists(dictionary);
+        if (lists_ || 2 * max_features < dictionary.n_features)
             return;
-        }
-        // Histograms are alike everywhere, whatever threads there are.
+        // Histograms must have the same layout in all processes, with any threads.
         make_parts(find_commonest(codes, dictionary, sum),
                    sum.is_alone() ? team.size() : sum.n_ranks());
-        team.run(static_cast<std::int64_t>(parts_.size()), true,
-                 [&](std::int64_t p, int) {
-                     list(codes, parts_[static_cast<std::size_t>(p)]);
-                 });
+        team.run(parts_.size(), true,
+                 [&](std::int64_t p, int) { list(codes, parts_[p]); });
     }
 
-    // The features that a round looks at, rising. Lists are gone through once for them:
-    // entries of others would be in the way of each of its nodes.
+    // Lists the entries of the sorted features of a round: each node would have to skip
+    // entries of other features.
     void start_round(const std::vector<std::int32_t>& features, Team& team) {
         if (!lists_ || (!parts_.empty() && features == listed_))
             return;
@@ -57,17 +53,25 @@ class SparseCodes {
         std::copy_if(features.begin(), features.end(), std::back_inserter(sparse),
                      [&](std::int32_t f) { return has(f); });
         make_parts(sparse, team.size());
-        team.run(static_cast<std::int64_t>(parts_.size()), true,
-                 [&](std::int64_t p, int) {
-                     take_lists(*lists_, parts_[static_cast<std::size_t>(p)]);
-                 });
+        team.run(parts_.size(), true,
+                 [&](std::int64_t p, int) { take_lists(*lists_, parts_[p]); });
     }
 
+    bool has(std::int64_t feature) const { return commonest(feature) != kNone; }
+    int commonest(std::int64_t feature) const { return commonest_[feature]; }
+    const std::vector<Part>& parts() const { return parts_; }
+
   private:
+    static constexpr std::int16_t kNone = -1;
+    static constexpr std::int64_t kSampleRows = 2048, kLeastRows = 256, kAtOnce = 1024;
+    static constexpr std::size_t kLeastFeatures = 8;  // of a part
+    // Fraction of the rows with the most frequent code. The sum of an entry costs about
+    // as much as the sum of two dense codes.
+    static constexpr double kLeastShare = 0.75;
+
     void make_parts(const std::vector<std::int32_t>& features, int n_threads) {
         const std::size_t n_parts = std::min<std::size_t>(
-            static_cast<std::size_t>(n_threads),
-            lists_ ? features.size() : features.size() / kLeastFeatures);
+            n_threads, lists_ ? features.size() : features.size() / kLeastFeatures);
         parts_.resize(n_parts);
         if (n_parts == 0 && !lists_) {
             std::fill(commonest_.begin(), commonest_.end(), kNone);
@@ -75,38 +79,20 @@ class SparseCodes {
         }
         for (std::size_t p = 0; p < n_parts; ++p) {
             parts_[p].features.assign(
-                features.begin() +
-                    static_cast<std::ptrdiff_t>(features.size() * p / n_parts),
-                features.begin() +
-                    static_cast<std::ptrdiff_t>(features.size() * (p + 1) / n_parts));
+                features.begin() + features.size() * p / n_parts,
+                features.begin() + features.size() * (p + 1) / n_parts);
         }
     }
-
-  public:
-    bool has(std::int64_t feature) const { return commonest(feature) != kNone; }
-    int commonest(std::int64_t feature) const {
-        return commonest_[static_cast<std::size_t>(feature)];
-    }
-    const std::vector<Part>& parts() const { return parts_; }
-
-  private:
-    static constexpr std::int16_t kNone = -1;
-    static constexpr std::int64_t kSampleRows = 2048, kLeastRows = 256, kAtOnce = 1024;
-    static constexpr std::size_t kLeastFeatures = 8;  // of a part
-    // Of the rows, that have the commonest code. To add an entry costs about as much as
-    // two codes of a row that stand side by side.
-    static constexpr double kLeastShare = 0.75;
 
     void find_commonest_of_lists(const Dictionary& dictionary) {
-        const auto n_rows = static_cast<double>(lists_->n_rows());
         for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
-            const auto n_others = static_cast<double>(lists_->n_entries(f));
-            if (dictionary.count(f) > 0 && n_others <= (1 - kLeastShare) * n_rows)
-                commonest_[static_cast<std::size_t>(f)] = lists_->common(f);
+            if (dictionary.count(f) > 0 &&
+                lists_->n_entries(f) <= (1 - kLeastShare) * lists_->n_rows())
+                commonest_[f] = lists_->common(f);
         }
     }
 
-    // Features most of whose rows have the same code, by a sample of the rows.
+    // Finds features with the same code in most rows of a sample.
     std::vector<std::int32_t> find_commonest(const Codes& codes,
                                              const Dictionary& dictionary,
                                              const Sum& sum) {
@@ -116,33 +102,31 @@ class SparseCodes {
         const std::int64_t step =
             std::max<std::int64_t>(1, (codes.n_rows + kSampleRows - 1) / kSampleRows);
         const std::int64_t n = sum.n_rows((codes.n_rows + step - 1) / step);
-        // Not all at once: there may be many features.
+        // In blocks of features, because there may be many.
         std::vector<std::int32_t> all;  // counts of the codes of each
         for (std::int64_t first = 0; first < dictionary.n_features; first += kAtOnce) {
             const std::int64_t last = std::min(dictionary.n_features, first + kAtOnce);
-            all.assign(static_cast<std::size_t>(256 * (last - first)), 0);
+            all.assign(256 * (last - first), 0);
             for (std::int64_t f = first; f < last; ++f) {
                 std::int32_t* counts = all.data() + 256 * (f - first);
                 const std::uint8_t* column = codes.column(f);
                 for (std::int64_t row = 0; row < codes.n_rows; row += step)
                     ++counts[column[row * codes.width]];
             }
-            sum.allreduce(all.data(), static_cast<std::int64_t>(all.size()));
+            sum.allreduce(all);
             for (std::int64_t f = first; f < last; ++f) {
                 const std::int32_t* counts = all.data() + 256 * (f - first);
                 const std::int32_t* most = std::max_element(counts, counts + 256);
-                if (dictionary.count(f) == 0 ||
-                    static_cast<double>(*most) < kLeastShare * static_cast<double>(n))
+                if (dictionary.count(f) == 0 || *most < kLeastShare * n)
                     continue;
-                commonest_[static_cast<std::size_t>(f)] =
-                    static_cast<std::int16_t>(most - counts);
-                features.push_back(static_cast<std::int32_t>(f));
+                commonest_[f] = most - counts;
+                features.push_back(f);
             }
         }
         return features;
     }
 
-    // Column by column within a block of rows, which stays in the cache.
+    // Reads columns within a block of rows that stays in the cache.
     void list(const Codes& codes, Part& part) const {
         part.starts.push_back(0);
         std::vector<std::vector<std::uint32_t>> rows(kTaskRows);
@@ -155,12 +139,11 @@ class SparseCodes {
                 for (std::int64_t i = 0; i < n; ++i) {
                     const std::uint8_t code = column[i * codes.width];
                     if (code != common)
-                        rows[static_cast<std::size_t>(i)].push_back(
-                            static_cast<std::uint32_t>(k << 8 | code));
+                        rows[i].push_back(k << 8 | code);
                 }
             }
             for (std::int64_t i = 0; i < n; ++i) {
-                auto& entries = rows[static_cast<std::size_t>(i)];
+                auto& entries = rows[i];
                 part.entries.insert(part.entries.end(), entries.begin(), entries.end());
                 part.starts.push_back(part.entries.size());
                 entries.clear();
@@ -168,9 +151,9 @@ class SparseCodes {
         }
     }
 
-    // From the lists of its features: those of the rows would have all the others too.
+    // Reads the lists by feature: the lists by row also have the other features.
     static void take_lists(const CodeLists& lists, Part& part) {
-        part.starts.assign(static_cast<std::size_t>(lists.n_rows()) + 1, 0);
+        part.starts.assign(lists.n_rows() + 1, 0);
         for (const std::int32_t f : part.features)
             lists.each_row(
                 f, [&](std::uint32_t row, std::uint8_t) { ++part.starts[row + 1]; });
@@ -180,7 +163,7 @@ class SparseCodes {
         std::vector<std::uint64_t> next(part.starts.begin(), part.starts.end() - 1);
         for (std::size_t k = 0; k < part.features.size(); ++k) {
             lists.each_row(part.features[k], [&](std::uint32_t row, std::uint8_t code) {
-                part.entries[next[row]++] = static_cast<std::uint32_t>(k << 8 | code);
+                part.entries[next[row]++] = k << 8 | code;
             });
         }
     }

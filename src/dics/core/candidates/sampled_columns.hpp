@@ -11,7 +11,7 @@
 
 namespace dics {
 
-// A distinct value of a column and the weight of the rows that have it.
+// A distinct value of a column, and the total weight of its rows.
 template <class T>
 struct Atom {
     T value;
@@ -21,8 +21,8 @@ struct Atom {
 template <class T>
 class SampledColumns {
   public:
-    // `weights` null: every row counts one. Rows without weight are left out.
-    // `rows` are numbers of rows, and weights are of all of them.
+    // `weights` null: all weights are 1. Rows with weight 0 are left out. `rows` are
+    // indices of rows, and weights have all rows.
     SampledColumns(const KnownRows<T>& X, const std::vector<std::int64_t>& rows,
                    const double* weights)
         : X_(X.X), weights_(weights) {
@@ -33,21 +33,20 @@ class SampledColumns {
             places_in_X_.push_back(X.place(row));
         }
         if (X_.is_sparse())
-            turn();
+            transpose();
     }
 
-    // Calls with_atoms(f, atoms by rising value) for columns first..last-1; NaN is no
-    // value.
+    // Calls with_atoms(f, sorted atoms) for columns first..last-1, without NaN.
     template <class WithAtoms>
     void each(std::int64_t first, std::int64_t last, WithAtoms with_atoms) const {
-        const auto n = static_cast<std::size_t>(last - first);
+        const std::size_t n = last - first;
         std::vector<std::vector<T>> columns(n);
         std::vector<std::vector<std::pair<T, double>>> weighted(n);
         if (!X_.is_sparse())
             read_rows(first, last, columns, weighted);
         ValueSorter<T> sorter;
         for (std::int64_t f = first; f < last; ++f) {
-            const auto at = static_cast<std::size_t>(f - first);
+            const std::size_t at = f - first;
             if (X_.is_sparse())
                 read_column(f, columns[at], weighted[at]);
             if (weights_) {
@@ -80,7 +79,6 @@ class SampledColumns {
         return atoms;
     }
 
-    // Of values with their weights.
     static std::vector<Atom<T>> atoms_of(Weighted& column) {
         std::sort(column.begin(), column.end(),
                   [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -90,7 +88,7 @@ class SampledColumns {
         return atoms;
     }
 
-    // Row by row: a cache line of a row-major X has values of several columns.
+    // Reads rows, because a cache line of a row-major X has several columns.
     void read_rows(std::int64_t first, std::int64_t last,
                    std::vector<std::vector<T>>& columns,
                    std::vector<Weighted>& weighted) const {
@@ -99,7 +97,7 @@ class SampledColumns {
                 const T value = X_.dense()(places_in_X_[i], f);
                 if (value != value)
                     continue;
-                const auto at = static_cast<std::size_t>(f - first);
+                const std::size_t at = f - first;
                 if (weights_)
                     weighted[at].emplace_back(value, weights_[rows_[i]]);
                 else
@@ -108,8 +106,8 @@ class SampledColumns {
         }
     }
 
-    // The entries of a sparse column. Sums of weights depend on their order, so where
-    // there are weights, all other rows are written out as well, as in a dense column.
+    // Reads a sparse column. Sums of weights depend on their order, so with weights the
+    // zeros are included too, as in a dense column.
     void read_column(std::int64_t f, std::vector<T>& column, Weighted& weighted) const {
         std::uint32_t next = 0;
         auto write_up_to = [&](std::uint32_t place) {
@@ -117,8 +115,8 @@ class SampledColumns {
                 weighted.emplace_back(T(), weights_[rows_[next]]);
         };
         for (std::int64_t k = starts_[f]; k < starts_[f + 1]; ++k) {
-            const T value = values_[static_cast<std::size_t>(k)];
-            const std::uint32_t place = places_[static_cast<std::size_t>(k)];
+            const T value = values_[k];
+            const std::uint32_t place = places_[k];
             if (weights_) {
                 write_up_to(place);
                 next = place + 1;
@@ -131,12 +129,11 @@ class SampledColumns {
                 column.push_back(value);
         }
         if (weights_)
-            write_up_to(static_cast<std::uint32_t>(rows_.size()));
+            write_up_to(rows_.size());
     }
 
     void insert_zeros(std::int64_t f, std::vector<Atom<T>>& atoms) const {
-        const std::int64_t n_others =
-            static_cast<std::int64_t>(rows_.size()) - (starts_[f + 1] - starts_[f]);
+        const std::int64_t n_others = rows_.size() - (starts_[f + 1] - starts_[f]);
         if (n_others == 0)
             return;
         auto at =
@@ -144,28 +141,28 @@ class SampledColumns {
                                  [](const Atom<T>& atom) { return atom.value < T(); });
         if (at == atoms.end() || at->value != T())
             at = atoms.insert(at, {T(), 0.0});
-        at->weight += static_cast<double>(n_others);
+        at->weight += n_others;
     }
 
-    // Entries of the sampled rows, column by column.
-    void turn() {
+    // Lists the entries of the sampled rows by column.
+    void transpose() {
         const SparseMatrix<T>& X = X_.sparse();
-        starts_.assign(static_cast<std::size_t>(X.n_cols) + 1, 0);
+        starts_.assign(X.n_cols + 1, 0);
         auto each_entry = [&](auto body) {
             for (std::size_t i = 0; i < rows_.size(); ++i) {
                 const std::int64_t row = places_in_X_[i];
                 for (std::int64_t k = X.starts[row]; k < X.starts[row + 1]; ++k)
-                    body(static_cast<std::uint32_t>(i), k);
+                    body(i, k);
             }
         };
         each_entry([&](std::uint32_t, std::int64_t k) { ++starts_[X.columns[k] + 1]; });
         for (std::int64_t f = 0; f < X.n_cols; ++f)
             starts_[f + 1] += starts_[f];
-        places_.resize(static_cast<std::size_t>(starts_.back()));
+        places_.resize(starts_.back());
         values_.resize(places_.size());
         std::vector<std::int64_t> next(starts_.begin(), starts_.end() - 1);
         each_entry([&](std::uint32_t place, std::int64_t k) {
-            const auto to = static_cast<std::size_t>(next[X.columns[k]]++);
+            const std::size_t to = next[X.columns[k]]++;
             places_[to] = place;
             values_[to] = X.values[k];
         });
@@ -174,8 +171,8 @@ class SampledColumns {
     RowSource<T> X_;
     const double* weights_;
     std::vector<std::int64_t> rows_, places_in_X_;
-    // Of a sparse X.
-    std::vector<std::int64_t> starts_;   // of each column's entries
+    // For a sparse X.
+    std::vector<std::int64_t> starts_;   // of the entries of each column
     std::vector<std::uint32_t> places_;  // of their rows in the sample
     std::vector<T> values_;
 };

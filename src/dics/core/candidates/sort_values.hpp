@@ -6,13 +6,14 @@
 #include <bit>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace dics {
 
-// By digits, the lowest first, of a whole number that has the order of the values: for
-// 15,000 of them six times as fast as std::sort (2026-11). Digits that all values share
-// cost nothing, as the lower ones of small integers. No value is NaN.
+// Radix sort of integers that have the order of the values: for 15,000 values six times
+// as fast as std::sort (2026-11). A digit that all values share is skipped, such as the
+// lower digits of small integers as float. No value is NaN.
 template <class T>
 class ValueSorter {
     using Key = std::conditional_t<
@@ -43,37 +44,32 @@ class ValueSorter {
   private:
     static constexpr std::size_t kFewValues = 256;
     static constexpr int kDigitBits = sizeof(T) == 1 ? 8 : 11;
-    static constexpr int kPasses =
-        (8 * static_cast<int>(sizeof(T)) + kDigitBits - 1) / kDigitBits;
+    static constexpr int kPasses = (8 * sizeof(T) + kDigitBits - 1) / kDigitBits;
     static constexpr Key kSign = Key{1} << (8 * sizeof(T) - 1);
 
     static Key key_of(T value) {
         const Key bits = std::bit_cast<Key>(value);
         if constexpr (std::is_floating_point_v<T>)
-            return bits & kSign ? static_cast<Key>(~bits) : bits | kSign;
+            return bits & kSign ? ~bits : bits | kSign;
         else
             return bits;
     }
     static T value_of(Key key) {
         if constexpr (std::is_floating_point_v<T>)
-            key = key & kSign ? key ^ kSign : static_cast<Key>(~key);
+            key = key & kSign ? key ^ kSign : ~key;
         return std::bit_cast<T>(key);
     }
     static std::size_t digit(Key key, int pass) {
-        return static_cast<std::size_t>(key >> (pass * kDigitBits)) &
-               ((std::size_t{1} << kDigitBits) - 1);
+        return key >> (pass * kDigitBits) & ((std::size_t{1} << kDigitBits) - 1);
     }
 
     void distribute(int pass) {
         auto& counts = counts_[pass];
         if (counts[digit(keys_[0], pass)] == keys_.size())
-            return;  // they all have the same
+            return;  // all values share the digit
         std::uint32_t before = 0;
-        for (std::uint32_t& count : counts) {
-            const std::uint32_t n = count;
-            count = before;
-            before += n;
-        }
+        for (std::uint32_t& count : counts)
+            before += std::exchange(count, before);
         for (const Key key : keys_)
             scratch_[counts[digit(key, pass)]++] = key;
         keys_.swap(scratch_);

@@ -13,33 +13,32 @@ namespace {
 constexpr std::int64_t kParallelValues = 1 << 15;
 constexpr std::int64_t kTileCols = 16;  // one cache line of a float32 row
 
-// A number rounded to single precision; beyond its range, infinity.
+// Rounds to float precision; infinity beyond the range of float.
 double in_single(double value) {
     constexpr double most = std::numeric_limits<float>::max();
     if (std::abs(value) > most)
         return std::copysign(std::numeric_limits<double>::infinity(), value);
-    return static_cast<double>(static_cast<float>(value));
+    return static_cast<float>(value);
 }
 
-// The middle of (low, high], or the next number behind it: in single precision where
-// that has one there, otherwise in double precision. So the same values have the same
-// thresholds, whatever the type of X is.
+// The middle of (low, high] or the next number after it, as a float if there is one,
+// otherwise as a double. So equal values have the same thresholds for any type of X.
 double cut_between(double low, double high) {
     double middle = low / 2 + high / 2;
     if (std::isnan(middle))
         middle = 0;  // between -inf and +inf
-    auto cut = static_cast<float>(in_single(middle));
-    if (!(static_cast<double>(cut) > low))
+    float cut = in_single(middle);
+    if (!(cut > low))
         cut = std::nextafter(cut, std::numeric_limits<float>::infinity());
-    if (static_cast<double>(cut) > low && static_cast<double>(cut) <= high)
-        return static_cast<double>(cut);
+    if (cut > low && cut <= high)
+        return cut;
     return middle > low
                ? middle
                : std::nextafter(middle, std::numeric_limits<double>::infinity());
 }
 
-// gap g lies between atoms g and g + 1. The boundaries that fall into a gap, kept as
-// they are, at most one a gap: two in one gap part no sampled rows.
+// Gap g lies between atoms g and g + 1. Keeps at most one boundary per gap: a second
+// one separates no sampled rows.
 template <class T>
 std::vector<std::pair<std::size_t, double>> useful_boundaries(
     const std::vector<Atom<T>>& atoms, const double* boundaries, int n_boundaries) {
@@ -52,21 +51,20 @@ std::vector<std::pair<std::size_t, double>> useful_boundaries(
     std::vector<std::pair<std::size_t, double>> kept;
     for (const double cut : sorted) {
         const auto above = std::partition_point(
-            atoms.begin(), atoms.end(), [cut](const Atom<T>& atom) {
-                return static_cast<double>(atom.value) < cut;
-            });
+            atoms.begin(), atoms.end(),
+            [cut](const Atom<T>& atom) { return atom.value < cut; });
         if (above == atoms.begin() || above == atoms.end())
             continue;
-        const auto gap = static_cast<std::size_t>(above - atoms.begin()) - 1;
+        const std::size_t gap = above - atoms.begin() - 1;
         if (kept.empty() || kept.back().first != gap)
             kept.emplace_back(gap, cut);
     }
     return kept;
 }
 
-// Cuts of atoms [first, last) into `n_cuts` + 1 parts of about equal mass. The mean
-// mass is taken anew after each cut, so that a value which alone is heavier than that
-// (zeros, say) takes one slot and not many.
+// Cuts atoms [first, last) into `n_cuts` + 1 parts of about equal mass. The mean mass
+// is recomputed after each cut, so that a value heavier than the mean (such as zero)
+// takes one part and not many.
 template <class T>
 void cut_evenly(const std::vector<Atom<T>>& atoms, std::size_t first, std::size_t last,
                 double total, std::size_t n_cuts, std::vector<std::size_t>& gaps) {
@@ -74,10 +72,10 @@ void cut_evenly(const std::vector<Atom<T>>& atoms, std::size_t first, std::size_
     double mass = 0;
     for (std::size_t g = first; g + 1 < last && n_cuts > 0; ++g) {
         mass += atoms[g].weight;
-        const double share = rest / static_cast<double>(n_cuts + 1);
-        // Cut here, or after the next value if that comes nearer to the share.
+        const double mean = rest / (n_cuts + 1);
+        // Cuts here, or after the next value if that is closer to the mean.
         const double with_next = mass + atoms[g + 1].weight;
-        if (mass >= share || (with_next > share && with_next - share > share - mass)) {
+        if (mass >= mean || (with_next > mean && with_next - mean > mean - mass)) {
             gaps.push_back(g);
             --n_cuts;
             rest -= mass;
@@ -86,9 +84,9 @@ void cut_evenly(const std::vector<Atom<T>>& atoms, std::size_t first, std::size_
     }
 }
 
-// Fills the holes between the boundaries: no part shall have more than one of n_even +
-// 1 equal shares of the mass. Boundaries crowd in the middle of a feature, and splits
-// in its tails need thresholds too.
+// Fills the gaps between the boundaries: no part may have more than 1 / (n_even + 1) of
+// the mass. Boundaries are dense in the middle of a feature, but splits in the tails
+// need thresholds too.
 template <class T>
 std::vector<std::size_t> even_gaps(
     const std::vector<Atom<T>>& atoms,
@@ -96,7 +94,7 @@ std::vector<std::size_t> even_gaps(
     double total = 0;
     for (const auto& atom : atoms)
         total += atom.weight;
-    const double share = total / static_cast<double>(n_even + 1);
+    const double mean = total / (n_even + 1);
     std::vector<std::size_t> gaps;
     std::size_t first = 0;
     for (std::size_t k = 0; k <= kept.size(); ++k) {
@@ -104,11 +102,9 @@ std::vector<std::size_t> even_gaps(
         double mass = 0;
         for (std::size_t a = first; a < last; ++a)
             mass += atoms[a].weight;
-        const double parts = std::ceil(mass / share - 1e-9);
-        if (parts > 1) {
-            cut_evenly(atoms, first, last, mass, static_cast<std::size_t>(parts) - 1,
-                       gaps);
-        }
+        const double parts = std::ceil(mass / mean - 1e-9);
+        if (parts > 1)
+            cut_evenly(atoms, first, last, mass, parts - 1, gaps);
         first = last;
     }
     return gaps;
@@ -122,22 +118,20 @@ std::vector<double> thresholds_of(const std::vector<Atom<T>>& atoms,
         return {};
     std::vector<std::pair<std::size_t, double>> kept;
     std::vector<std::size_t> gaps;
-    if (atoms.size() <= static_cast<std::size_t>(budget) + 1) {
+    if (std::ssize(atoms) <= budget + 1) {
         for (std::size_t g = 0; g + 1 < atoms.size(); ++g)
             gaps.push_back(g);
     } else {
         kept = useful_boundaries(atoms, boundaries, n_boundaries);
-        const int n_kept = static_cast<int>(kept.size());
+        const int n_kept = kept.size();
         const int n_even =
             std::min(std::max(budget - n_kept, least_even), kMaxThresholds - n_kept);
         if (n_even > 0)
-            gaps = even_gaps(atoms, kept, static_cast<std::size_t>(n_even));
+            gaps = even_gaps(atoms, kept, n_even);
     }
     std::vector<double> made;
-    for (const std::size_t gap : gaps) {
-        made.push_back(cut_between(static_cast<double>(atoms[gap].value),
-                                   static_cast<double>(atoms[gap + 1].value)));
-    }
+    for (const std::size_t gap : gaps)
+        made.push_back(cut_between(atoms[gap].value, atoms[gap + 1].value));
     for (const auto& [gap, cut] : kept)
         made.push_back(cut);
     std::sort(made.begin(), made.end());
@@ -151,23 +145,22 @@ Thresholds make(const KnownRows<T>& X, const double* weights, const double* boun
                 std::uint64_t seed, Team& team) {
     const std::int64_t n_cols = X.n_cols();
     const auto rows = rows_for_thresholds(X.n_rows(), n_rows, seed);
-    const auto n = static_cast<std::int64_t>(rows.size());
+    const std::int64_t n = rows.size();
     const SampledColumns<T> columns(X, rows, weights);
-    std::vector<std::vector<double>> made(static_cast<std::size_t>(n_cols));
-    std::vector<std::uint8_t> exact(static_cast<std::size_t>(n_cols));
-    std::vector<std::uint8_t> constant(static_cast<std::size_t>(n_cols));
-    // Groups of columns that share the cache lines of a row-major X; smaller groups
-    // when there are few columns, so that every thread has some.
+    std::vector<std::vector<double>> made(n_cols);
+    std::vector<std::uint8_t> exact(n_cols);
+    std::vector<std::uint8_t> constant(n_cols);
+    // Groups of columns that share cache lines of a row-major X. With few columns, the
+    // groups are smaller, so that every thread has some.
     const std::int64_t group_cols = n_cols >= 4 * kTileCols ? kTileCols : 4;
     const std::int64_t n_groups = (n_cols + group_cols - 1) / group_cols;
     team.run(n_groups, n * n_cols >= kParallelValues, [&](std::int64_t group, int) {
         const std::int64_t first = group * group_cols;
         const std::int64_t last = std::min(n_cols, first + group_cols);
         columns.each(first, last, [&](std::int64_t f, const auto& atoms) {
-            exact[static_cast<std::size_t>(f)] =
-                atoms.size() <= static_cast<std::size_t>(budget) + 1;
-            constant[static_cast<std::size_t>(f)] = atoms.size() < 2;
-            made[static_cast<std::size_t>(f)] = thresholds_of(
+            exact[f] = std::ssize(atoms) <= budget + 1;
+            constant[f] = atoms.size() < 2;
+            made[f] = thresholds_of(
                 atoms, boundaries ? boundaries + f * n_boundaries : nullptr,
                 n_boundaries, budget, least_even);
         });
@@ -178,16 +171,17 @@ Thresholds make(const KnownRows<T>& X, const double* weights, const double* boun
     result.offsets.push_back(0);
     for (const auto& part : made) {
         result.values.insert(result.values.end(), part.begin(), part.end());
-        result.offsets.push_back(static_cast<std::int64_t>(result.values.size()));
+        result.offsets.push_back(result.values.size());
     }
     return result;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> rows_for_thresholds(std::int64_t n_rows, std::int64_t n_drawn,
+std::vector<std::int64_t> rows_for_thresholds(std::int64_t n_rows,
+                                              std::int64_t n_sampled,
                                               std::uint64_t seed) {
-    return stratified_rows(combine(seed, 5), n_rows, n_drawn);
+    return stratified_rows(combine(seed, 5), n_rows, n_sampled);
 }
 
 Thresholds make_thresholds(const AnyRows& any, const RowNumbers& known,

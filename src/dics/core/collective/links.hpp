@@ -178,7 +178,8 @@ class LinkedPeers : public Peers {
     // Space for n received values.
     template <class T>
     T* space(std::int64_t n) const {
-        space_.resize(std::max(space_.size(), n * sizeof(T) / sizeof(space_[0]) + 1));
+        space_.resize(std::max<std::size_t>(space_.size(),
+                                            n * sizeof(T) / sizeof(space_[0]) + 1));
         return reinterpret_cast<T*>(space_.data());
     }
     template <class T, class Join>

@@ -1,4 +1,4 @@
-// Some of the codes of a feature, a bit each: the left side of a split by categories.
+// A set of codes, one bit per code: the left side of a categorical split.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct CodeSet {
     [[gnu::always_inline]] bool has(int code) const {
         return (words[word_of(code)] & bit_of(code)) != 0;
     }
-    // A raw value, which is the number of a category; anything else is in no set.
+    // For a raw value, the index of a category. Other values are in no set.
     template <class T>
     [[gnu::always_inline]] bool has_value(T x) const {
         return x >= 0 && x < 256 && has(static_cast<int>(x));
@@ -33,7 +33,7 @@ struct CodeSet {
     }
 
   private:
-    static std::size_t word_of(int code) { return static_cast<std::size_t>(code) >> 6; }
+    static int word_of(int code) { return code >> 6; }
     static std::uint64_t bit_of(int code) { return std::uint64_t{1} << (code & 63); }
 };
 static_assert(sizeof(CodeSet) == 32);

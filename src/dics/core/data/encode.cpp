@@ -12,9 +12,9 @@
 namespace dics {
 namespace {
 
-// X is read a block of rows at a time: first straight through, which runs at the speed
-// of memory, then column by column out of the cache. Reading a row-major X by columns
-// from memory took 5 times longer (MNIST, a new page for every value).
+// X is read in blocks of rows: first row by row, at the speed of memory, then by
+// columns from the cache. Reading a row-major X by columns from memory took 5 times as
+// long (MNIST, one page per value).
 constexpr std::int64_t kBlockRows = kEncodeRows;
 constexpr std::int64_t kBlocksPerTask = 8;
 constexpr std::int64_t kTileCols = 16;                // one cache line of a float32 row
@@ -27,9 +27,9 @@ ByteTable byte_table(const double* tau, int n_tau) {
     ByteTable table{};
     int code = 0;
     for (int value = 0; value < 256; ++value) {
-        while (code < n_tau && has_reached(static_cast<double>(value), tau[code]))
+        while (code < n_tau && has_reached(double(value), tau[code]))
             ++code;
-        table[static_cast<std::size_t>(value)] = static_cast<std::uint8_t>(code);
+        table[value] = code;
     }
     return table;
 }
@@ -45,13 +45,13 @@ class Encoder {
                     byte_table(dictionary.thresholds(f), dictionary.count(f)));
             }
         } else if constexpr (std::is_same_v<T, float>) {
-            single_.reserve(static_cast<std::size_t>(dictionary.size()));
+            single_.reserve(dictionary.size());
             for (std::int64_t t = 0; t < dictionary.size(); ++t)
                 single_.push_back(threshold_for<float>(dictionary.values[t]));
         }
     }
 
-    // Writes kBlockRows rows from `first_row` on. Row `top` of X is row 0 of `codes`.
+    // Encodes kBlockRows rows from `first_row` on. Row `top` of X is row 0 of `codes`.
     void block(std::int64_t first_row, std::int64_t top, std::uint8_t* codes) const {
         const std::int64_t n = std::min(kBlockRows, X_.n_rows - first_row);
         if (X_.col_stride == 1)
@@ -68,12 +68,11 @@ class Encoder {
 
   private:
     void touch(std::int64_t first_row, std::int64_t n) const {
-        constexpr std::int64_t step = 64 / static_cast<std::int64_t>(sizeof(T));
+        constexpr std::int64_t step = 64 / sizeof(T);
         for (std::int64_t r = first_row; r < first_row + n; ++r) {
             const T* row = X_.data + r * X_.row_stride;
-            for (std::int64_t c = 0; c < X_.n_cols; c += step) {
+            for (std::int64_t c = 0; c < X_.n_cols; c += step)
                 __builtin_prefetch(row + c);
-            }
         }
     }
 
@@ -84,10 +83,9 @@ class Encoder {
             const std::int64_t end = std::min(last_col, col + kTileCols);
             for (std::int64_t i = 0; i < n; ++i) {
                 const T* row = X_.data + (first_row + i) * X_.row_stride;
-                T* out = values + slot(static_cast<int>(i));
-                for (std::int64_t c = col; c < end; ++c, out += kTileStride) {
+                T* out = values + slot(i);
+                for (std::int64_t c = col; c < end; ++c, out += kTileStride)
                     *out = row[c * X_.col_stride];
-                }
             }
             for (std::int64_t c = col; c < end; ++c) {
                 encode_column(c, values + (c - col) * kTileStride,
@@ -102,7 +100,7 @@ class Encoder {
 
     void encode_column(std::int64_t f, const T* x, std::uint8_t* codes) const {
         if constexpr (std::is_same_v<T, std::uint8_t>) {
-            const ByteTable& table = tables_[static_cast<std::size_t>(f)];
+            const ByteTable& table = tables_[f];
             for (std::int64_t i = 0; i < kBlockRows; ++i)
                 codes[i] = table[x[i]];
         } else if constexpr (std::is_same_v<T, float>) {
@@ -114,14 +112,13 @@ class Encoder {
         }
     }
 
-    // tile[col][row] goes to its place: columns as they are, or turned into the rows of
-    // a block. A block wider than a tile holds whole rows of X.
+    // Copies tile[col][row] to its place: as columns, or transposed to the rows of a
+    // block. A block wider than a tile has complete rows of X.
     void write(std::int64_t row, std::int64_t n, std::int64_t first_col,
                std::int64_t last_col, std::uint8_t* tile, std::uint8_t* codes) const {
         if (width_ == 1) {
-            for (std::int64_t c = first_col; c < last_col; ++c, tile += kBlockRows) {
+            for (std::int64_t c = first_col; c < last_col; ++c, tile += kBlockRows)
                 std::copy(tile, tile + n, codes + c * X_.n_rows + row);
-            }
             return;
         }
         const std::int64_t n_cols = last_col - first_col;
@@ -132,16 +129,15 @@ class Encoder {
         std::uint8_t* out = codes + first_col / width_ * X_.n_rows * width_ +
                             row * width_ + first_col % width_;
         const std::int64_t n_bytes = width_ > kMaxCodeWidth ? n_cols : width_;
-        for (std::int64_t i = 0; i < n; ++i, out += width_) {
+        for (std::int64_t i = 0; i < n; ++i, out += width_)
             std::copy_n(turned + i * kMaxCodeWidth, n_bytes, out);
-        }
     }
 
     Matrix<T> X_;
     Dictionary dictionary_;
     int width_;
-    std::vector<ByteTable> tables_;  // of bytes
-    std::vector<float> single_;      // the dictionary's values for those of X
+    std::vector<ByteTable> tables_;  // for bytes
+    std::vector<float> single_;      // thresholds for float
 };
 
 // Calls body(first_row, thread) for each block of rows.
@@ -186,14 +182,13 @@ void encode_ordered(const AnyRows& any, const Dictionary& dictionary,
                 return encode_sparse_ordered(source.sparse(), dictionary, order,
                                              n_order, stride, team, codes);
             const Matrix<T>& X = source.dense();
-            // A whole row is in the first-level cache when its codes change places.
-            const auto width = static_cast<int>(std::max<std::int64_t>(2, X.n_cols));
+            // Rows are encoded completely, so that they are reordered in the L1 cache.
+            const int width = std::max<std::int64_t>(2, X.n_cols);
             const Encoder<T> encoder(X, dictionary, width);
-            std::vector<std::vector<std::uint8_t>> space(
-                static_cast<std::size_t>(team.size()));
+            std::vector<std::vector<std::uint8_t>> space(team.size());
             for_blocks(X, team, [&](std::int64_t first_row, int thread) {
-                auto& rows = space[static_cast<std::size_t>(thread)];
-                rows.resize(static_cast<std::size_t>(kBlockRows * width));
+                auto& rows = space[thread];
+                rows.resize(kBlockRows * width);
                 encoder.block(first_row, first_row, rows.data());
                 const std::int64_t n = std::min(kBlockRows, X.n_rows - first_row);
                 for (std::int64_t i = 0; i < n; ++i) {

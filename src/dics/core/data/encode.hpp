@@ -1,4 +1,4 @@
-// Stage `encode`: X to uint8 codes.
+// Stage `encode`: computes the uint8 codes of X.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace dics {
 void encode(const AnyRows& X, const Dictionary& dictionary, int width, Team& team,
             std::uint8_t* codes);
 
-// Writes the codes of columns order[0..n_order-1] of X, `stride` bytes from row to row.
+// Writes the codes of columns order[0..n_order-1] of X, with `stride` bytes per row.
 void encode_ordered(const AnyRows& X, const Dictionary& dictionary,
                     const std::int32_t* order, std::int64_t n_order,
                     std::int64_t stride, Team& team, std::uint8_t* codes);

@@ -1,4 +1,4 @@
-// Codes of a sparse X, as dense as those of any other: bytes, from its entries alone.
+// Dense codes of a sparse X.
 #pragma once
 
 #include <algorithm>
@@ -13,23 +13,18 @@
 
 namespace dics {
 
-// How many thresholds of feature f a value has reached; one more than there are for
-// NaN.
+// The number of thresholds of feature f that are at most the value. NaN has the number
+// of thresholds plus one.
 template <class T>
 std::uint8_t code_of(T value, const Dictionary& dictionary, std::int64_t f) {
     const double* tau = dictionary.thresholds(f);
     const int n = dictionary.count(f);
     if (value != value)
-        return static_cast<std::uint8_t>(n + 1);
-    const auto compared = static_cast<double>(value);
-    return static_cast<std::uint8_t>(
-        std::partition_point(
-            tau, tau + n,
-            [compared](double threshold) { return has_reached(compared, threshold); }) -
-        tau);
+        return n + 1;
+    return std::upper_bound(tau, tau + n, double(value)) - tau;
 }
 
-// The code of each feature where X has no entry.
+// The code of each feature for values that are not stored.
 inline std::vector<std::uint8_t> codes_of_zero(const Dictionary& dictionary) {
     std::vector<std::uint8_t> codes;
     for (std::int64_t f = 0; f < dictionary.n_features; ++f)
@@ -39,7 +34,7 @@ inline std::vector<std::uint8_t> codes_of_zero(const Dictionary& dictionary) {
 
 inline constexpr std::int64_t kSparseTaskRows = 1024;
 
-// Calls body(first row, last row) for parts of the rows.
+// Calls body(first, last) for blocks of rows.
 template <class T, class Body>
 void for_sparse_rows(const SparseMatrix<T>& X, Team& team, Body body) {
     const std::int64_t n_tasks = (X.n_rows + kSparseTaskRows - 1) / kSparseTaskRows;
@@ -55,13 +50,13 @@ void encode_sparse(const SparseMatrix<T>& X, const Dictionary& dictionary, int w
                    Team& team, std::uint8_t* codes) {
     std::vector<std::uint8_t> zeros = codes_of_zero(dictionary);
     const std::int64_t n_blocks = (X.n_cols + width - 1) / width;
-    zeros.resize(static_cast<std::size_t>(n_blocks * width));  // padding is zero
+    zeros.resize(n_blocks * width);  // padding is zero
     for_sparse_rows(X, team, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t b = 0; b < n_blocks; ++b) {
             const std::uint8_t* from = zeros.data() + b * width;
             std::uint8_t* to = codes + (b * X.n_rows + first) * width;
             if (width == 1) {
-                std::memset(to, *from, static_cast<std::size_t>(last - first));
+                std::memset(to, *from, last - first);
                 continue;
             }
             for (std::int64_t row = first; row < last; ++row, to += width)
@@ -83,20 +78,18 @@ void encode_sparse_ordered(const SparseMatrix<T>& X, const Dictionary& dictionar
                            const std::int32_t* order, std::int64_t n_order,
                            std::int64_t stride, Team& team, std::uint8_t* codes) {
     const std::vector<std::uint8_t> zeros = codes_of_zero(dictionary);
-    std::vector<std::uint8_t> pattern(static_cast<std::size_t>(n_order));
-    std::vector<std::int32_t> places(static_cast<std::size_t>(X.n_cols), -1);
+    std::vector<std::uint8_t> pattern(n_order);
+    std::vector<std::int32_t> places(X.n_cols, -1);
     for (std::int64_t p = 0; p < n_order; ++p) {
-        pattern[static_cast<std::size_t>(p)] =
-            zeros[static_cast<std::size_t>(order[p])];
-        places[static_cast<std::size_t>(order[p])] = static_cast<std::int32_t>(p);
+        pattern[p] = zeros[order[p]];
+        places[order[p]] = p;
     }
     for_sparse_rows(X, team, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t row = first; row < last; ++row) {
             std::uint8_t* to = codes + row * stride;
             std::copy(pattern.begin(), pattern.end(), to);
             for (std::int64_t k = X.starts[row]; k < X.starts[row + 1]; ++k) {
-                const std::int32_t place =
-                    places[static_cast<std::size_t>(X.columns[k])];
+                const std::int32_t place = places[X.columns[k]];
                 if (place >= 0)
                     to[place] = code_of(X.values[k], dictionary, X.columns[k]);
             }

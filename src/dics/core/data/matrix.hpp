@@ -1,9 +1,8 @@
-// A view of the caller's X: never a copy, any strides, three element types.
+// A view of the caller's X, with any strides and three element types.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <variant>
 
 namespace dics {
 
@@ -22,22 +21,11 @@ struct Matrix {
     }
 };
 
-// An X of which only some rows may be here: those with the given numbers, rising, of
-// n_rows in all. Null: all of them.
+// The sorted indices of the rows of X among `n_rows` rows. Null: X has all rows.
 struct RowNumbers {
     const std::int64_t* numbers = nullptr;
     std::int64_t n_rows = 0;
 };
-
-using AnyMatrix = std::variant<Matrix<float>, Matrix<double>, Matrix<std::uint8_t>>;
-
-inline std::int64_t row_count(const AnyMatrix& X) {
-    return std::visit([](const auto& x) { return x.n_rows; }, X);
-}
-
-inline std::int64_t col_count(const AnyMatrix& X) {
-    return std::visit([](const auto& x) { return x.n_cols; }, X);
-}
 
 // The split dictionary: thresholds of feature f are values[offsets[f] .. offsets[f+1]),
 // sorted and distinct. code(x) = #{t : values[t] <= x}, hence x < tau_t <=> code <= t.
@@ -48,21 +36,17 @@ struct Dictionary {
     std::int64_t n_features;
 
     std::int64_t size() const { return offsets[n_features]; }
-    int count(std::int64_t f) const {
-        return static_cast<int>(offsets[f + 1] - offsets[f]);
-    }
+    int count(std::int64_t f) const { return offsets[f + 1] - offsets[f]; }
     const double* thresholds(std::int64_t f) const { return values + offsets[f]; }
 };
 
-// Codes in blocks of `width` features: the codes of one row in one block stand side by
-// side, so that one visit of a row feeds `width` histograms. 64 of them are one cache
-// line, used whole; column by column, a node of every 100th row would use one byte of
-// each line it fetches (CIFAR-10, depth 8, one thread: fit in 2790 ms with blocks of 8,
-// then 1800, 1470 and 1420 with 16, 32 and 64; 2026-11). Width 1 is column-major, and
-// one block of all features is row-major: forests use both.
+// Codes in blocks of `width` features. A block is row-major, so that one cache line of
+// 64 codes serves 64 histograms: with columns, a node with every 100th row would use
+// one byte per cache line (CIFAR-10, depth 8, one thread: fit in 2790, 1800, 1470 and
+// 1420 ms with blocks of 8, 16, 32 and 64; 2026-11). Width 1 is column-major, and one
+// block of all features is row-major: forests use both.
 //
-// Where most codes of a feature are the same, `lists` has the others and `data` is
-// null.
+// If most codes of a feature are equal, `lists` has the others and `data` is null.
 class CodeLists;
 struct Codes {
     const std::uint8_t* data;
@@ -83,8 +67,8 @@ struct Codes {
 
 inline constexpr int kMaxCodeWidth = 64;
 
-// The width of blocks for one tree: a multiple of four, with at least four blocks where
-// there are features enough, for the threads to share.
+// The width of blocks for one tree: a multiple of four, with at least four blocks if
+// there are enough features, so that threads can share the work.
 inline int code_width(std::int64_t n_features) {
     auto in_parts = [](std::int64_t n, std::int64_t size) {
         return (n + size - 1) / size;
@@ -92,7 +76,7 @@ inline int code_width(std::int64_t n_features) {
     const std::int64_t n_blocks =
         std::max(in_parts(n_features, kMaxCodeWidth),
                  std::min<std::int64_t>(4, in_parts(n_features, 4)));
-    return static_cast<int>(in_parts(n_features, 4 * n_blocks) * 4);
+    return in_parts(n_features, 4 * n_blocks) * 4;
 }
 
 inline std::int64_t codes_size(std::int64_t n_rows, std::int64_t n_features,

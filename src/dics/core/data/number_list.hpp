@@ -1,4 +1,4 @@
-// Numbers below a limit, in two bytes each where that is enough.
+// Integers below a limit, with two bytes each if that is enough.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,14 @@ class NumberList {
     explicit NumberList(std::int64_t limit) : is_narrow_(limit <= kNarrowLimit) {}
 
     std::size_t size() const { return is_narrow_ ? narrow_.size() : wide_.size(); }
-    void reserve(std::size_t n) {
-        if (is_narrow_)
-            narrow_.reserve(n);
-        else
-            wide_.reserve(n);
-    }
-    void resize(std::size_t n) {
-        if (is_narrow_)
-            narrow_.resize(n);
-        else
-            wide_.resize(n);
-    }
+    void reserve(std::size_t n) { is_narrow_ ? narrow_.reserve(n) : wide_.reserve(n); }
+    void resize(std::size_t n) { is_narrow_ ? narrow_.resize(n) : wide_.resize(n); }
     void push_back(std::uint32_t number) {
-        if (is_narrow_)
-            narrow_.push_back(static_cast<std::uint16_t>(number));
-        else
-            wide_.push_back(number);
+        is_narrow_ ? narrow_.push_back(number) : wide_.push_back(number);
     }
     void set(std::size_t i, std::uint32_t number) {
         if (is_narrow_)
-            narrow_[i] = static_cast<std::uint16_t>(number);
+            narrow_[i] = number;
         else
             wide_[i] = number;
     }
@@ -41,7 +28,7 @@ class NumberList {
         return is_narrow_ ? narrow_[i] : wide_[i];
     }
 
-    // The first of places first..last-1, whose numbers rise, that has no less.
+    // The first place in first..last-1, which is sorted, with a value >= number.
     std::size_t lower_bound(std::size_t first, std::size_t last,
                             std::uint32_t number) const {
         while (first < last) {

@@ -1,4 +1,4 @@
-// Rows of the caller's X, dense or sparse: read in place, or spread out one at a time.
+// Rows of the caller's X: dense rows in place, sparse rows as a dense copy of one row.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class RowSource {
   public:
     using value_type = T;
 
-    RowSource(const Matrix<T>& dense) : dense_(dense) {}  // NOLINT: stands in for it
+    RowSource(const Matrix<T>& dense) : dense_(dense) {}  // NOLINT: implicit
     explicit RowSource(const SparseMatrix<T>& sparse)
         : dense_{nullptr, sparse.n_rows, sparse.n_cols, sparse.n_cols, 1},
           sparse_(sparse) {}
@@ -45,11 +45,11 @@ class RowSource {
     const Matrix<T>& dense() const { return dense_; }
     const SparseMatrix<T>& sparse() const { return sparse_; }
 
-    // The values of a row, at stride(): in place, or in `space`.
+    // The values of a row with stride(), in place or in `space`.
     const T* row(std::int64_t i, std::vector<T>& space) const {
         if (!is_sparse())
             return dense_.data + i * dense_.row_stride;
-        space.resize(static_cast<std::size_t>(sparse_.n_cols));
+        space.resize(sparse_.n_cols);
         sparse_.spread(i, space.data());
         return space.data();
     }
@@ -68,14 +68,14 @@ struct KnownRows {
     std::int64_t n_rows() const { return known.numbers ? known.n_rows : X.n_rows(); }
     std::int64_t n_cols() const { return X.n_cols(); }
     std::int64_t stride() const { return X.stride(); }
-    // Where the row of X stands that has this number, which must be here.
+    // The place in X of the row with this index.
     std::int64_t place(std::int64_t number) const {
         const std::int64_t* numbers = known.numbers;
         return numbers
                    ? std::lower_bound(numbers, numbers + X.n_rows(), number) - numbers
                    : number;
     }
-    // Its values, see RowSource.
+    // The values of the row, see RowSource.
     const T* row(std::int64_t number, std::vector<T>& space) const {
         return X.row(place(number), space);
     }

@@ -279,7 +279,7 @@ ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
     const MomentSample sample(
         columns, settings.n_draws,
         counts_rows(settings.tree, settings.n_draws > 0 || columns.weights),
-        is_centred(settings.tree.criterion), settings.tree.scale);
+        is_centered(settings.tree.criterion), settings.tree.scale);
     auto grow_tree = [&](std::int64_t number, Team& alone) {
         std::vector<std::uint32_t> space;
         MomentRows rows(sample, draws.of_tree(number, alone, space));
@@ -293,7 +293,7 @@ ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
 
 MomentScale scale_of(const TargetColumns& columns, const ForestSettings& settings) {
     return MomentSample(columns, settings.n_draws, false,
-                        is_centred(settings.tree.criterion))
+                        is_centered(settings.tree.criterion))
         .scale();
 }
 

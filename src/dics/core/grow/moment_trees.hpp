@@ -151,7 +151,7 @@ class MomentFlattener {
             const double mean =
                 rule_.is_absolute()
                     ? median(node, c, cells_[0])
-                    : sample_.centres[c] + static_cast<double>(cells_[c + 1]) *
+                    : sample_.centers[c] + static_cast<double>(cells_[c + 1]) *
                                                sample_.units[c] / spread.weight;
             means_of(at)[c] = mean;
             for (std::int64_t i = node.begin; i < node.end; ++i)
@@ -247,7 +247,7 @@ auto choose_moment_trees(Criterion criterion, WithKind with_kind) {
 }
 
 // Targets that must not be negative aren't, so that their criterion can tell.
-inline bool is_centred(Criterion criterion) {
+inline bool is_centered(Criterion criterion) {
     return criterion != Criterion::poisson && criterion != Criterion::binomial;
 }
 

@@ -100,7 +100,7 @@ TreeArrays grow_regression(const AnyRows& X, const Codes& codes,
                            const Dictionary& dictionary, const TargetColumns& columns,
                            const GrowSettings& settings, Team& team) {
     const MomentSample sample(columns, 0, counts_rows(settings, columns.weights),
-                              is_centred(settings.criterion));
+                              is_centered(settings.criterion));
     return choose_moment_trees(settings.criterion, [&]<class Kind>(Kind) {
         return grow_moments<Kind>(X, codes, dictionary, sample, columns.weights,
                                   settings, team);

@@ -1,7 +1,7 @@
-// How good the best cut of each feature of a block can be: the walk along several
-// histograms at once, a feature in each lane of a vector, in single precision. Few
-// features come near the best one, and only those are scanned exactly (HistogramScanner
-// in histogram.hpp). Included like scan.hpp: once per instruction set.
+// Upper bounds of the best score of each feature of a block: a scan of several
+// histograms at once, with one feature per lane of a vector, in float. Only the few
+// features that come near the best one are scanned exactly. Included once per
+// instruction set, like scan.hpp.
 #pragma once
 
 #include "kernels/kernels.hpp"
@@ -26,9 +26,9 @@ inline Floats to_floats(const Counts& counts, int part) {
     return __builtin_convertvector(__builtin_convertvector(taken, Signed), Floats);
 }
 
-// Lanes first..first+N-1. Sums of squares are as wide as the counts: they fit as long
-// as the node weighs no more than kBoundedWeight<Counter>. With left counts l and the
-// node's counts t, the right side has sum (t-l)^2 = sum t^2 - 2 sum tl + sum l^2.
+// Lanes first..first+N-1. Sums of squares are as wide as the counts: they fit if the
+// weight of the node is at most kBoundedWeight<Counter>. With left counts l and node
+// counts t, the right side has sum (t-l)^2 = sum t^2 - 2 sum tl + sum l^2.
 template <class Counter, int N>
 void bound_group(const BoundArgs<Counter>& a, int first, float* bounds) {
     typedef Counter Counts __attribute__((vector_size(sizeof(Counter) * N)));
@@ -39,8 +39,7 @@ void bound_group(const BoundArgs<Counter>& a, int first, float* bounds) {
     int n_bins = 0;
     for (int lane = first; lane < first + N && lane < a.n_features; ++lane)
         n_bins = a.n_thresholds[lane] >= n_bins ? a.n_thresholds[lane] + 1 : n_bins;
-    const float total = static_cast<float>(a.total_weight);
-    const float least = static_cast<float>(a.min_weight);
+    const float total = a.total_weight, least = a.min_weight;
     Floats best[n_parts];
     for (Floats& part : best)
         part = Floats{} - 1.0e30f;
@@ -74,7 +73,7 @@ void bound_group(const BoundArgs<Counter>& a, int first, float* bounds) {
 
 template <class Counter>
 void bound_block(const BoundArgs<Counter>& a, float* bounds) {
-    constexpr int wide = 32 / sizeof(Counter);  // a register of counts
+    constexpr int wide = 32 / sizeof(Counter);  // counts in a register
     for (int first = 0; first < a.n_features;) {
         if (first + wide <= a.n_lanes) {
             bound_group<Counter, wide>(a, first, bounds);

@@ -12,15 +12,15 @@ namespace {
 
 // --- leaves -------------------------------------------------------------------------
 
-// The lowest bit that is set, eight at a time: the exponent of its power of two.
+// The index of the lowest set bit, which the compiler vectorizes: the exponent of its
+// power of two.
 inline std::uint32_t lowest_bit(std::uint32_t word) {
-    const auto power =
-        static_cast<float>(static_cast<std::int32_t>(word & (0u - word)));
+    const float power = std::int32_t(word & (0u - word));
     return ((__builtin_bit_cast(std::uint32_t, power) >> 23) & 255u) - 127u;
 }
 
-// Bits of leaves in P planes of eight, a byte for each row of a block. Most nodes have
-// few leaves on their left, and then a test changes one plane: of 1,000,000 rows and 31
+// Bits of leaves in P planes of eight, one byte per row of a block. Most nodes have few
+// leaves on their left, so that a test changes one plane: with 1,000,000 rows and 31
 // leaves, masks of 32 bits take 3.3 ms and planes 1.6 ms (2026-11).
 template <int P>
 void find_leaves_in_planes(const FindLeavesArgs& a) {
@@ -33,8 +33,8 @@ void find_leaves_in_planes(const FindLeavesArgs& a) {
         for (int t = 0; t < a.n_tests; ++t) {
             const std::uint8_t* code = a.column[t] + begin;
             const CodeTest& test = a.tests[t].test;
-            const auto threshold = static_cast<std::uint8_t>(test.threshold);
-            const auto missing = static_cast<std::uint8_t>(test.missing);
+            const std::uint8_t threshold = test.threshold;
+            const std::uint8_t missing = test.missing;
             if (test.table) {
                 for (std::int64_t i = 0; i < n; ++i)
                     left[i] = test.table[code[i]];
@@ -47,10 +47,10 @@ void find_leaves_in_planes(const FindLeavesArgs& a) {
                         byte_goes_left<false>(code[i], threshold, missing) ? 255 : 0;
             }
             for (int p = 0; p < P; ++p) {
-                const auto right = static_cast<std::uint8_t>(a.tests[t].right >> 8 * p);
+                const std::uint8_t right = a.tests[t].right >> 8 * p;
                 if (right == 255)
                     continue;
-                // Whole blocks: what lies behind the rows is never used.
+                // Complete blocks: the bytes after the rows are not used.
                 for (std::int64_t i = 0; i < kBlock; ++i)
                     planes[p][i] &= left[i] | right;
             }
@@ -67,7 +67,7 @@ void find_leaves_in_planes(const FindLeavesArgs& a) {
                 std::uint64_t word = 0;
                 for (int p = 0; p < P; ++p)
                     word |= std::uint64_t{planes[p][i]} << 8 * p;
-                bits[i] = static_cast<std::uint32_t>(__builtin_ctzll(word));
+                bits[i] = __builtin_ctzll(word);
             }
         }
         for (std::int64_t i = 0; i < n; ++i)
@@ -89,7 +89,6 @@ void find_leaves(const FindLeavesArgs& a) {
 
 // --- sketch -------------------------------------------------------------------------
 
-// A register of sums at a time.
 void sketch(const SketchArgs& a) {
     for (std::int64_t i = a.first; i < a.first + a.n_rows; ++i) {
         const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
@@ -110,17 +109,16 @@ void sketch(const SketchArgs& a) {
 
 // --- histograms ---------------------------------------------------------------------
 
-// Features that are filled at once: their chains of additions to a bin run side by
-// side.
+// Features per pass: their chains of additions to a bin overlap.
 constexpr int kAtOnce = 4;
-// Rows whose values stay in the cache while all features take them.
+// Values of a block of rows, which stay in the cache while all features use them.
 constexpr std::int64_t kBlockValues = 1 << 15;
 
-// Cells [first, first + 8 R) of all bins of F features. Whole: there are no others.
+// Cells [first, first + 8 R) of all bins of F features. kWhole: these are all cells.
 template <int R, int F, bool kWhole>
 void fill_cells(const FillArgs& a, std::int64_t begin, std::int64_t end, int first,
                 int feature) {
-    // Copies, since the compiler must assume that a histogram may be anywhere.
+    // Copies, because the compiler must assume that a histogram overlaps the arguments.
     const std::int64_t cells = kWhole ? R * kLanes : a.cells;
     const std::uint32_t* places = a.places;
     const std::uint32_t* rows = a.rows;
@@ -200,8 +198,7 @@ void fill_features(const FillArgs& a, std::int64_t begin, std::int64_t end,
     }
 }
 
-// The rows of a node lie anywhere: their fetches overlap if they are all asked for at
-// once.
+// Prefetches the rows of a node, which are scattered, so that the reads overlap.
 void fetch(const FillArgs& a, std::int64_t begin, std::int64_t end) {
     const std::int64_t value_bytes = a.cells * 2 < 256 ? a.cells * 2 : 256;
     for (std::int64_t i = begin; i < end; ++i) {
@@ -230,7 +227,7 @@ void fill(const FillArgs& a) {
     }
 }
 
-// Of cells in R registers; R = 0: one of four cells.
+// For cells in R registers; R = 0: one register of four cells.
 template <int R>
 void fill_entries(const SparseFillArgs& a) {
     constexpr int cells = R == 0 ? 4 : R * kLanes;

@@ -1,7 +1,7 @@
-// The vector kernels of stage `boost`; see kernels.hpp for how they are built.
+// The vector kernels of stage `boost`, built as in kernels.hpp.
 //
-// A model has as many outputs as its objective says. Rows of scores and gradients are
-// padded to whole registers (Outputs::stride).
+// The objective determines the number of outputs. Rows of scores and gradients are
+// padded to complete registers (Outputs::stride).
 #pragma once
 
 #include <bit>
@@ -17,9 +17,9 @@ inline constexpr int kLanes = 8;
 
 struct Outputs {
     int n;
-    int n_hessians;  // one for all outputs where they are the same
-    int stride;      // floats from one row of scores to the next
-    int cells;       // 32-bit counters of a histogram's bin: gradients, hessians, rows
+    int n_hessians;  // 1 if all outputs have the same
+    int stride;      // floats per row of scores
+    int cells;       // of a histogram bin, 32 bits each: gradients, hessians, rows
 
     explicit Outputs(int n_outputs, bool shares_hessian = false)
         : n(n_outputs),
@@ -31,71 +31,70 @@ struct Outputs {
     int rows_at() const { return n + n_hessians; }
 };
 
-// scores += steps of the row's leaf; then the gradients of the loss there.
+// Adds the step of the leaf to the scores of each row, and computes gradients.
 struct GradientArgs {
     int part;                    // 0: the training rows; 1, 2, ...: the validation sets
-    const float* steps;          // [leaf][stride]; null: nothing is added
+    const float* steps;          // [leaf][stride]; null: no steps
     const std::uint32_t* leaf;   // of each row
     const std::uint32_t* label;  // of each row; or
     const float* target;         // [row][n_targets]
     const float* parameters;     // of the loss, for each output
-    const float* weight;         // null: ones
+    const float* weight;         // null: 1
     std::int64_t n_rows;
     int n_outputs, stride, n_targets;
     float* scores;
-    float* gradients;  // null: only the loss is wanted
-    float* hessians;   // null: they follow from the gradients, or are one
-    // Weight times the length of the gradient, and no less than any of its hessians
-    // unless those are one.
+    float* gradients;  // null: only the loss
+    float* hessians;   // null: computed from the gradients, or 1
+    // Weight times the length of the gradient, or the largest hessian if that is larger
+    // and hessians are not 1.
     float* norms;
 };
 
-// Whole numbers of the drawn rows for the histograms: g and h times the row's factor.
+// Integers of the sampled rows for the histograms: g and h times the factor of the row.
 struct QuantizeArgs {
     const float* gradients;
     const float* hessians;      // null: see GradientArgs
-    const std::uint32_t* rows;  // drawn
-    const float* factors;       // of each drawn row; null: ones
-    float factor;               // of all rows, in addition
-    float hessian_factor;       // of all hessians, in addition
+    const std::uint32_t* rows;  // sampled
+    const float* factors;       // of each sampled row; null: 1
+    float factor;               // of all rows, multiplied by it
+    float hessian_factor;       // of all hessians, multiplied by it
     std::int64_t n_rows;
     int n_outputs, n_hessians, stride, cells;
-    std::int16_t* out;     // [drawn row][cells]
-    std::int32_t* totals;  // [cells]: what is written is added to them
+    std::int16_t* out;     // [sampled row][cells]
+    std::int32_t* totals;  // [cells]: the sums are added
 };
 
-// Adding it to a number below 2^51 leaves the nearest whole number in the low bits.
+// The sum with a number below 2^51 has the nearest integer in its low bits.
 inline constexpr double kFixer = 6755399441055744.0;  // 1.5 * 2^52
 inline constexpr std::uint64_t kFixerBits = std::bit_cast<std::uint64_t>(kFixer);
 
-// Sums over the rows of each leaf as whole numbers (see FixedPoint), so that rows may
-// be added in any order.
+// Integer sums over the rows of each leaf (see FixedPoint), which do not depend on the
+// order of the rows.
 struct LeafSumArgs {
     const float* gradients;
     const float* hessians;  // null: see GradientArgs
     const std::uint32_t* leaf;
-    const std::uint32_t* label;  // in which group a row weighs; null: all in the first
-    const std::uint32_t* rows;   // null: one after the other
-    const float* weight;         // of each of them; null: ones
+    const std::uint32_t* label;  // group of the weight; null: the first
+    const std::uint32_t* rows;   // null: all
+    const float* weight;         // of each row; null: 1
     std::int64_t n_rows;
     int n_outputs, stride, n_groups;
     double gradient_scale, hessian_scale, weight_scale;
-    // [leaf][width]: g and h (a stride each, with kFixerBits in them for each row),
-    // weights of the groups, number of rows.
+    // [leaf][width]: g and h (one stride each, plus kFixerBits per row), weights of the
+    // groups, number of rows.
     std::uint64_t* sums;
     std::int64_t width;
 };
 
-// A sum of weights times losses in whole numbers, so that rows may be added in any
-// order: whole ones, and 2^-40 parts of one. Losses beyond 2^32, in units of the
-// targets' spread, count as that. The parts of 2^24 rows may be all that 63 bits hold.
+// A sum of weights times losses that does not depend on the order of the rows: integers
+// plus multiples of 2^-40. Losses are clipped at 2^32, in units of the spread of the
+// target. The fractions of 2^24 rows always fit into 63 bits.
 struct LossSum {
     static constexpr double kParts = 0x1p40, kLargest = 0x1p32;
 
     std::int64_t whole = 0, parts = 0;
 };
 
-// What an objective does to rows.
 struct ObjectiveKernels {
     // Returns the sum of weight times loss.
     LossSum (*update_gradients)(const GradientArgs&);
@@ -103,7 +102,6 @@ struct ObjectiveKernels {
     void (*add_leaf_sums)(const LeafSumArgs&);
 };
 
-// One entry for each objective.
 struct ObjectiveTable {
     ObjectiveKernels two_class_log_loss, many_class_log_loss;
     ObjectiveKernels squared, absolute, huber, quantile, poisson, gamma, custom;
@@ -111,16 +109,16 @@ struct ObjectiveTable {
 
 const ObjectiveTable& objective_kernels();
 
-// Sums of a row's gradients with signs: see OutputSketch.
+// Random projections of the gradients, see OutputSketch.
 struct SketchArgs {
     const float* gradients;      // [row][stride]
-    const std::uint32_t* rows;   // drawn; null: all
-    const float* weights;        // of all rows; null: ones
+    const std::uint32_t* rows;   // sampled; null: all
+    const float* weights;        // of all rows; null: 1
     const float* signs;          // [output][sketch_stride]
-    std::int64_t first, n_rows;  // of those drawn
+    std::int64_t first, n_rows;  // of the sampled rows
     int n_outputs, stride, sketch_stride;
     float* out;    // [row][sketch_stride]
-    float* norms;  // of each row: weight times the length of its sums
+    float* norms;  // of each row: weight times the length of its projections
 };
 
 // Histograms of up to kFillFeatures features over the rows of a node.
@@ -128,58 +126,58 @@ inline constexpr int kFillFeatures = 32;
 
 struct FillArgs {
     const std::uint8_t* codes;  // of the first feature; the others follow
-    std::int64_t stride;        // from one row of codes to the next
+    std::int64_t stride;        // bytes per row of codes
     const std::uint32_t* rows;  // of codes, for each place; null: the place itself
     std::int32_t* hist[kFillFeatures];  // [bin][cells]
     int n_features;
-    const std::uint32_t* places;  // of the node's rows among those drawn
+    const std::uint32_t* places;  // of the rows of the node among the sampled rows
     const std::int16_t* values;   // [place][cells]
     std::int64_t n_rows;
     int cells;
 };
 
-// Histograms of features of which only some codes of a row are listed.
+// Histograms of features with sparse codes.
 struct SparseFillArgs {
-    const std::uint64_t* starts;   // of each row's entries
+    const std::uint64_t* starts;   // of the entries of each row
     const std::uint32_t* entries;  // feature << 8 | code
-    const std::int64_t* offsets;   // of each feature's histogram; see `hist`
+    const std::int64_t* offsets;   // of the histogram of each feature in `hist`
     const std::uint32_t* rows;     // for each place; null: the place itself
-    const std::uint32_t* places;   // of the node's rows among those drawn
+    const std::uint32_t* places;   // of the rows of the node among the sampled rows
     const std::int16_t* values;    // [place][cells]
     std::int64_t n_rows;
     int cells;
-    std::int32_t* hist;   // where a feature isn't looked at, its offset is of a dump
-    std::int32_t* total;  // [cells]: of all rows
+    std::int32_t* hist;   // unused features share the offset of a dummy
+    std::int32_t* total;  // [cells], of all rows
 };
 
-// The best cut of one feature by its histogram.
+// The best split of one feature from its histogram.
 struct GainArgs {
-    const std::int32_t* hist;   // [n_thresholds + 2][cells]; the last bin is NaN's
-    const std::int32_t* total;  // [cells] of the node, and a register of padding
+    const std::int32_t* hist;   // [n_thresholds + 2][cells]; the last bin is NaN
+    const std::int32_t* total;  // [cells] of the node, plus one register of padding
     int n_thresholds;
-    const std::int32_t* candidates;  // rising; null: all thresholds
+    const std::int32_t* candidates;  // sorted; null: all thresholds
     int n_candidates;
     int n_outputs, n_hessians, cells;
     float l2;  // in the units of the histogram
-    // What each side must have; hessians of all outputs, in the units of the histogram.
+    // Minimum of each side; hessians of all outputs, in the units of the histogram.
     std::int32_t min_rows;
     float min_hessian;
-    // With bounds (of one output): those of the values of the sides, and whether they
-    // must rise (1) or fall (-1) from left to right.
+    // With bounds (for one output): the bounds of the values of the sides, and whether
+    // they must increase (1) or decrease (-1) from left to right.
     bool is_bounded;
     float lower, upper;
     int direction;
-    // 3 * (kMaxThresholds + 1 + kLanes) or 2 * (cells + kLanes) floats, what is more.
+    // max(3 * (kMaxThresholds + 1 + kLanes), 2 * (cells + kLanes)) floats.
     float* scratch;
 };
 
-// Which rows a node keeps from its left leaves. Leaves are bits, from left to right; a
-// row's leaf is the lowest bit that no node on the way took (QuickScorer, Lucchese et
-// al. 2015): no row waits for where it is.
+// The test of a node, which removes its left leaves from rows that go right. Leaves are
+// bits, from left to right; the leaf of a row is the lowest remaining bit (QuickScorer,
+// Lucchese et al. 2015). So the tests of a row do not depend on each other.
 struct NodeTest {
     std::int32_t feature;
     CodeTest test;
-    std::uint64_t right;  // leaves left to a row that goes right
+    std::uint64_t right;  // leaves that remain for a row that goes right
 };
 
 inline constexpr int kMaxMaskLeaves = 64;
@@ -189,7 +187,7 @@ struct FindLeavesArgs {
     const NodeTest* tests;
     int n_tests;
     int n_leaves;
-    const std::uint32_t* number;  // of each leaf from left to right
+    const std::uint32_t* number;  // index of each leaf, from left to right
     std::int64_t n_rows;
     std::uint32_t* leaf;
 };

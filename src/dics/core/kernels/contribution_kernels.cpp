@@ -8,9 +8,8 @@ namespace {
 
 constexpr int R = kContributionRows;
 
-// A number of each of four rows, a register: of wider ones the compiler makes three
-// times as slow a code. In plain loops it would have to assume that any array may lie
-// within another.
+// One value of four rows, in a register: with wider vectors, the code of the compiler
+// is three times as slow. In plain loops, it must assume that arrays overlap.
 constexpr int kLanes = 4;
 typedef double Rows __attribute__((vector_size(kLanes * sizeof(double))));
 typedef long long Flags __attribute__((vector_size(kLanes * sizeof(long long))));
@@ -22,7 +21,7 @@ inline Rows load(const double* from) {
 }
 inline void store(double* to, const Rows& rows) { std::memcpy(to, &rows, sizeof rows); }
 
-// 1 where the value of a row lies within the bounds, else 0.
+// 1 if the value of a row lies within the bounds, else 0.
 inline Rows inside(const PathBounds& bounds, const Rows& x) {
     const Rows one = Rows{} + 1.0;
     const Flags within = (x >= bounds.lower) & (x <= bounds.upper);
@@ -30,7 +29,7 @@ inline Rows inside(const PathBounds& bounds, const Rows& x) {
     return x != x ? missing : (within ? one : Rows{});
 }
 
-// The same for a value that must lie in a set as well.
+// The same for a value that must also be in a set.
 inline Rows inside(const PathBounds& bounds, const CodeSet& set, const Rows& x) {
     Rows found = inside(bounds, x);
     for (int i = 0; i < kLanes; ++i) {
@@ -40,15 +39,15 @@ inline Rows inside(const PathBounds& bounds, const CodeSet& set, const Rows& x) 
     return found;
 }
 
-// Writes what the leaf's value is multiplied by to `factors`, for each of its features
-// and for four rows; arrays have R numbers in a line, of which `first` is the first.
+// Writes the factors of the leaf value to `factors`, for each feature of the path and
+// for four rows, from row `first` of R.
 void find_factors(const ContributionArgs& a, int first) {
     const int d = a.length;
     double* o = a.scratch + first;                // [d][R]
     double* p = a.scratch + (d + 1) * R + first;  // [d + 1][R]: coefficients of P
     store(p, Rows{} + 1.0);
     for (int i = 0; i < d; ++i) {
-        const double z = a.path[i].share;
+        const double z = a.path[i].fraction;
         const Rows x = load(a.values + std::int64_t{a.path[i].feature} * R + first);
         const Rows own = a.path[i].set < 0
                              ? inside(a.path[i], x)
@@ -63,15 +62,15 @@ void find_factors(const ContributionArgs& a, int first) {
         }
         store(p, z * above);
     }
-    // Where o_i is 0, P is z_i times what is without i: (0 - z_i) c_s = -p_s.
+    // If o_i is 0, P is z_i times the product without i: (0 - z_i) c_s = -p_s.
     Rows outside = {};
     for (int s = 0; s < d; ++s)
         outside -= load(p + s * R) * a.weights[s];
     const Rows highest = load(p + d * R);
     for (int i = 0; i < d; ++i) {
-        const double z = a.path[i].share;
-        // Divided by z_i + y, from the highest power down: errors are multiplied by
-        // z_i, which is at most one.
+        const double z = a.path[i].fraction;
+        // Divides by z_i + y, from the highest power down: errors are multiplied by
+        // z_i, which is at most 1.
         Rows c = highest, sum = {};
         for (int s = d - 1; s >= 0; --s) {
             sum += c * a.weights[s];

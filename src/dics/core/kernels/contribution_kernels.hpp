@@ -1,14 +1,14 @@
-// What a leaf contributes to the prediction of rows, by feature: exact Shapley values
-// of a tree whose rows that lack a feature go both ways (path-dependent TreeSHAP).
+// Contributions of the features to the value of a leaf: exact Shapley values of a tree
+// in which rows without a feature go to both sides (path-dependent TreeSHAP).
 //
-// A leaf is reached if each feature of its path lies within bounds. Of d features, o_i
-// says whether that of number i does (1 or 0), and z_i is the share of the training
-// rows that go on where it is not known. The leaf's value counts, for a set S of known
-// features, with the product of o over S and of z over the others; the coefficients of
+// A row reaches a leaf if each of the d features of its path lies within bounds: o_i is
+// 1 if feature i does, else 0. Without feature i, the fraction z_i of the training rows
+// stays on the path. For a set S of known features, the factor of the leaf value is the
+// product of o over S and of z over the others. The coefficients of
 //
 //     P(y) = prod_i (z_i + o_i y) = sum_s p_s y^s
 //
-// add these up over all sets of s features. Without the factor of number i they are
+// are the sums over all sets of s features. Without the factor of feature i they are
 // c_s, and its Shapley value is (o_i - z_i) sum_s c_s s! (d - 1 - s)! / d!.
 #pragma once
 
@@ -18,15 +18,15 @@
 
 namespace dics {
 
-inline constexpr int kContributionRows = 8;  // looked at together
+inline constexpr int kContributionRows = 8;  // per block
 
-// A feature of a leaf's path: where its value must lie, and the share z.
+// A feature of the path to a leaf: bounds of its value, and the fraction z.
 struct PathBounds {
     std::int32_t feature;
-    std::int32_t missing_inside;  // whether NaN does
-    double lower, upper;          // lower <= x <= upper; NaN as upper: nothing does
-    double share;
-    std::int32_t set = -1;  // of categories: a set that it must lie in as well
+    std::int32_t missing_inside;  // whether NaN is inside
+    double lower, upper;          // lower <= x <= upper; upper = NaN: nothing is inside
+    double fraction;
+    std::int32_t set = -1;  // of codes that must contain the value, too; -1: none
 };
 
 struct ContributionArgs {

@@ -1,4 +1,4 @@
-// Chooses the kernel table once, by what the CPU can do.
+// Chooses the kernel table once, by the instruction set of the CPU.
 #include <cstdlib>
 #include <string_view>
 

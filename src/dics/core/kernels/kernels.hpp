@@ -1,8 +1,8 @@
-// The vector kernels. kernels.cpp is compiled once per instruction set, each time in a
-// namespace of its own (no inline function is shared between the builds), and one table
-// is chosen at run time. No build uses fused multiply-add, and sums have a fixed order,
-// so every CPU gives the same bits. DICS_ISA=baseline in the environment forces the
-// plain one.
+// The vector kernels. kernels.cpp is compiled once per instruction set, each time in
+// its own namespace (the builds share no inline function), and one table is chosen at
+// run time. No build uses fused multiply-add, and sums have a fixed order, so results
+// are bit-identical on every CPU. The environment variable DICS_ISA=baseline selects
+// the plain build.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace dics {
 
-// Candidates are counted in blocks of this many: four AVX2 registers of counters.
+// Candidates per block: four AVX2 registers of counters.
 inline constexpr int kCandidateBlock = 32;
 
 inline constexpr int kEncodeRows = 64;
 
-// Where the value of row i stands for encode. A code is counted in a lane as wide as
-// the value (4 or 8 bytes); the codes of 4 or 8 rows are then shifted together into one
-// lane, which puts them in order if the values were strided like this.
+// The place of the value of row i for `encode`. A code is counted in a lane as wide as
+// the value (4 or 8 bytes). Then the codes of 4 or 8 rows are shifted into one lane,
+// which gives the order of the rows if the values have this order.
 template <class T>
 constexpr int encode_slot(int i) {
-    constexpr int group = static_cast<int>(sizeof(T));
+    constexpr int group = sizeof(T);
     constexpr int lanes = 32 / group;
     const int in_chunk = i % (group * lanes);
     return i - in_chunk + in_chunk % group * lanes + in_chunk / group;
@@ -32,11 +32,11 @@ template <class T, class Count>
 struct CountBelowArgs {
     const T* data;
     std::int64_t row_stride;
-    const std::int64_t* column;  // element offset of each candidate's column
+    const std::int64_t* column;  // element offset of the column of each candidate
     const double* threshold;     // kCandidateBlock of each, padded with -inf
     const std::uint32_t* rows;
     const std::uint32_t* labels;
-    const Count* weights;  // null: every row counts one
+    const Count* weights;  // null: 1
     std::int64_t n_rows;
     int width;       // counters per candidate: classes, and rows if weighted
     Count* below;    // [width][kCandidateBlock], zeroed by the caller
@@ -47,32 +47,32 @@ template <class Count>
 struct ScanArgs {
     const Count* hist;  // [n_bins + 1][width]; the last row counts NaN
     int n_bins;
-    int width;  // n_classes, or n_classes + 1 when a row count follows the weights
+    int width;  // n_classes, or n_classes + 1 if a row count follows the weights
     int n_classes;
     const Count* total;  // [n_classes] of the node
     typename Wide<Count>::type total_sum;
     Count total_weight;
     std::int64_t n_rows;
-    std::int64_t min_leaf;  // rows each side must have
-    Count min_weight;       // and weight
-    // Whether NaN alone may go left, by a threshold of -inf; otherwise the thresholds
-    // beyond all values part it from them.
+    std::int64_t min_leaf;  // minimum rows of each side
+    Count min_weight;       // minimum weight of each side
+    // Whether only NaN may go left, with a threshold of -inf; otherwise a threshold
+    // beyond all values separates NaN.
     bool missing_alone;
     Count* left;  // scratch, [n_classes]
 };
 
-// Features side by side in a histogram come in groups of this many.
+// Features per group in a histogram with one lane per feature.
 inline constexpr int kLaneGroup = 8;
 
-// What a node may weigh for its squares to fit into a counter; 32-bit ones are used as
-// signed numbers.
+// Largest weight of a node whose squares fit into a counter; 32-bit counters are used
+// as signed integers.
 template <class Counter>
 inline constexpr std::uint32_t kBoundedWeight = sizeof(Counter) == 2 ? 255 : 46340;
 
 template <class Counter>
 struct BoundArgs {
     const Counter* hist;  // [slice][bin][lane], see HistogramShape
-    std::int64_t slice;   // its size
+    std::int64_t slice;   // size of a slice
     int n_lanes;
     int n_features;
     const int* n_thresholds;  // of each feature
@@ -85,13 +85,13 @@ struct BoundArgs {
     void* scratch;       // [n_present] registers, aligned
 };
 
-// Location and scale of each feature, as `prepare` wants them.
+// Location and scale of each feature for `prepare`.
 template <class V>
 struct Scaling {
     const V *low, *high, *mean, *factor;
 };
 template <class T>
-struct Compared {  // the type a value is compared and scaled in
+struct Compared {  // the type in which a value is compared and scaled
     using type = T;
 };
 template <>
@@ -104,11 +104,11 @@ struct MomentArrays {
     double *low, *high, *sum, *square_sum, *count;
 };
 
-// Kernels that read rows of X, one set for each element type. The stride of a
-// row's values is `step` elements.
+// Kernels that read rows of X, one set per element type. `step` is the stride of the
+// values of a row.
 template <class T>
 struct RowKernels {
-    // x -> (x - mean) * factor as float32, infinities as the extremes of the sample;
+    // x -> (x - mean) * factor as float, with infinities as the extremes of the sample;
     // NaN and constant features (factor 0) become 0.
     void (*prepare)(const T* x, std::int64_t step, std::int64_t n,
                     const Scaling<typename Compared<T>::type>& scaling, float* out);
@@ -117,13 +117,13 @@ struct RowKernels {
 };
 
 struct Kernels {
-    // Codes of kEncodeRows values of one feature, which the caller has put in the order
-    // of encode_slot(). The codes come out in the order of the rows.
+    // Codes of kEncodeRows values of one feature, which have the order of
+    // encode_slot(). The codes have the order of the rows.
     void (*encode_float)(const float* x, const float* tau, int n_tau,
                          std::uint8_t* codes);
     void (*encode_double)(const double* x, const double* tau, int n_tau,
                           std::uint8_t* codes);
-    // Turns a square of bytes: out[i][j] = in[j][i].
+    // Transposes a square of bytes: out[i][j] = in[j][i].
     void (*transpose_codes)(const std::uint8_t* in, std::uint8_t* out);
 
     void (*count_float_32)(const CountBelowArgs<float, std::uint32_t>&);
@@ -135,8 +135,8 @@ struct Kernels {
 
     Cut (*scan_gini_32)(const ScanArgs<std::uint32_t>&);
     Cut (*scan_gini_64)(const ScanArgs<std::uint64_t>&);
-    // An upper bound of each feature's best score with NaN to the right, but for
-    // rounding: a relative error of 1e-6.
+    // An upper bound of the best score of each feature with NaN on the right, up to a
+    // relative rounding error of 1e-6.
     void (*bound_gini_16)(const BoundArgs<std::uint16_t>&, float*);
     void (*bound_gini_32)(const BoundArgs<std::uint32_t>&, float*);
 

@@ -15,8 +15,7 @@ template <class Hessian>
 void quantize_single(const QuantizeArgs& a) {
     Ints g_sums = {}, h_sums = {};
     for (std::int64_t first = 0; first < a.n_rows; first += kLanes) {
-        const auto n =
-            static_cast<int>(a.n_rows - first < kLanes ? a.n_rows - first : kLanes);
+        const int n = a.n_rows - first < kLanes ? a.n_rows - first : kLanes;
         Floats g = {}, h = {}, factor = Floats{} + a.factor;
         if (!a.rows && n == kLanes) {
             g = load(a.gradients + first);
@@ -36,20 +35,20 @@ void quantize_single(const QuantizeArgs& a) {
         const Ints h_whole = rounded(h * a.hessian_factor * factor);
         g_sums += g_whole;
         h_sums += h_whole;
-        // Four shorts a row: g, h, 1 and 0.
+        // Four shorts per row: g, h, 1 and 0.
         const Ints low = (g_whole & 0xFFFF) | (h_whole << 16);
         const Ints ones = Ints{} + 1;
         alignas(32) std::int32_t words[2 * kLanes];
         store(words, __builtin_shufflevector(low, ones, 0, 8, 1, 9, 2, 10, 3, 11));
         store(words + kLanes,
               __builtin_shufflevector(low, ones, 4, 12, 5, 13, 6, 14, 7, 15));
-        std::memcpy(a.out + first * 4, words, static_cast<std::size_t>(n) * 8);
+        std::memcpy(a.out + first * 4, words, n * 8);
     }
     for (int j = 0; j < kLanes; ++j) {
         a.totals[0] += g_sums[j];
         a.totals[1] += h_sums[j];
     }
-    a.totals[2] += static_cast<std::int32_t>(a.n_rows);
+    a.totals[2] += a.n_rows;
 }
 
 inline void add_to_totals(const QuantizeArgs& a, const std::int16_t* out) {
@@ -57,13 +56,12 @@ inline void add_to_totals(const QuantizeArgs& a, const std::int16_t* out) {
         store(a.totals + c, load(a.totals + c) + widened(out + c));
 }
 
-// The hessian of all outputs, and one row; gradients are there, and 0 in the padding.
+// Writes the shared hessian and the row count; gradients are written, 0 in the padding.
 template <class Hessian>
 void write_shared(const QuantizeArgs& a, std::int64_t row, float factor,
                   std::int16_t* out) {
     const Floats h = {Hessian::of(0.0f, a.hessians, row)};
-    out[a.n_outputs] =
-        static_cast<std::int16_t>(rounded(h * a.hessian_factor * factor)[0]);
+    out[a.n_outputs] = rounded(h * a.hessian_factor * factor)[0];
     out[a.n_outputs + 1] = 1;
     for (int c = a.n_outputs + 2; c < a.cells; ++c)
         out[c] = 0;
@@ -79,9 +77,9 @@ void quantize(const QuantizeArgs& a) {
         const float* gradients = a.gradients + row * a.stride;
         const float factor = a.factors ? a.factors[i] * a.factor : a.factor;
         std::int16_t* out = a.out + i * a.cells;
-        // Gradients are 0 in the padding, so what is written beyond the last of them is
-        // 0 or written again; the last register of hessians goes by single numbers,
-        // since the next row may be another thread's.
+        // Gradients are 0 in the padding, so values after the last gradient are 0 or
+        // overwritten. The last register of hessians is written value by value, because
+        // the next row may belong to another thread.
         for (int c = 0; c < a.stride && c + kLanes <= a.cells; c += kLanes) {
             *reinterpret_cast<Shorts*>(out + c) =
                 __builtin_convertvector(rounded(load(gradients + c) * factor), Shorts);
@@ -108,8 +106,8 @@ void quantize(const QuantizeArgs& a) {
     }
 }
 
-// The bits of v + kFixer, added up; whoever reads the sums takes the bits of kFixer out
-// of them, once for each row.
+// The bits of v + kFixer. The reader of their sum subtracts the bits of kFixer once per
+// row.
 inline std::uint64_t fixed_bits(double v) {
     return std::bit_cast<std::uint64_t>(v + kFixer);
 }
@@ -125,7 +123,7 @@ void add_sums(const LeafSumArgs& a) {
     const std::uint64_t unit = fixed_bits(a.weight_scale);
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
         const std::int64_t row = a.rows ? std::int64_t{a.rows[i]} : i;
-        const double weight = a.weight ? static_cast<double>(a.weight[i]) : 1.0;
+        const double weight = a.weight ? a.weight[i] : 1.0f;
         const double scale = weight * a.gradient_scale;
         const double h_scale = weight * a.hessian_scale;
         const float* gradients = a.gradients + row * a.stride;
@@ -133,9 +131,8 @@ void add_sums(const LeafSumArgs& a) {
         std::uint64_t* h_sums = g_sums + (kSingle ? 1 : a.stride);
         std::uint64_t* groups = h_sums + (kSingle ? 1 : a.stride);
         if constexpr (kSingle) {
-            *g_sums += fixed_bits(scale * static_cast<double>(*gradients));
-            *h_sums += fixed_bits(h_scale * static_cast<double>(Hessian::of(
-                                                *gradients, a.hessians, row)));
+            *g_sums += fixed_bits(scale * *gradients);
+            *h_sums += fixed_bits(h_scale * Hessian::of(*gradients, a.hessians, row));
         } else {
             for (int c = 0; c < a.stride; c += kLanes) {
                 const Floats g = load(gradients + c);

@@ -1,4 +1,4 @@
-// Vectors of eight numbers for the kernels of boosting. Included once per instruction
+// Vectors of eight values for the kernels of boosting. Included once per instruction
 // set, each time in its own namespace.
 #pragma once
 
@@ -29,7 +29,7 @@ inline Ints load(const std::int32_t* x) { return *reinterpret_cast<const Ints*>(
 inline void store(float* to, Floats v) { *reinterpret_cast<Floats*>(to) = v; }
 inline void store(std::int32_t* to, Ints v) { *reinterpret_cast<Ints*>(to) = v; }
 
-// Eight numbers from 16 to 32 bits. GCC makes two halves of the generic form.
+// Eight integers from 16 to 32 bits. GCC splits the generic form into two halves.
 inline Ints widened(const std::int16_t* x) {
 #ifdef __AVX2__
     return reinterpret_cast<Ints>(
@@ -56,11 +56,10 @@ inline Floats absolute(Floats v) {
     return reinterpret_cast<Floats>(reinterpret_cast<Ints>(v) & 0x7FFFFFFF);
 }
 
-constexpr float kRounder =
-    12582912.0f;  // 1.5 * 2^23: adding it rounds to whole numbers
+constexpr float kRounder = 12582912.0f;  // 1.5 * 2^23: a sum with it is an integer
 
-// exp(x) for x <= 0 to 2e-7 of its value; below -87 it is that of -87. Cody and Waite's
-// reduction to [-ln 2 / 2, ln 2 / 2] and the polynomial of Cephes.
+// exp(x) for x <= 0, with a relative error of 2e-7; exp(-87) for x < -87. Cody and
+// Waite's reduction to [-ln 2 / 2, ln 2 / 2] and the polynomial of Cephes.
 inline Floats exp_of_negative(Floats x) {
     x = larger(x, Floats{} - 87.0f);
     const Floats shifted = x * 1.44269504088896341f + kRounder;
@@ -76,8 +75,8 @@ inline Floats exp_of_negative(Floats x) {
     return reinterpret_cast<Floats>(reinterpret_cast<Ints>(p) + exponent);
 }
 
-// log(x) for x >= 1, to 1e-7 of it or of 0.1: the polynomial of Cephes, for a mantissa
-// from sqrt(1/2) on.
+// log(x) for x >= 1, with an error of 1e-7 times max(log(x), 0.1): the polynomial of
+// Cephes, for a mantissa from sqrt(1/2) on.
 inline Floats log_of(Floats x) {
     const Ints bits = reinterpret_cast<Ints>(x) - 0x3F3504F3;
     const Floats n = __builtin_convertvector(bits >> 23, Floats);
@@ -95,7 +94,7 @@ inline Floats log_of(Floats x) {
            n * 0.693359375f;
 }
 
-// Round to nearest, ties to even, of numbers below 2^22.
+// Rounds values below 2^22 to the nearest integer, ties to even.
 inline Ints rounded(Floats v) {
     return reinterpret_cast<Ints>(v + kRounder) - 0x4B400000;
 }

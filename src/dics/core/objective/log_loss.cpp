@@ -6,7 +6,7 @@
 namespace dics {
 namespace {
 
-// What a leaf adds to a score is bounded, so that scores stay finite.
+// Steps are bounded, so that scores stay finite.
 constexpr double kMaxStep = 10;
 
 class TwoClassLogLoss : public Objective {
@@ -17,12 +17,12 @@ class TwoClassLogLoss : public Objective {
         return objective_kernels().two_class_log_loss;
     }
     double largest_gradient() const override { return 1; }
-    // The margin stands for two scores, whose gains are alike.
+    // The margin represents two scores with equal gains.
     double gain_factor() const override { return 1; }
 
-    // Both scores move, so the margin moves twice as far. Either of the classes may be
-    // the one that stays: the loss is at most p_1 (e^w - 1) - n_1 w and at most
-    // p_0 (e^-w - 1) + n_0 w, so it falls up to the farther of the two minima.
+    // Both scores change, so the margin changes twice as much. The loss is at most p_1
+    // (e^w - 1) - n_1 w and at most p_0 (e^-w - 1) + n_0 w, so it decreases up to the
+    // more distant of the two minima.
     void find_step(const LeafSums& sums, double learning_rate, double l2,
                    float* step) const override {
         const double g = *sums.g, n0 = sums.groups[0], n1 = sums.groups[1];
@@ -32,11 +32,10 @@ class TwoClassLogLoss : public Objective {
             return;
         const double p0 = n0 - g, p1 = n1 + g;
         auto ratio = [](double a, double b) { return b > 0 ? a / b : INFINITY; };
-        const double farther = g < 0 ? std::max(ratio(n1, p1), ratio(p0, n0))
-                                     : std::max(ratio(n0, p0), ratio(p1, n1));
-        const double limit = std::min(std::log(farther), 2 * kMaxStep);
-        *step = static_cast<float>(
-            std::clamp(-2 * learning_rate * g / denominator, -limit, limit));
+        const double ratio_limit = g < 0 ? std::max(ratio(n1, p1), ratio(p0, n0))
+                                         : std::max(ratio(n0, p0), ratio(p1, n1));
+        const double limit = std::min(std::log(ratio_limit), 2 * kMaxStep);
+        *step = std::clamp(-2 * learning_rate * g / denominator, -limit, limit);
     }
 };
 
@@ -56,16 +55,15 @@ class ManyClassLogLoss : public Objective {
     void find_step(const LeafSums& sums, double learning_rate, double l2,
                    float* step) const override {
         for (int c = 0; c < n_classes_; ++c)
-            step[c] = static_cast<float>(
-                step_of(sums.g[c], sums.h[c] + l2, sums.groups[c], learning_rate));
+            step[c] = step_of(sums.g[c], sums.h[c] + l2, sums.groups[c], learning_rate);
     }
 
   private:
-    // eta w = -eta G / (H + lambda), but no farther than where the loss is least. With
-    // n the rows of the class and p = G + n the sum of its probabilities, the loss of a
-    // leaf is at most sum_c p_c (e^{w_c} - 1) - n_c w_c (log x <= x - 1), whose minimum
-    // is at w_c = log(n_c / p_c); up to there each step lowers it. Newton's step is
-    // farther only where p is small and n isn't.
+    // eta w = -eta G / (H + lambda), limited to the minimum of an upper bound of the
+    // loss. With n rows of the class and p = G + n the sum of its probabilities, the
+    // loss of a leaf is at most sum_c p_c (e^{w_c} - 1) - n_c w_c (log x <= x - 1). The
+    // minimum is at w_c = log(n_c / p_c), and each step up to there decreases it. The
+    // Newton step exceeds it only if p is small and n is not.
     static double step_of(double g, double denominator, double n, double rate) {
         if (!(denominator > 0) || g == 0)
             return 0;

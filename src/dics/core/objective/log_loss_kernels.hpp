@@ -10,8 +10,8 @@
 namespace dics::DICS_ISA {
 namespace {
 
-// p (1 - p) by g = p - y: for the row's own class and for the others alike. Nothing
-// else has to be kept for it.
+// p (1 - p) from g = p - y, for the class of the row and for the others. So hessians
+// need not be stored.
 struct LogLossHessian {
     static Floats of(Floats g, const float*, std::int64_t) {
         const Floats size = absolute(g);
@@ -23,7 +23,7 @@ struct LogLossHessian {
     }
 };
 
-// One output a class. N registers a row; 0: as many as it takes.
+// One output per class and N registers per row; 0: any number of registers.
 template <int N>
 LossSum softmax_gradients(const GradientArgs& a) {
     const int n_registers = N ? N : a.stride / kLanes;
@@ -32,8 +32,7 @@ LossSum softmax_gradients(const GradientArgs& a) {
     for (std::int64_t i = 0; i < a.n_rows; ++i) {
         float* scores = a.scores + i * a.stride;
         if (a.steps) {
-            const float* step =
-                a.steps + static_cast<std::int64_t>(a.leaf[i]) * a.stride;
+            const float* step = a.steps + std::int64_t{a.leaf[i]} * a.stride;
             for (int r = 0; r < n_registers; ++r)
                 store(scores + r * kLanes,
                       load(scores + r * kLanes) + load(step + r * kLanes));
@@ -47,7 +46,7 @@ LossSum softmax_gradients(const GradientArgs& a) {
         Floats sums = {};
         for (int r = 0; r < n_registers; ++r) {
             const Floats e = exp_of_negative(load(scores + r * kLanes) - top);
-            // Padding scores -inf, and e^-87 isn't 0.
+            // Scores of the padding are -inf, and exp_of_negative does not return 0.
             const Floats inside = iota + r * kLanes < a.n_outputs ? e : Floats{};
             sums += inside;
             if constexpr (N > 0) {
@@ -57,12 +56,10 @@ LossSum softmax_gradients(const GradientArgs& a) {
             }
         }
         const float sum = lane_sum(sums);
-        const auto label = static_cast<int>(a.label[i]);
+        const int label = a.label[i];
         const float weight = a.weight ? a.weight[i] : 1.0f;
-        const double below =
-            static_cast<double>(top) - static_cast<double>(scores[label]);
-        losses.add(static_cast<double>(weight) *
-                   (below + static_cast<double>(log_of(Floats{} + sum)[0])));
+        const double below = double{top} - scores[label];
+        losses.add(weight * (below + log_of(Floats{} + sum)[0]));
         if (!gradients)
             continue;
         const float inverse = 1.0f / sum;
@@ -84,7 +81,7 @@ LossSum softmax_gradients(const GradientArgs& a) {
     return losses.sum();
 }
 
-// `n` of eight numbers from `x`; 0 for the others.
+// `n` of eight values from `x`; 0 for the others.
 template <class Number>
 auto load_some(const Number* x, int n) {
     if (n == kLanes)
@@ -106,8 +103,7 @@ inline void store_some(float* to, Floats v, int n) {
 LossSum logistic_gradients(const GradientArgs& a) {
     LossAdder losses;
     for (std::int64_t first = 0; first < a.n_rows; first += kLanes) {
-        const auto n =
-            static_cast<int>(a.n_rows - first < kLanes ? a.n_rows - first : kLanes);
+        const int n = a.n_rows - first < kLanes ? a.n_rows - first : kLanes;
         Floats z = load_some(a.scores + first, n);
         if (a.steps) {
             float steps[kLanes] = {};

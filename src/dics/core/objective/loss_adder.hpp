@@ -1,4 +1,4 @@
-// Adds up losses of rows. Included once per instruction set, see kernels/vectors.hpp.
+// Adds losses of rows. Included once per instruction set, see kernels/vectors.hpp.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@ namespace {
 class LossAdder {
   public:
     void add(double x) {
-        // What is not a number is too large.
+        // NaN becomes the largest loss.
         x = x < LossSum::kLargest ? x : LossSum::kLargest;
         x = x > -LossSum::kLargest ? x : -LossSum::kLargest;
         const double shifted = x + kFixer;
@@ -22,7 +22,7 @@ class LossAdder {
         ++n_;
     }
 
-    // The same for eight of them.
+    // The same for eight losses.
     void add(Doubles x) {
         const Doubles most = Doubles{} + LossSum::kLargest;
         x = x < most ? x : most;
@@ -41,8 +41,7 @@ class LossAdder {
             parts += parts_sums_[j];
         }
         const std::uint64_t fixers = n_ * kFixerBits;
-        return {static_cast<std::int64_t>(whole - fixers),
-                static_cast<std::int64_t>(parts - fixers)};
+        return {std::int64_t(whole - fixers), std::int64_t(parts - fixers)};
     }
 
   private:

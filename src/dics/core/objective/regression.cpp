@@ -7,12 +7,12 @@
 namespace dics {
 namespace {
 
-// What a leaf adds to a score that is a logarithm is bounded.
+// Bound of the steps of losses with a log link.
 constexpr double kMaxStep = 10;
 
-class LossOfNumbers : public Objective {
+class RegressionObjective : public Objective {
   public:
-    LossOfNumbers(RegressionLoss loss, int n_outputs, double level)
+    RegressionObjective(RegressionLoss loss, int n_outputs, double level)
         : loss_(loss), n_outputs_(n_outputs), level_(level) {}
 
     int n_outputs() const override { return n_outputs_; }
@@ -32,7 +32,7 @@ class LossOfNumbers : public Objective {
         }
     }
     Hessians hessians() const override {
-        return is_of_logarithms() ? Hessians::stored : Hessians::ones;
+        return has_log_link() ? Hessians::stored : Hessians::ones;
     }
     double largest_gradient() const override {
         return loss_ == RegressionLoss::absolute ? 1 : 0;
@@ -47,12 +47,11 @@ class LossOfNumbers : public Objective {
     void find_step(const LeafSums& sums, double learning_rate, double l2,
                    float* step) const override {
         for (int c = 0; c < n_outputs_; ++c)
-            step[c] = static_cast<float>(
-                step_of(sums.g[c], sums.h[c], sums.groups[0], learning_rate, l2));
+            step[c] = step_of(sums.g[c], sums.h[c], sums.groups[0], learning_rate, l2);
     }
 
   private:
-    bool is_of_logarithms() const {
+    bool has_log_link() const {
         return loss_ == RegressionLoss::poisson || loss_ == RegressionLoss::gamma;
     }
 
@@ -61,10 +60,10 @@ class LossOfNumbers : public Objective {
         if (!(denominator > 0) || g == 0)
             return 0;
         const double step = -rate * g / denominator;
-        if (!is_of_logarithms())
+        if (!has_log_link())
             return step;
-        // No farther than where the loss of the leaf is least. Poisson: h is the sum of
-        // the means and h - g that of the targets. Gamma: h is the sum of y / mean.
+        // At most up to the minimum of the loss of the leaf. Poisson: h is the sum of
+        // the means, and h - g the sum of the targets. Gamma: h is the sum of y / mean.
         const double ratio =
             loss_ == RegressionLoss::poisson ? (h - g) / h : h / weight;
         const double least = ratio > 0 ? std::log(ratio) : -kMaxStep;
@@ -77,11 +76,12 @@ class LossOfNumbers : public Objective {
     double level_;
 };
 
-class LossOfQuantiles : public Objective {
+class QuantileObjective : public Objective {
   public:
-    explicit LossOfQuantiles(std::vector<double> levels) : levels_(std::move(levels)) {}
+    explicit QuantileObjective(std::vector<double> levels)
+        : levels_(std::move(levels)) {}
 
-    int n_outputs() const override { return static_cast<int>(levels_.size()); }
+    int n_outputs() const override { return levels_.size(); }
     const ObjectiveKernels& kernels() const override {
         return objective_kernels().quantile;
     }
@@ -91,9 +91,7 @@ class LossOfQuantiles : public Objective {
         return std::vector<float>(levels_.begin(), levels_.end());
     }
     bool uses_residuals() const override { return true; }
-    double residual_level(int output) const override {
-        return levels_[static_cast<std::size_t>(output)];
-    }
+    double residual_level(int output) const override { return levels_[output]; }
     void find_step(const LeafSums&, double, double, float*) const override {}
 
   private:
@@ -114,8 +112,7 @@ class CustomLoss : public Objective {
                    float* step) const override {
         for (int c = 0; c < n_outputs_; ++c) {
             const double denominator = sums.h[c] + l2;
-            step[c] = static_cast<float>(
-                denominator > 0 ? -learning_rate * sums.g[c] / denominator : 0.0);
+            step[c] = denominator > 0 ? -learning_rate * sums.g[c] / denominator : 0.0;
         }
     }
     bool is_custom() const override { return true; }
@@ -132,11 +129,11 @@ class CustomLoss : public Objective {
 
 std::unique_ptr<Objective> regression_loss(RegressionLoss loss, int n_outputs,
                                            double level) {
-    return std::make_unique<LossOfNumbers>(loss, n_outputs, level);
+    return std::make_unique<RegressionObjective>(loss, n_outputs, level);
 }
 
 std::unique_ptr<Objective> quantile_loss(std::vector<double> levels) {
-    return std::make_unique<LossOfQuantiles>(std::move(levels));
+    return std::make_unique<QuantileObjective>(std::move(levels));
 }
 
 std::unique_ptr<Objective> custom_loss(int n_outputs, FillGradients fill) {

@@ -1,4 +1,4 @@
-// Gradients of the losses of regression. Included once per instruction set, see
+// Gradients of the regression losses. Included once per instruction set, see
 // kernels/vectors.hpp.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace dics::DICS_ISA {
 namespace {
 
-// The second derivative is one, or stands for one where there is none.
+// The second derivative is 1, or replaced by 1 if there is none.
 struct UnitHessian {
     static Floats of(Floats, const float*, std::int64_t) { return Floats{} + 1.0f; }
     static float of(float, const float*, std::int64_t) { return 1.0f; }
@@ -24,8 +24,8 @@ struct StoredHessian {
     static float of(float, const float* stored, std::int64_t at) { return stored[at]; }
 };
 
-// A loss at score s, with target y and the parameter of the output. Of single numbers,
-// or of vectors of them.
+// A loss at score s, with target y and the parameter of the output, for scalars or
+// vectors.
 struct SquaredLoss {
     static constexpr bool kStoresHessian = false;
     template <class V>
@@ -51,7 +51,7 @@ struct AbsoluteLoss {
     }
 };
 
-// Square up to `delta` and straight beyond, as large as the squared loss near 0.
+// Squared up to `delta` and linear beyond; equal to the squared loss near 0.
 struct HuberLoss {
     static constexpr bool kStoresHessian = false;
     template <class V>
@@ -82,7 +82,7 @@ struct QuantileLoss {
 // Scores are logarithms of means.
 inline float exp_of_score(float s) { return std::exp(std::clamp(s, -80.0f, 80.0f)); }
 
-// Half the deviance, up to what depends on y alone.
+// Half the deviance, without terms that depend on y only.
 struct PoissonLoss {
     static constexpr bool kStoresHessian = true;
     static float loss(float s, float y, float) { return exp_of_score(s) - y * s; }
@@ -100,7 +100,7 @@ struct GammaLoss {
 inline void add_step(const GradientArgs& a, std::int64_t i) {
     if (!a.steps)
         return;
-    const float* step = a.steps + static_cast<std::int64_t>(a.leaf[i]) * a.stride;
+    const float* step = a.steps + std::int64_t{a.leaf[i]} * a.stride;
     float* scores = a.scores + i * a.stride;
     for (int c = 0; c < a.n_outputs; ++c)
         scores[c] += step[c];
@@ -134,9 +134,8 @@ LossSum single_gradients(const GradientArgs& a) {
     for (; i < a.n_rows; ++i) {
         a.scores[i] += a.steps ? a.steps[a.leaf[i]] : 0.0f;
         const float weight = a.weight ? a.weight[i] : 1.0f;
-        losses.add(
-            static_cast<double>(weight) *
-            static_cast<double>(Loss::loss(a.scores[i], a.target[i], a.parameters[0])));
+        losses.add(double{weight} *
+                   Loss::loss(a.scores[i], a.target[i], a.parameters[0]));
         if (!a.gradients)
             continue;
         a.gradients[i] = Loss::gradient(a.scores[i], a.target[i], a.parameters[0]);
@@ -159,11 +158,10 @@ LossSum regression_gradients(const GradientArgs& a) {
         for (int c = 0; c < a.n_outputs; ++c) {
             const std::int64_t at = i * a.stride + c;
             const float s = a.scores[at];
-            // Several outputs may be of one target.
+            // Several outputs may have one target.
             const float y = a.target[i * a.n_targets + (a.n_targets > 1 ? c : 0)];
             const float parameter = a.parameters[c];
-            losses.add(static_cast<double>(weight) *
-                       static_cast<double>(Loss::loss(s, y, parameter)));
+            losses.add(double{weight} * Loss::loss(s, y, parameter));
             if (!a.gradients)
                 continue;
             const float g = Loss::gradient(s, y, parameter);

@@ -1,4 +1,4 @@
-// Small trees, and codes of the thresholds that they have, to predict many rows.
+// Small trees on codes of their own thresholds, to predict many rows.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,12 @@
 
 namespace dics {
 
-// A walk down a tree waits at every node for the next. A row that is encoded can be
-// tested at all nodes at once, with 32 rows in a register (magic, 100 trees of 31
-// leaves, 10,000 rows, two threads: 14 ms by walks, 3.3 ms so; XGBoost 10 ms; 2026-11).
+// A walk down a tree waits at every node for the next. Encoded rows can be tested at
+// all nodes at once, 32 rows in a register (magic, 100 trees with 31 leaves, 10,000
+// rows, two threads: 14 ms with walks, 3.3 ms with codes; XGBoost 10 ms; 2026-11).
 class CodedTrees {
   public:
-    // Are all trees small, and would encoding the columns of X take less than the walks
-    // of a row?
+    // Returns true if all trees are small, and encoding X takes less time than walks.
     static bool are_for(const ForestView& forest, std::int64_t n_rows,
                         std::int64_t n_cols) {
         if (n_rows < kLeastRows || n_cols > kMostColumns * forest.n_trees)
@@ -38,33 +37,30 @@ class CodedTrees {
     }
 
     CodedTrees(const ForestView& forest, std::int64_t n_features)
-        : offsets_(static_cast<std::size_t>(n_features) + 1) {
+        : offsets_(n_features + 1) {
         collect_thresholds(forest);
         for (std::int64_t f = 0; f < n_features; ++f)
             fits_ = fits_ && dictionary().count(f) <= kMaxThresholds;
         if (!fits_)
             return;
-        trees_.resize(static_cast<std::size_t>(forest.n_trees));
+        trees_.resize(forest.n_trees);
         for (std::int64_t t = 0; t < forest.n_trees; ++t) {
             const TreeView tree = forest.tree(t);
-            trees_[static_cast<std::size_t>(t)].list(
-                tree.nodes, [&](std::int32_t i) { return test_of(tree, i); });
+            trees_[t].list(tree.nodes,
+                           [&](std::int32_t i) { return test_of(tree, i); });
         }
     }
 
-    // No feature has more thresholds than there are codes.
+    // Returns true if no feature has more thresholds than there are codes.
     bool fits() const { return fits_; }
     Dictionary dictionary() const {
-        return {values_.data(), offsets_.data(),
-                static_cast<std::int64_t>(offsets_.size()) - 1};
+        return {values_.data(), offsets_.data(), std::ssize(offsets_) - 1};
     }
-    const TreeMasks& tree(std::int64_t t) const {
-        return trees_[static_cast<std::size_t>(t)];
-    }
+    const TreeMasks& tree(std::int64_t t) const { return trees_[t]; }
 
   private:
     static constexpr std::int64_t kLeastRows = 256, kMostColumns = 8;
-    // No value is below it: NaN alone may go left.
+    // No value is below this threshold: only NaN may go left.
     static constexpr double kNone = -std::numeric_limits<double>::infinity();
 
     void collect_thresholds(const ForestView& forest) {
@@ -78,14 +74,14 @@ class CodedTrees {
                 cuts.emplace_back(node.feature, node.threshold);
         }
         for (const std::int32_t feature : features_of_sets(forest)) {
-            // The code of a category is its number then.
+            // With these thresholds, the code of a category is its index.
             for (int category = 1; category <= kMaxThresholds; ++category)
                 cuts.emplace_back(feature, category - 0.5);
         }
         std::sort(cuts.begin(), cuts.end());
         cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
         for (const auto& [feature, threshold] : cuts) {
-            ++offsets_[static_cast<std::size_t>(feature) + 1];
+            ++offsets_[feature + 1];
             values_.push_back(threshold);
         }
         for (std::size_t f = 1; f < offsets_.size(); ++f)
@@ -111,8 +107,7 @@ class CodedTrees {
         const Dictionary d = dictionary();
         const double* tau = d.thresholds(node.feature);
         const int n = d.count(node.feature);
-        const auto index =
-            static_cast<int>(std::lower_bound(tau, tau + n, node.threshold) - tau);
+        const int index = std::lower_bound(tau, tau + n, node.threshold) - tau;
         return CodeTest(node.threshold > kNone ? index : -1, tree.missing_left[i] != 0,
                         n);
     }
@@ -120,7 +115,7 @@ class CodedTrees {
     CodeTest test_of(const CodeSet& set, bool missing_left) {
         std::array<std::uint8_t, 256>& table = tables_.emplace_back();
         for (int category = 0; category <= kMaxThresholds; ++category)
-            table[static_cast<std::size_t>(category)] = set.has(category) ? 255 : 0;
+            table[category] = set.has(category) ? 255 : 0;
         table[kMaxThresholds + 1] = missing_left ? 255 : 0;
         return CodeTest(table.data());
     }
@@ -128,7 +123,7 @@ class CodedTrees {
     std::vector<std::int64_t> offsets_;
     std::vector<double> values_;
     std::vector<TreeMasks> trees_;
-    std::deque<std::array<std::uint8_t, 256>> tables_;  // of nodes that have a set
+    std::deque<std::array<std::uint8_t, 256>> tables_;  // of nodes with a set
     bool fits_ = true;
 };
 

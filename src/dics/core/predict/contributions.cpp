@@ -12,14 +12,14 @@ namespace {
 
 constexpr int R = kContributionRows;
 
-// The leaves of a tree with what must hold on the way to each, one feature once.
+// The leaves of a tree with the conditions on the path to each, one per feature.
 class LeafPaths {
   public:
     struct Leaf {
         std::size_t begin;
         int length;
         std::int64_t row;  // of its values
-        double share;      // of the training rows
+        double fraction;   // of the training rows
     };
 
     LeafPaths(const ContributionView& trees, std::int64_t t)
@@ -31,9 +31,9 @@ class LeafPaths {
         go_down();
         for (const Leaf& leaf : leaves_)
             longest_ = std::max(longest_, leaf.length);
-        weights_.resize(static_cast<std::size_t>(longest_) + 1);
+        weights_.resize(longest_ + 1);
         for (int d = 1; d <= longest_; ++d)
-            weights_[static_cast<std::size_t>(d)] = weights_of(d);
+            weights_[d] = weights_of(d);
     }
 
     const std::vector<Leaf>& leaves() const { return leaves_; }
@@ -42,7 +42,7 @@ class LeafPaths {
     }
     const CodeSet* sets() const { return sets_.data(); }
     const double* weights(const Leaf& leaf) const {
-        return weights_[static_cast<std::size_t>(leaf.length)].data();
+        return weights_[leaf.length].data();
     }
     int longest() const { return longest_; }
     std::size_t bytes() const {
@@ -60,17 +60,17 @@ class LeafPaths {
 
     // s! (d - 1 - s)! / d!, s = 0 .. d - 1
     static std::vector<double> weights_of(int d) {
-        std::vector<double> weights(static_cast<std::size_t>(d));
+        std::vector<double> weights(d);
         double weight = 1.0 / d;
         for (int s = 0; s < d; ++s) {
-            weights[static_cast<std::size_t>(s)] = weight;
+            weights[s] = weight;
             weight *= (s + 1.0) / std::max(d - 1.0 - s, 1.0);
         }
         return weights;
     }
 
-    // Depth first, with a stack of its own: trees may be deep. `path` has a step of
-    // every node above; steps by one feature are joined at the leaf.
+    // Depth first, without recursion because trees may be deep. `path` has one step per
+    // node above; the leaf joins the steps of one feature.
     void go_down() {
         std::vector<Step> open{{0, 0, false, -1}};
         std::vector<PathBounds> path;
@@ -92,37 +92,33 @@ class LeafPaths {
 
     std::int32_t add_set(const CodeSet& set) {
         sets_.push_back(set);
-        return static_cast<std::int32_t>(sets_.size()) - 1;
+        return sets_.size() - 1;
     }
-    const CodeSet& set_at(std::int32_t number) const {
-        return sets_[static_cast<std::size_t>(number)];
-    }
+    const CodeSet& set_at(std::int32_t number) const { return sets_[number]; }
 
     PathBounds bounds_of(const Step& step) {
         constexpr double kInfinity = std::numeric_limits<double>::infinity();
         const Node& parent = nodes_[step.parent];
         const double threshold = parent.threshold;
-        const auto left = static_cast<double>(weight_[parent.left]);
-        const auto right = static_cast<double>(weight_[parent.left + 1]);
+        const double left = weight_[parent.left], right = weight_[parent.left + 1];
         const double own = step.is_left ? left : right;
-        const double share = left + right > 0 ? own / (left + right) : 0.5;
+        const double fraction = left + right > 0 ? own / (left + right) : 0.5;
         const int missing_inside =
             (missing_left_[step.parent] != 0) == step.is_left ? 1 : 0;
         if (const CodeSet* set = tree_.set_of(step.parent))
             return {parent.feature, missing_inside,
                     -kInfinity,     kInfinity,
-                    share,          add_set(CodeSet::all().within(*set, step.is_left))};
+                    fraction,       add_set(CodeSet::all().within(*set, step.is_left))};
         return {parent.feature, missing_inside, step.is_left ? -kInfinity : threshold,
-                step.is_left ? below(threshold) : kInfinity, share};
+                step.is_left ? below(threshold) : kInfinity, fraction};
     }
 
     void add_leaf(const std::vector<PathBounds>& path, std::int64_t row) {
         Leaf leaf{bounds_.size(), 0, row, 1.0};
         for (const PathBounds& step : path) {
-            leaf.share *= step.share;
+            leaf.fraction *= step.fraction;
             auto same = std::find_if(
-                bounds_.begin() + static_cast<std::ptrdiff_t>(leaf.begin),
-                bounds_.end(),
+                bounds_.begin() + leaf.begin, bounds_.end(),
                 [&](const PathBounds& b) { return b.feature == step.feature; });
             if (same == bounds_.end()) {
                 bounds_.push_back(step);
@@ -130,21 +126,21 @@ class LeafPaths {
             }
             same->missing_inside &= step.missing_inside;
             same->lower = std::max(same->lower, step.lower);
-            // NaN, where nothing lies inside, stays.
+            // NaN (no value lies inside) stays.
             if (!(step.upper >= same->upper) && same->upper == same->upper)
                 same->upper = step.upper;
-            same->share *= step.share;
+            same->fraction *= step.fraction;
             if (same->set < 0)
                 same->set = step.set;
             else if (step.set >= 0)
                 same->set = add_set(set_at(same->set).within(set_at(step.set), true));
         }
-        leaf.length = static_cast<int>(bounds_.size() - leaf.begin);
+        leaf.length = bounds_.size() - leaf.begin;
         leaves_.push_back(leaf);
     }
 
-    // The largest number below a threshold: x < threshold as x <= below(threshold), for
-    // infinity itself to lie within bounds that have no upper one.
+    // The largest value below a threshold: x < threshold is x <= below(threshold), so
+    // that infinity lies within bounds without an upper limit.
     static double below(double threshold) {
         constexpr double kLowest = -std::numeric_limits<double>::infinity();
         return threshold == kLowest ? std::numeric_limits<double>::quiet_NaN()
@@ -163,15 +159,15 @@ class LeafPaths {
     int longest_ = 0;
 };
 
-// Up to R rows, column by column, and what the features add to their predictions.
+// Up to R rows, column-major, and the contributions of the features.
 class RowBlock {
   public:
     RowBlock(const ContributionView& trees, std::int64_t n_features)
         : trees_(trees),
           n_features_(n_features),
           width_(trees.leaves.width),
-          values_(static_cast<std::size_t>(n_features * R)),
-          sums_(static_cast<std::size_t>((n_features + 1) * width_ * R)) {}
+          values_(n_features * R),
+          sums_((n_features + 1) * width_ * R) {}
 
     template <class T>
     void read(const RowSource<T>& X, std::int64_t first, std::int64_t n) {
@@ -179,14 +175,13 @@ class RowBlock {
         for (std::int64_t r = 0; r < n; ++r) {
             const T* row = X.row(first + r, space);
             for (std::int64_t f = 0; f < n_features_; ++f)
-                values_[static_cast<std::size_t>(f * R + r)] =
-                    static_cast<double>(row[f * X.stride()]);
+                values_[f * R + r] = row[f * X.stride()];
         }
         std::fill(sums_.begin(), sums_.end(), 0.0);
     }
 
     void add(const LeafPaths& paths) {
-        const auto size = static_cast<std::size_t>(paths.longest() + 1) * R;
+        const std::size_t size = (paths.longest() + 1) * R;
         space_.resize(std::max(space_.size(), 3 * size));
         ContributionArgs args{};
         args.values = values_.data();
@@ -203,18 +198,17 @@ class RowBlock {
             args.weights = paths.weights(leaf);
             contribution_kernels().add_leaf(args);
             for (int c = 0; c < width_; ++c)
-                bias[c * R] += leaf.share * args.value[c];  // the same for all rows
+                bias[c * R] += leaf.fraction * args.value[c];  // the same for all rows
         }
     }
 
-    // out[row][feature][output] += the sums of n rows.
+    // Adds the sums of n rows to out[row][feature][output].
     void write(std::int64_t n, double* out) {
         const std::int64_t row_size = (n_features_ + 1) * width_;
         for (std::int64_t j = 0; j < row_size; ++j) {
             const bool is_bias = j >= n_features_ * width_;
             for (std::int64_t r = 0; r < n; ++r)
-                out[r * row_size + j] +=
-                    sums_[static_cast<std::size_t>(j * R + (is_bias ? 0 : r))];
+                out[r * row_size + j] += sums_[j * R + (is_bias ? 0 : r)];
         }
     }
 
@@ -229,13 +223,13 @@ class RowBlock {
 
 void add_contributions(const AnyRows& any, const ContributionView& trees, Team& team,
                        double* out) {
-    constexpr std::size_t kPathBytes = std::size_t{32} << 20;  // of trees at a time
+    constexpr std::size_t kPathBytes = std::size_t{32}
+                                       << 20;  // of the trees of one pass
     std::visit(
         [&](const auto& X) {
             const std::int64_t n_blocks = (X.n_rows() + R - 1) / R;
             const std::int64_t row_size = (X.n_cols() + 1) * trees.leaves.width;
-            std::vector<RowBlock> blocks(static_cast<std::size_t>(team.size()),
-                                         RowBlock(trees, X.n_cols()));
+            std::vector<RowBlock> blocks(team.size(), RowBlock(trees, X.n_cols()));
             for (std::int64_t t = 0; t < trees.forest.n_trees;) {
                 std::vector<LeafPaths> paths;
                 for (std::size_t bytes = 0;
@@ -244,7 +238,7 @@ void add_contributions(const AnyRows& any, const ContributionView& trees, Team& 
                     bytes += paths.back().bytes();
                 }
                 team.run(n_blocks, true, [&](std::int64_t task, int thread) {
-                    RowBlock& block = blocks[static_cast<std::size_t>(thread)];
+                    RowBlock& block = blocks[thread];
                     const std::int64_t first = task * R;
                     const std::int64_t n =
                         std::min<std::int64_t>(R, X.n_rows() - first);

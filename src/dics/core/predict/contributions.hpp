@@ -1,4 +1,4 @@
-// What each feature contributes to the predictions of trees.
+// Contributions of the features to the predictions of trees.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dics {
 
-// Of every node: its weight in training, and of a leaf where its values are.
+// The training weight of every node, and the place of the values of every leaf.
 struct ContributionView {
     ForestView forest;
     const float* weight;
@@ -17,8 +17,9 @@ struct ContributionView {
     LeafTable<double> leaves;
 };
 
-// out[(i * (n_features + 1) + f) * width + c] += what feature f contributes to output c
-// of row i; the last one, f = n_features, is what trees predict without any feature.
+// out[(i * (n_features + 1) + f) * width + c] += the contribution of feature f to
+// output c of row i. The last one, f = n_features, is the prediction without any
+// feature.
 void add_contributions(const AnyRows& X, const ContributionView& trees, Team& team,
                        double* out);
 

@@ -1,6 +1,6 @@
-// Stage `predict`: rows of raw X down the trees; sparse ones are spread out, a few at a
-// time. Nodes keep raw thresholds; small trees
-// of boosting are asked about the codes of these, made anew in each call.
+// Stage `predict`: walks raw rows down the trees, sparse rows in small dense blocks.
+// For small trees of boosting, each call encodes the rows with the thresholds of the
+// trees.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace dics {
 struct TreeView {
     const Node* nodes;
     const std::uint8_t* missing_left;
-    // Of trees that split categories: the set of codes that go left of each node, -1
-    // for a threshold; null if there are none.
+    // For each node, the index of the set of codes that go left, or -1 for a threshold.
+    // Null if there are no sets.
     const std::int32_t* set_numbers = nullptr;
     const CodeSet* sets = nullptr;
 
@@ -26,7 +26,7 @@ struct TreeView {
     }
 };
 
-// Trees one behind the other; see ForestArrays.
+// Concatenated trees, see ForestArrays.
 struct ForestView {
     TreeView all;
     const std::int64_t* node_starts;
@@ -54,15 +54,15 @@ struct LeafTable {
 void find_leaves(const AnyRows& X, const ForestView& forest, Team& team,
                  std::int64_t* leaf);
 
-// votes[i * width + c] += the share of class c in row i's leaf, for each tree in turn;
-// or (hard) one for the class that has the largest. `rows` are those to look at, null
-// for all.
+// votes[i * width + c] += the fraction of class c in the leaf of row i, for each tree
+// in turn; with `hard`, 1 for the most frequent class. `rows` are the rows to use;
+// null: all.
 void vote(const AnyRows& X, const ForestView& forest, const LeafTable<float>& leaves,
           const std::uint32_t* rows, std::int64_t n_rows, bool hard, Team& team,
           double* votes);
 
-// sums[i * width + c] += the value of row i's leaf, for each tree in turn. In single
-// precision: exactly what boosting did to the rows it was trained on.
+// sums[i * width + c] += the value of the leaf of row i, for each tree in turn. With
+// float, the sums are bit-identical to the scores of the training rows in boosting.
 template <class T>
 void add_values(const AnyRows& X, const ForestView& forest, const LeafTable<T>& leaves,
                 const std::uint32_t* rows, std::int64_t n_rows, Team& team, T* sums);

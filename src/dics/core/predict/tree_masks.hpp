@@ -1,4 +1,4 @@
-// A small tree as tests that take leaves away from a row; see NodeTest.
+// A small tree as tests that remove leaves from a row; see NodeTest.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace dics {
 
 struct TreeMasks {
     std::vector<NodeTest> tests;
-    std::vector<std::uint32_t> numbers;  // of the leaves, from left to right
+    std::vector<std::uint32_t> numbers;  // indices of the leaves, from left to right
 
-    // Of a tree of at most kMaxMaskLeaves leaves; test_of(i) is the test of node i.
+    // For a tree with at most kMaxMaskLeaves leaves; test_of(i) is the test of node i.
     template <class TestOf>
     void list(const Node* nodes, TestOf test_of) {
         tests.clear();
@@ -21,7 +21,8 @@ struct TreeMasks {
         list_below(nodes, test_of, 0);
     }
 
-    // leaf[i] = the number of the leaf of row i, for n rows; column(f) are their codes.
+    // Sets leaf[i] to the index of the leaf of row i; column(f) has the codes of n
+    // rows.
     template <class ColumnOf>
     void find(ColumnOf column, std::int64_t n, std::uint32_t* leaf) const {
         const std::uint8_t* columns[kMaxMaskLeaves];
@@ -30,8 +31,8 @@ struct TreeMasks {
         FindLeavesArgs args{};
         args.column = columns;
         args.tests = tests.data();
-        args.n_tests = static_cast<int>(tests.size());
-        args.n_leaves = static_cast<int>(numbers.size());
+        args.n_tests = tests.size();
+        args.n_leaves = numbers.size();
         args.number = numbers.data();
         args.n_rows = n;
         args.leaf = leaf;
@@ -44,7 +45,7 @@ struct TreeMasks {
     std::uint64_t list_below(const Node* nodes, TestOf test_of, std::int32_t i) {
         const Node& node = nodes[i];
         if (node.feature < 0) {
-            numbers.push_back(static_cast<std::uint32_t>(node.left));
+            numbers.push_back(node.left);
             return std::uint64_t{1} << (numbers.size() - 1);
         }
         const std::size_t place = tests.size();

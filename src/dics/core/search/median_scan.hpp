@@ -104,7 +104,7 @@ class MedianScan {
             left_.reset(ranked.values.size());
             for (std::size_t k = 0; k < ranked.values.size(); ++k)
                 left_.add(k, ranked.weights[k], ranked.moments[k]);
-            unsplit_ += error(left_, ranked, target.centre(c), target.unit(c));
+            unsplit_ += error(left_, ranked, target.center(c), target.unit(c));
         }
     }
 
@@ -142,12 +142,12 @@ class MedianScan {
     }
 
     // The sum of absolute deviations from the median, in units of the target.
-    double error(const RankSums& sums, const RankedRows& ranked, double centre,
+    double error(const RankSums& sums, const RankedRows& ranked, double center,
                  double unit) const {
         if (sums.weight() == 0)
             return 0;
         const RankSums::Below below = sums.median();
-        const double middle = ranked.values[below.rank] - centre;
+        const double middle = ranked.values[below.rank] - center;
         const double weight_below =
             static_cast<double>(2 * below.weight - sums.weight()) * weight_unit_;
         return middle * weight_below +
@@ -187,8 +187,8 @@ class MedianScan {
                 }
                 if (cuts_[at].score == 0)
                     errors_[at] +=
-                        error(left_, ranked, target.centre(c), target.unit(c)) +
-                        error(right_, ranked, target.centre(c), target.unit(c));
+                        error(left_, ranked, target.center(c), target.unit(c)) +
+                        error(right_, ranked, target.center(c), target.unit(c));
                 ++at;
             };
             if (missing_left) {

@@ -1,4 +1,4 @@
-// The target of classification: a node adds up the weight of each class.
+// The target of classification: the totals of a node are the weights of its classes.
 #pragma once
 
 #include <cmath>
@@ -28,28 +28,27 @@ class ClassCounts {
     using Rows = ClassRows<Count>;
     using Totals = ClassTotals<Count>;
 
-    // `total_weight` is that of the whole tree's rows.
+    // `total_weight` is the weight of all rows of the tree.
     ClassCounts(int n_classes, double total_weight, double min_weight_fraction_leaf,
                 double min_impurity_decrease)
         : n_classes_(n_classes),
           total_weight_(total_weight),
-          min_weight_(
-              static_cast<Count>(std::ceil(total_weight * min_weight_fraction_leaf))),
+          min_weight_(std::ceil(total_weight * min_weight_fraction_leaf)),
           min_impurity_decrease_(min_impurity_decrease) {}
 
     int n_classes() const { return n_classes_; }
-    // What each side of a split has to weigh.
+    // Minimum weight of each side of a split.
     Count min_weight() const { return min_weight_; }
 
-    // Of rows begin..end-1.
+    // Computes the totals of rows begin..end-1.
     void measure(const Rows& r, std::int64_t begin, std::int64_t end,
-                 const Sum& contributors, Totals& totals) const {
+                 const Sum& processes, Totals& totals) const {
         clear(totals);
         for (std::int64_t i = begin; i < end; ++i)
             totals.counts[r.labels[i]] += r.count(i);
         totals.n_rows = end - begin;
-        contributors.allreduce(totals.counts.data(), n_classes_);
-        contributors.allreduce(&totals.n_rows, 1);
+        processes.allreduce(totals.counts);
+        processes.allreduce(&totals.n_rows, 1);
         for (const Count count : totals.counts) {
             if (count == 0)
                 continue;
@@ -59,8 +58,7 @@ class ClassCounts {
         }
     }
 
-    // Leaves in `all` what is left without `part`. Most classes of a small node are in
-    // neither.
+    // Subtracts `part` from `all`. A small node has few of many classes.
     void subtract(const Totals& part, Totals& all) const {
         for (std::size_t c = 0; c < part.counts.size(); ++c) {
             if (part.counts[c] == 0)
@@ -75,12 +73,12 @@ class ClassCounts {
         all.n_rows -= part.n_rows;
     }
 
-    // Moves rows begin..end-1 from a node's totals to those of its left child. A walk
-    // over few rows is shorter than one over 100 classes of which they have three.
+    // Moves rows begin..end-1 from the totals of a node to those of its left child. If
+    // the rows are fewer than the classes, a loop over the rows is shorter.
     void split_totals(const Rows& r, std::int64_t begin, std::int64_t end, std::int64_t,
-                      const Sum& contributors, Totals& from, Totals& to) const {
-        if (end - begin >= n_classes_ || !contributors.is_alone()) {
-            measure(r, begin, end, contributors, to);
+                      const Sum& processes, Totals& from, Totals& to) const {
+        if (end - begin >= n_classes_ || !processes.is_alone()) {
+            measure(r, begin, end, processes, to);
             subtract(to, from);
             return;
         }
@@ -94,15 +92,14 @@ class ClassCounts {
         from.n_rows -= to.n_rows;
     }
 
-    // A node of one class is done.
+    // A node with a single class is not split.
     bool is_done(const Totals& totals) const { return totals.n_present < 2; }
 
     float impurity(const Totals& totals) const {
-        return static_cast<float>(
-            Crit::template impurity<Count>(totals.sum, totals.weight));
+        return Crit::template impurity<Count>(totals.sum, totals.weight);
     }
 
-    // Is the split good enough? Then `gain` is what it gains.
+    // Sets `gain`. Returns true if the gain is large enough.
     bool accepts(const Split& split, const Totals& totals, double& gain) const {
         const double purity = Crit::template purity<Count>(totals.sum, totals.weight);
         gain = (split.score - purity) / Crit::template kUnit<Count> / total_weight_;
@@ -110,22 +107,22 @@ class ClassCounts {
                gain + std::numeric_limits<double>::epsilon() >= min_impurity_decrease_;
     }
 
-    // Where NaN goes that no row of the node has.
+    // NaN goes to the larger side if the node has no NaN.
     bool left_is_larger(const Totals& left, const Totals& right) const {
         return left.weight >= right.weight;
     }
 
   private:
     void clear(Totals& totals) const {
-        totals.counts.assign(static_cast<std::size_t>(n_classes_), 0);
+        totals.counts.assign(n_classes_, 0);
         totals.weight = 0;
         totals.n_present = 0;
         totals.sum = 0;
     }
 
-    // Counts don't fall below 0: unsigned numbers wrap around for a negative weight.
+    // A negative weight wraps around, and so does its sum: counts stay at least 0.
     static void add(Totals& totals, int label, Count weight) {
-        Count& count = totals.counts[static_cast<std::size_t>(label)];
+        Count& count = totals.counts[label];
         const Count before = count;
         count += weight;
         totals.weight += weight;

@@ -1,4 +1,4 @@
-// Rows of classes, in the order of the nodes.
+// Rows of a classification target, in the order of the nodes.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace dics {
 
-// Training rows. `counts` are the weights the splits are chosen by (whole numbers, null
-// for ones); `weights` are the caller's own, for the values of the leaves.
+// Training rows. `counts` are the integer weights for the search of splits (null: 1);
+// `weights` are the weights of the caller, for the leaf values.
 template <class Count>
 struct Sample {
     const std::uint32_t* labels;
@@ -19,10 +19,11 @@ struct Sample {
     std::int64_t n_rows;
 };
 
-// The order of rows inside every node: a partition is stable, so it is the root's.
+// The order of rows in each node. Partitions are stable, so it is the order of the
+// root.
 enum class RowOrder {
-    by_row,    // ascending
-    by_label,  // of their classes, then ascending: see HistogramShape
+    by_row,
+    by_label,  // then by row, see HistogramShape
 };
 
 // A node owns the range [begin, end) of each array.
@@ -33,7 +34,7 @@ struct ClassRows {
 
     ClassRows(const Sample<Count>& sample, RowOrder order) {
         auto used = [&](std::int64_t i) { return !sample.counts || sample.counts[i]; };
-        std::vector<std::size_t> next(1);  // place of each class's next row
+        std::vector<std::size_t> next(1);  // place of the next row of each class
         for (std::int64_t i = 0; i < sample.n_rows; ++i) {
             if (!used(i))
                 continue;
@@ -54,7 +55,7 @@ struct ClassRows {
                 continue;
             const std::size_t at =
                 next[order == RowOrder::by_label ? sample.labels[i] : 0]++;
-            rows[at] = static_cast<std::uint32_t>(i);
+            rows[at] = i;
             labels[at] = sample.labels[i];
             if (sample.counts)
                 counts[at] = sample.counts[i];
@@ -64,25 +65,24 @@ struct ClassRows {
         scratch_counts.resize(counts.size());
     }
 
-    std::int64_t size() const { return static_cast<std::int64_t>(rows.size()); }
+    std::int64_t size() const { return rows.size(); }
     bool weighted() const { return !counts.empty(); }
     Count count(std::int64_t i) const { return weighted() ? counts[i] : 1; }
 
     double total_count() const {
         double total = 0;
         for (std::int64_t i = 0; i < size(); ++i)
-            total += static_cast<double>(count(i));
+            total += count(i);
         return total;
     }
 
-    // Puts the rows of a node into the order that `order` (a permutation) gives.
+    // Puts the rows of a node into the order of the permutation `order`.
     void reorder(std::int64_t begin, const std::vector<std::uint32_t>& order) {
         auto apply = [&](auto& values, auto& scratch) {
             if (values.empty())
                 return;
-            for (std::size_t i = 0; i < order.size(); ++i) {
+            for (std::size_t i = 0; i < order.size(); ++i)
                 scratch[begin + i] = values[begin + order[i]];
-            }
             std::copy(scratch.begin() + begin, scratch.begin() + begin + order.size(),
                       values.begin() + begin);
         };
@@ -91,7 +91,7 @@ struct ClassRows {
         apply(counts, scratch_counts);
     }
 
-    // Moves the rows with goes_left(row) to the front; returns where the right begins.
+    // Moves rows with goes_left(row) to the front; returns the start of the others.
     template <class GoesLeft>
     std::int64_t partition(std::int64_t begin, std::int64_t end, GoesLeft goes_left) {
         const std::uint32_t* all = rows.data();

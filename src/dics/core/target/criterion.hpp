@@ -1,9 +1,9 @@
 // Impurity in exact integers.
 //
-// A split is scored by sums of a term of each class count: count^2 for Gini,
-// count*log2(count) in fixed point for entropy. Sums of integers don't depend on the
-// order of the additions, so any thread count, a histogram derived by subtraction and
-// the NumPy twin give the same bits, and equal splits tie exactly.
+// The score of a split uses sums over classes: of count^2 for Gini, of count *
+// log2(count) in fixed point for entropy. Sums of integers do not depend on the order
+// of the additions. So any number of threads, histograms by subtraction and the NumPy
+// reference give bit-identical sums, and equal splits tie exactly.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ enum class Criterion : int {
     squared_error,
     poisson,
     absolute_error,
-    binomial,  // of a number that is 0 or 1
+    binomial,  // entropy of a regression target that is 0 or 1
 };
 
-// Whole weights are counted in 32 bits; other weights become fixed point numbers whose
-// total is at most 2^52 (split_counts in _validation.py), so squares need 128 bits.
+// Integer weights have counts of 32 bits. Other weights are in fixed point with a total
+// of at most 2^52 (split_counts in Python), so their squares need 128 bits.
 template <class Count>
 struct Wide;
 template <>
@@ -35,7 +35,7 @@ struct Wide<std::uint64_t> {
     using type = __int128;
 };
 
-// The AVX2 build of the kernels uses these too: always inlined, never a shared symbol.
+// Always inlined: the AVX2 kernels use these too, and must not share symbols.
 #define DICS_INLINE [[gnu::always_inline]] static inline
 
 struct Gini {
@@ -45,27 +45,25 @@ struct Gini {
     template <class Count>
     DICS_INLINE typename Wide<Count>::type term(Count count) {
         using W = typename Wide<Count>::type;
-        return static_cast<W>(count) * static_cast<W>(count);
+        return W(count) * W(count);
     }
     // Larger is purer: N * (1 - weighted Gini) up to constants (eq. 2 of the paper).
     template <class Count, class W>
     DICS_INLINE double score(W left_sum, Count left, W right_sum, Count right) {
-        return static_cast<double>(left_sum) / static_cast<double>(left) +
-               static_cast<double>(right_sum) / static_cast<double>(right);
+        return double(left_sum) / double(left) + double(right_sum) / double(right);
     }
     // The score of an unsplit node, so that score - purity is the gain.
     template <class Count, class W>
     DICS_INLINE double purity(W sum, Count total) {
-        return static_cast<double>(sum) / static_cast<double>(total);
+        return double(sum) / double(total);
     }
-    // The Gini index.
     template <class Count, class W>
     DICS_INLINE double impurity(W sum, Count total) {
-        const double n = static_cast<double>(total);
-        return std::fmax(0.0, 1.0 - static_cast<double>(sum) / n / n);
+        const double n = total;
+        return std::fmax(0.0, 1.0 - double(sum) / n / n);
     }
-    // What a side more is worth where sides tell nothing of the class, for each unit of
-    // a row's weight.
+    // The expected gain of one more side that is independent of the class, per unit of
+    // row weight.
     template <class Count, class W>
     DICS_INLINE double noise(W sum, Count total, int) {
         return impurity(sum, total);
@@ -73,7 +71,7 @@ struct Gini {
 };
 
 struct Entropy {
-    // 20 fractional bits keep differences of one millionth of a bit and row.
+    // 20 fractional bits: a precision of one millionth of a bit per row.
     template <class Count>
     static constexpr double kUnit = sizeof(Count) == 4 ? 1048576.0 : 1.0;
 
@@ -85,19 +83,18 @@ struct Entropy {
     }
     template <class Count, class W>
     static double score(W left_sum, Count left, W right_sum, Count right) {
-        return static_cast<double>(left_sum - term(left) + right_sum - term(right));
+        return left_sum - term(left) + right_sum - term(right);
     }
     template <class Count, class W>
     static double purity(W sum, Count total) {
-        return static_cast<double>(sum - term(total));
+        return sum - term(total);
     }
     // In bits.
     template <class Count, class W>
     static double impurity(W sum, Count total) {
-        return std::fmax(
-            0.0, -purity(sum, total) / kUnit<Count> / static_cast<double>(total));
+        return std::fmax(0.0, -purity(sum, total) / kUnit<Count> / double(total));
     }
-    // Twice the gain, in nats, is a chi-square number.
+    // Twice the gain, in nats, has a chi-square distribution.
     template <class Count, class W>
     static double noise(W, Count, int n_present) {
         return (n_present - 1) / (2 * std::numbers::ln2) * kUnit<Count>;
@@ -110,15 +107,14 @@ struct Entropy {
     static std::int64_t exact(Count count) {
         if (count == 0)
             return 0;
-        const double x = static_cast<double>(count);
+        const double x = count;
         return std::llrint(x * std::log2(x) * kUnit<Count>);
     }
     static const std::array<std::int64_t, kTableSize>& table() {
         static const auto made = [] {
             std::array<std::int64_t, kTableSize> values{};
-            for (std::uint32_t i = 0; i < kTableSize; ++i) {
+            for (std::uint32_t i = 0; i < kTableSize; ++i)
                 values[i] = exact<std::uint32_t>(i);
-            }
             return values;
         }();
         return made;

@@ -1,4 +1,4 @@
-// How good a cut of a continuous target is, from whole numbers.
+// Criteria of regression splits, from integer sums.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace dics {
 
-// A criterion is made for a node and rates what goes left: the larger, the better, and
-// 0 for no gain. The gain of a cut is rate() * unit(). noise() is what a side more
-// gains on average where sides tell nothing of a target of that variance and mean, for
-// each unit of a row's weight.
+// A criterion belongs to a node and rates the sums of the left side: larger is better,
+// and 0 is no gain. The gain of a split is rate() * unit(). noise() is the expected
+// gain of one more side that is independent of a target with this variance and mean,
+// per unit of row weight.
 
-// The decrease of the sum of squares, W D^2 / (L R): L and R are what the sides weigh,
-// W both, and D = (S_left R - S_right L) / W. Friedman's improvement is the same
-// number. Sums are taken relative to the node's mean, rounded to a whole number, or
-// they would cancel where the mean is far from 0.
+// The decrease of the sum of squares, W D^2 / (L R): L and R are the weights of the
+// sides, W = L + R, and D = (S_left R - S_right L) / W. This is also Friedman's
+// improvement. Sums are relative to the mean of the node, rounded to an integer: they
+// would cancel if the mean is far from 0.
 class SquaredError {
   public:
     static constexpr bool kUsesRanks = false;
@@ -28,22 +28,21 @@ class SquaredError {
     template <class Target>
     SquaredError(const Target& target, const MomentTotals& totals)
         : weight_(totals.weight()),
-          unit_(static_cast<double>(weight_) / target.weight_unit() /
-                target.n_outputs()) {
+          unit_(weight_ / target.weight_unit() / target.n_outputs()) {
         auto output = [&](int c) {
             const std::int64_t mean = totals.sum(c) / weight_;
-            const auto rest = static_cast<double>(totals.sum(c) - weight_ * mean);
-            return Output{mean, rest / static_cast<double>(weight_), target.unit(c)};
+            const double rest = totals.sum(c) - weight_ * mean;
+            return Output{mean, rest / weight_, target.unit(c)};
         };
         first_ = output(0);
-        // No memory is asked for where there is one: trees have many small nodes.
+        // One output allocates no memory, because trees have many small nodes.
         for (int c = 0; target.n_outputs() > 1 && c < target.n_outputs(); ++c)
             outputs_.push_back(output(c));
     }
 
     double unit() const { return unit_; }
 
-    // Of `n` cuts of one output, side by side.
+    // Rates `n` splits of one output, vectorized.
     void rate_all(const std::int64_t* weights, const std::int64_t* sums, int n,
                   double* rates) const {
         double products[kTogether];
@@ -51,8 +50,8 @@ class SquaredError {
             const int last = std::min(n - first, kTogether);
             for (int k = 0; k < last; ++k) {
                 const std::int64_t weight = weights[first + k];
-                const auto l = static_cast<double>(weight);
-                products[k] = l * static_cast<double>(weight_ - weight);
+                const double l = weight;
+                products[k] = l * (weight_ - weight);
                 rates[first + k] = distance(first_, weight, sums[first + k], l);
             }
             for (int k = 0; k < last; ++k)
@@ -61,8 +60,7 @@ class SquaredError {
     }
 
     double rate(const std::int64_t* left) const {
-        const auto l = static_cast<double>(left[0]);
-        const auto r = static_cast<double>(weight_ - left[0]);
+        const double l = left[0], r = weight_ - left[0];
         if (outputs_.empty()) {
             const double d = distance(first_, left[0], left[1], l);
             return d * d / (l * r);
@@ -86,17 +84,16 @@ class SquaredError {
     [[gnu::always_inline]] static double distance(const Output& output,
                                                   std::int64_t weight, std::int64_t sum,
                                                   double l) {
-        return (static_cast<double>(sum - weight * output.mean) - l * output.rest) *
-               output.unit;
+        return (sum - weight * output.mean - l * output.rest) * output.unit;
     }
 
     std::int64_t weight_;
     double unit_;
     Output first_;
-    std::vector<Output> outputs_;  // of several
+    std::vector<Output> outputs_;  // empty for one output
 };
 
-// Of criteria whose ratings don't come side by side.
+// For criteria that do not vectorize.
 template <class Crit>
 void rate_each(const Crit& criterion, const std::int64_t* weights,
                const std::int64_t* sums, int n, double* rates) {
@@ -106,7 +103,7 @@ void rate_each(const Crit& criterion, const std::int64_t* weights,
     }
 }
 
-// (1 + d) log(1 + d) - d: how far a mean that is 1 + d times another is from it.
+// (1 + d) log(1 + d) - d: the distance of a mean that is 1 + d times another.
 inline double excess(double d) {
     if (std::fabs(d) < 1e-3)
         return d * d * (0.5 - d * (1.0 / 6 - d * (1.0 / 12 - d * 0.05)));
@@ -114,9 +111,9 @@ inline double excess(double d) {
 }
 
 // The decrease of half the Poisson deviance, m (L f(d_left) + R f(d_right)): m is the
-// node's mean, d how far that of a side is from it, in units of it, and f is excess().
-// Nothing cancels where the sides hardly differ. A side
-// whose targets are all 0 is no side: its mean has no logarithm.
+// mean of the node, d the relative distance of the mean of a side, and f is excess().
+// Nothing cancels if the sides hardly differ. A side with only zeros is not allowed:
+// its mean has no logarithm.
 class PoissonDeviance {
   public:
     static constexpr bool kUsesRanks = false;
@@ -125,12 +122,11 @@ class PoissonDeviance {
     template <class Target>
     PoissonDeviance(const Target& target, const MomentTotals& totals)
         : weight_(totals.weight()), unit_(1.0 / target.n_outputs()) {
-        const auto w = static_cast<double>(weight_);
+        const double w = weight_;
         for (int c = 0; c < target.n_outputs(); ++c) {
             const std::int64_t sum = totals.sum(c), mean = sum / weight_;
-            outputs_.push_back({sum, mean,
-                                static_cast<double>(sum - weight_ * mean) / w,
-                                static_cast<double>(sum) / w, target.unit(c)});
+            outputs_.push_back(
+                {sum, mean, (sum - weight_ * mean) / w, sum / w, target.unit(c)});
         }
     }
 
@@ -141,17 +137,14 @@ class PoissonDeviance {
     }
 
     double rate(const std::int64_t* left) const {
-        const auto l = static_cast<double>(left[0]);
-        const auto r = static_cast<double>(weight_ - left[0]);
+        const double l = left[0], r = weight_ - left[0];
         double sum = 0;
         for (std::size_t c = 0; c < outputs_.size(); ++c) {
             const Output& output = outputs_[c];
             const std::int64_t left_sum = left[c + 1];
             if (left_sum <= 0 || output.sum - left_sum <= 0)
                 return -1;
-            const double d =
-                static_cast<double>(left_sum - left[0] * output.whole_mean) -
-                l * output.rest;
+            const double d = left_sum - left[0] * output.whole_mean - l * output.rest;
             sum += (l * excess(d / (l * output.mean)) +
                     r * excess(-d / (r * output.mean))) *
                    output.mean * output.unit;
@@ -170,8 +163,8 @@ class PoissonDeviance {
     std::vector<Output> outputs_;
 };
 
-// The decrease of the entropy, in bits, of a target that is 0 or 1: what Poisson's
-// criterion says of it and of its complement, which together are exact here.
+// The decrease of the entropy, in bits, of a target that is 0 or 1: the sum of the
+// Poisson criteria of the target and of its complement.
 class BinomialDeviance {
   public:
     static constexpr bool kUsesRanks = false;
@@ -183,10 +176,9 @@ class BinomialDeviance {
     BinomialDeviance(const Target& target, const MomentTotals& totals)
         : weight_(totals.weight()),
           whole_mean_(totals.sum(0) / weight_),
-          rest_(static_cast<double>(totals.sum(0) - weight_ * whole_mean_) /
-                static_cast<double>(weight_)),
+          rest_(double(totals.sum(0) - weight_ * whole_mean_) / weight_),
           scale_(target.unit(0) / target.weight_unit()),
-          share_(totals.mean() * scale_),
+          fraction_(totals.mean() * scale_),
           unit_(target.weight_unit() / std::numbers::ln2) {}
 
     double unit() const { return unit_; }
@@ -196,29 +188,27 @@ class BinomialDeviance {
     }
 
     double rate(const std::int64_t* left) const {
-        const auto l = static_cast<double>(left[0]);
-        const auto r = static_cast<double>(weight_ - left[0]);
-        const double d =
-            (static_cast<double>(left[1] - left[0] * whole_mean_) - l * rest_) * scale_;
+        const double l = left[0], r = weight_ - left[0];
+        const double d = (left[1] - left[0] * whole_mean_ - l * rest_) * scale_;
         return l * distance(d / l) + r * distance(-d / r);
     }
 
   private:
-    // Of a side whose share of ones differs by so much from the node's.
+    // For a side whose fraction of ones is that of the node plus `step`.
     double distance(double step) const {
-        return share_ * excess(step / share_) +
-               (1 - share_) * excess(-step / (1 - share_));
+        return fraction_ * excess(step / fraction_) +
+               (1 - fraction_) * excess(-step / (1 - fraction_));
     }
 
     std::int64_t weight_, whole_mean_;
-    double rest_, scale_, share_, unit_;
+    double rest_, scale_, fraction_, unit_;
 };
 
-// The decrease of the sum of absolute deviations from the median: not from sums, see
-// search/median_scan.hpp.
+// The decrease of the sum of absolute deviations from the median, which sums do not
+// give: see search/median_scan.hpp.
 struct AbsoluteError {
     static constexpr bool kUsesRanks = true;
-    // A quarter of one over the density at the median, here of a normal distribution.
+    // 1 / (4 density at the median), here for a normal distribution.
     static double noise(double variance, double) {
         return std::sqrt(variance * std::numbers::pi / 8);
     }

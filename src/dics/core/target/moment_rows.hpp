@@ -1,4 +1,4 @@
-// Rows of a continuous target, in whole numbers and in the order of the nodes.
+// Rows of a regression target as integers, in the order of the nodes.
 #pragma once
 
 #include <algorithm>
@@ -12,68 +12,67 @@
 
 namespace dics {
 
-// Weight and target of one output, added at once; with a stride of 16 bytes.
+// Weight and target of one output, added by one instruction.
 typedef std::int64_t CellPair __attribute__((vector_size(16), may_alias));
 
-// What the caller has: y and weights.
+// Targets and weights of the caller.
 struct TargetColumns {
     const double* y;  // [row][output]
     std::int64_t n_rows;
     int n_outputs;
-    const std::uint32_t* counts;       // whole weights; null for ones
+    const std::uint32_t* counts;       // integer weights; null: 1
     const std::uint64_t* wide_counts;  // or weights in fixed point
-    const double* weights;             // the caller's own; null for ones
+    const double* weights;             // of the caller; null: 1
 };
 
-// What the whole numbers of a MomentSample stand for, of each output.
+// Center and scale of the integers of a MomentSample, for each output.
 struct MomentScale {
-    std::vector<double> centres, scales;
+    std::vector<double> centers, scales;
 };
 
-// Weights and weighted targets of all rows as whole numbers, so that sums don't depend
-// on the order of the additions. Targets are centred, and scaled by a power of two
-// such that no sum of them overflows: 50 bits for up to 2000 rows, 41 for a million.
+// Weights and weighted targets of all rows as integers, whose sums do not depend on the
+// order of the additions. Targets are centered, and scaled by a power of two such that
+// no sum overflows: 50 bits for up to 2000 rows, 41 for a million.
 //
-// Whole weights multiply the whole number of the target, so that the mean of equal
-// targets is that target. Other weights are multiplied before.
+// Integer weights multiply the integer of the target, so that the mean of equal targets
+// is this target. Other weights multiply the target before it becomes an integer.
 class MomentSample {
   public:
-    // Sums are of `n_draws` rows, 0 for those that there are. Cells that count rows are
-    // only kept if weights don't. Targets that must not be negative are not centred.
-    // `known` is the scale, where rows are drawn from more than are here.
+    // Sums have `n_draws` rows (0: the rows of `columns`). Cells count rows only if the
+    // weights do not. Targets that must not be negative are not centered. `known` is
+    // the scale if `columns` has only a part of the rows.
     MomentSample(const TargetColumns& columns, std::int64_t n_draws, bool counts_rows,
-                 bool is_centred, const std::optional<MomentScale>& known = {})
+                 bool is_centered, const std::optional<MomentScale>& known = {})
         : y(columns.y),
           n_rows(columns.n_rows),
           n_outputs(columns.n_outputs),
           n_cells(1 + n_outputs + (counts_rows ? 1 : 0)) {
         const bool is_fractional = columns.wide_counts && n_draws == 0;
         const std::int64_t n_added = std::max({n_draws, total_count(columns), n_rows});
-        cells.resize(static_cast<std::size_t>(n_rows * n_cells));
+        cells.resize(n_rows * n_cells);
         for (std::int64_t i = 0; i < n_rows; ++i) {
             std::int64_t weight = 1;
             if (n_draws == 0 && columns.wide_counts)
-                weight = static_cast<std::int64_t>(columns.wide_counts[i]);
+                weight = columns.wide_counts[i];
             else if (n_draws == 0 && columns.counts)
                 weight = columns.counts[i];
             cells[at(i)] = weight;
             if (counts_rows)
-                cells[at(i) + static_cast<std::size_t>(n_cells) - 1] = 1;
+                cells[at(i) + n_cells - 1] = 1;
         }
         const double* weights = is_fractional ? columns.weights : nullptr;
         if (weights)
-            weight_unit = total_weight(columns) / static_cast<double>(total_cells());
+            weight_unit = total_weight(columns) / total_cells();
         for (int c = 0; c < n_outputs; ++c) {
-            const auto at = static_cast<std::size_t>(c);
             if (known)
-                add_output(c, weights, known->centres[at], known->scales[at]);
+                add_output(c, weights, known->centers[c], known->scales[c]);
             else
-                measure_output(c, weights, n_added, is_centred);
+                measure_output(c, weights, n_added, is_centered);
         }
     }
 
     MomentScale scale() const {
-        MomentScale scale{centres, {}};
+        MomentScale scale{centers, {}};
         for (const double unit : units)
             scale.scales.push_back(1 / unit);
         return scale;
@@ -85,13 +84,11 @@ class MomentSample {
     std::int64_t n_rows;
     int n_outputs, n_cells;
     std::vector<std::int64_t> cells;  // [row][weight, outputs, (1)]
-    double weight_unit = 1;           // what a one of a cell is worth
-    std::vector<double> centres, units;
+    double weight_unit = 1;           // value of 1 in a cell
+    std::vector<double> centers, units;
 
   private:
-    std::size_t at(std::int64_t row) const {
-        return static_cast<std::size_t>(row * n_cells);
-    }
+    std::size_t at(std::int64_t row) const { return row * n_cells; }
 
     static std::int64_t total_count(const TargetColumns& columns) {
         std::int64_t total = 0;
@@ -113,7 +110,7 @@ class MomentSample {
     }
 
     void measure_output(int c, const double* weights, std::int64_t n_added,
-                        bool is_centred) {
+                        bool is_centered) {
         double low = INFINITY, high = -INFINITY, heaviest = 0;
         for (std::int64_t i = 0; i < n_rows; ++i) {
             if (cells[at(i)] == 0)
@@ -122,23 +119,23 @@ class MomentSample {
             high = std::max(high, y[i * n_outputs + c]);
             heaviest = std::max(heaviest, weights ? weights[i] : 1.0);
         }
-        // The middle: no sum decides about it.
-        const double centre = is_centred ? low + (high - low) / 2 : 0.0;
-        const double largest = std::max(high - centre, centre - low) * heaviest;
-        add_output(c, weights, centre, FixedPoint(largest, n_added).scale);
+        // The middle of the range, which needs no sum.
+        const double center = is_centered ? low + (high - low) / 2 : 0.0;
+        const double largest = std::max(high - center, center - low) * heaviest;
+        add_output(c, weights, center, FixedPoint(largest, n_added).scale);
     }
 
-    void add_output(int c, const double* weights, double centre, double scale) {
+    void add_output(int c, const double* weights, double center, double scale) {
         const FixedPoint fixed(scale);
         for (std::int64_t i = 0; i < n_rows; ++i) {
             std::int64_t* row = cells.data() + at(i);
             if (row[0] == 0)
                 continue;
-            const double value = y[i * n_outputs + c] - centre;
+            const double value = y[i * n_outputs + c] - center;
             row[1 + c] =
                 weights ? fixed.of(value * weights[i]) : fixed.of(value) * row[0];
         }
-        centres.push_back(centre);
+        centers.push_back(center);
         units.push_back(1 / fixed.scale);
     }
 };
@@ -149,14 +146,14 @@ struct MomentRows {
     const double* y;
     const std::int64_t* cells;
     int n_outputs, n_cells;
-    std::vector<std::int64_t> own_cells;  // of a bootstrap sample, or a copy
+    std::vector<std::int64_t> own_cells;  // of a bootstrap sample or a copy
     std::vector<double> own_y;
-    bool is_drawn;  // weights say how often
+    bool is_drawn;  // a bootstrap sample; its weights are counts
 
     MomentRows(MomentRows&&) = default;
-    MomentRows(const MomentRows&) = delete;  // `cells` may be its own
+    MomentRows(const MomentRows&) = delete;  // `cells` may point into own_cells
 
-    // `counts`: how often each row was drawn; null if nothing is drawn.
+    // `counts` are the counts of rows in a bootstrap sample, or null.
     MomentRows(const MomentSample& sample, const std::uint32_t* counts)
         : y(sample.y),
           cells(sample.cells.data()),
@@ -165,7 +162,7 @@ struct MomentRows {
           is_drawn(counts != nullptr) {
         for (std::int64_t i = 0; i < sample.n_rows; ++i) {
             if (sample.of(i)[0] > 0 && (!counts || counts[i] > 0))
-                rows.push_back(static_cast<std::uint32_t>(i));
+                rows.push_back(i);
         }
         scratch.resize(rows.size());
         if (!counts)
@@ -179,7 +176,7 @@ struct MomentRows {
         cells = own_cells.data();
     }
 
-    // Rows begin..end-1 of others, copied together and numbered from 0.
+    // A copy of rows begin..end-1, with indices from 0.
     MomentRows(const MomentRows& r, std::int64_t begin, std::int64_t end)
         : rows(r.rows.begin() + begin, r.rows.begin() + end),
           scratch(rows.size()),
@@ -191,15 +188,15 @@ struct MomentRows {
         renumber();
     }
 
-    std::int64_t size() const { return static_cast<std::int64_t>(rows.size()); }
+    std::int64_t size() const { return rows.size(); }
     const std::int64_t* of(std::int64_t i) const {
-        return cells + std::int64_t{rows[static_cast<std::size_t>(i)]} * n_cells;
+        return cells + std::int64_t{rows[i]} * n_cells;
     }
     const double* target(std::int64_t i) const {
-        return y + std::int64_t{rows[static_cast<std::size_t>(i)]} * n_outputs;
+        return y + std::int64_t{rows[i]} * n_outputs;
     }
 
-    // Weight of all rows.
+    // Total weight.
     std::int64_t total() const {
         std::int64_t total = 0;
         for (std::int64_t i = 0; i < size(); ++i)
@@ -207,10 +204,10 @@ struct MomentRows {
         return total;
     }
 
-    // Those of a node, in the order of its rows.
+    // Copies the cells of a node, in the order of its rows.
     void copy_cells(std::int64_t begin, std::int64_t end,
                     std::vector<std::int64_t>& to) const {
-        to.resize(static_cast<std::size_t>((end - begin) * n_cells));
+        to.resize((end - begin) * n_cells);
         std::int64_t* next = to.data();
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int64_t* from = of(i);
@@ -219,8 +216,8 @@ struct MomentRows {
         }
     }
 
-    // Copies what belongs to the rows together and numbers them anew; returns the
-    // numbers that they had.
+    // Copies the data of the rows, gives them new indices from 0, and returns the old
+    // indices.
     std::vector<std::uint32_t> renumber() {
         std::vector<std::int64_t> new_cells;
         std::vector<double> new_y;
@@ -234,15 +231,14 @@ struct MomentRows {
         y = own_y.data();
         std::vector<std::uint32_t> before = rows;
         for (std::size_t i = 0; i < rows.size(); ++i)
-            rows[i] = static_cast<std::uint32_t>(i);
+            rows[i] = i;
         return before;
     }
 
-    // Puts the rows of a node into the order that `order` (a permutation) gives.
+    // Puts the rows of a node into the order of the permutation `order`.
     void reorder(std::int64_t begin, const std::vector<std::uint32_t>& order) {
-        const auto first = static_cast<std::size_t>(begin);
         for (std::size_t i = 0; i < order.size(); ++i)
-            scratch[first + i] = rows[first + order[i]];
+            scratch[begin + i] = rows[begin + order[i]];
         std::copy_n(scratch.begin() + begin, order.size(), rows.begin() + begin);
     }
 

@@ -1,4 +1,4 @@
-// Rows drawn for a round of boosting.
+// Samples the rows of a boosting round.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,16 @@ struct RowDraw {
     double top_rate = 0, other_rate = 0;
 };
 
-// Rows that were drawn, rising, and what each stands for.
-struct DrawnRows {
-    bool all = true;         // every row, once; the lists are empty
-    std::int64_t n_all = 0;  // drawn rows of all contributors
+// The sampled rows in increasing order, and the factor of each.
+struct SampledRows {
+    bool all = true;         // every row once; the vectors are empty
+    std::int64_t n_all = 0;  // sampled rows of all processes
     std::vector<std::uint32_t> rows;
     std::vector<float> factors;
 
-    std::int64_t size(std::int64_t n_rows) const {
-        return all ? n_rows : static_cast<std::int64_t>(rows.size());
-    }
+    std::int64_t size(std::int64_t n_rows) const { return all ? n_rows : rows.size(); }
     const std::uint32_t* list() const { return all ? nullptr : rows.data(); }
-    // So many are drawn of all contributors; without `every`, they have to be added.
+    // Starts a sample of `n` rows of all processes; add() fills it unless `every`.
     void clear(bool every, std::int64_t n) {
         all = every;
         n_all = n;
@@ -41,13 +39,12 @@ struct DrawnRows {
         factors.clear();
     }
     void add(std::int64_t row, float factor) {
-        rows.push_back(static_cast<std::uint32_t>(row));
+        rows.push_back(row);
         factors.push_back(factor);
     }
 };
 
-// The k-th smallest of n 32-bit numbers (k from 1), and how many are smaller: two
-// passes over their halves.
+// The k-th smallest of n 32-bit keys (k from 1), and the number of smaller keys.
 struct Rank {
     std::uint32_t value;
     std::int64_t n_smaller;
@@ -57,9 +54,9 @@ inline constexpr std::int64_t kSortedKeys = 1 << 13;
 
 template <class KeyOf>
 Rank kth_of_few(std::int64_t n, std::int64_t k, KeyOf key_of) {
-    std::vector<std::uint32_t> keys(static_cast<std::size_t>(n));
+    std::vector<std::uint32_t> keys(n);
     for (std::int64_t i = 0; i < n; ++i)
-        keys[static_cast<std::size_t>(i)] = key_of(i);
+        keys[i] = key_of(i);
     const auto kth = keys.begin() + (k - 1);
     std::nth_element(keys.begin(), kth, keys.end());
     const std::uint32_t value = *kth;
@@ -67,13 +64,12 @@ Rank kth_of_few(std::int64_t n, std::int64_t k, KeyOf key_of) {
                                  [value](std::uint32_t key) { return key < value; })};
 }
 
-// Of keys that contributors have, `n` of them here.
+// The same over the keys of all processes; `n` of them are local.
 template <class KeyOf>
-Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& contributors,
-                  KeyOf key_of) {
-    // Counts of 16 bits at a time; few keys are sorted instead (iris, 300 rounds of
-    // GOSS: 46 ms by counts, 14 ms so; 2026-11).
-    if (n <= kSortedKeys && contributors.is_alone())
+Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& sum, KeyOf key_of) {
+    // Counts 16 bits at a time, or selects among few keys (iris, 300 rounds of GOSS: 46
+    // ms with counts, 14 ms with the selection; 2026-11).
+    if (n <= kSortedKeys && sum.is_alone())
         return kth_of_few(n, k, key_of);
     std::vector<std::uint32_t> counts(1 << 16);
     std::uint32_t prefix = 0;
@@ -88,7 +84,7 @@ Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& contributors,
                 ++counts[key & 0xFFFF];
             }
         }
-        contributors.allreduce(counts.data(), 1 << 16);
+        sum.allreduce(counts.data(), 1 << 16);
         std::uint32_t digit = 0;
         while (digit < 0xFFFF && n_smaller + counts[digit] < k)
             n_smaller += counts[digit++];
@@ -97,100 +93,91 @@ Rank kth_smallest(std::int64_t n, std::int64_t k, const Sum& contributors,
     return {prefix, n_smaller};
 }
 
-class RowDrawer {
+class RowSampler {
   public:
-    RowDrawer(const RowDraw& draw, std::int64_t n_rows, const Sum& sum, Team& team)
+    RowSampler(const RowDraw& draw, std::int64_t n_rows, const Sum& sum, Team& team)
         : draw_(draw),
           sum_(sum),
           n_rows_(n_rows),
           n_all_(sum.n_rows(n_rows)),
           team_(team) {}
 
-    // `norms` are the lengths of the rows' gradients, and 0 or more.
-    void draw(const float* norms, std::uint64_t key, DrawnRows& drawn) {
+    // `norms` are the lengths of the gradients of the rows.
+    void sample(const float* norms, std::uint64_t key, SampledRows& sampled) {
         if (draw_.sampling == RowSampling::none) {
-            drawn.clear(true, n_all_);
+            sampled.clear(true, n_all_);
         } else if (draw_.sampling == RowSampling::goss) {
-            draw_goss(norms, key, drawn);
+            sample_goss(norms, key, sampled);
         } else {
-            draw_mvs(norms, key, drawn);
+            sample_mvs(norms, key, sampled);
         }
     }
 
   private:
-    // By the number of the row among those of all contributors.
+    // By the global index of the row.
     static std::uint32_t random_of(std::uint64_t key, std::int64_t number) {
-        return static_cast<std::uint32_t>(
-            mix(key + static_cast<std::uint64_t>(number)) >> 32);
+        return mix(key + number) >> 32;
     }
 
-    // The longest a N, and b N of the others, each of which stands for (1 - a) / b.
-    // Equals go by the lower row.
-    void draw_goss(const float* norms, std::uint64_t key, DrawnRows& drawn) {
-        // Of a few rows too, some of each kind that is asked for.
-        auto share = [&](double rate) {
-            return std::max<std::int64_t>(static_cast<std::int64_t>(rate * n_all_),
-                                          rate > 0);
+    // The a N rows with the largest norms, and b N of the others with the factor (1 -
+    // a) / b. Ties go to the lower index.
+    void sample_goss(const float* norms, std::uint64_t key, SampledRows& sampled) {
+        // At least one row of each requested kind.
+        auto count = [&](double rate) {
+            return std::max<std::int64_t>(rate * n_all_, rate > 0);
         };
-        const std::int64_t n_top = share(draw_.top_rate);
-        const std::int64_t n_other = share(draw_.other_rate);
+        const std::int64_t n_top = count(draw_.top_rate);
+        const std::int64_t n_other = count(draw_.other_rate);
         if (n_top + n_other == 0 || n_top + n_other >= n_all_)
-            return drawn.clear(true, n_all_);
-        // Lengths are not negative: their bits rise with them.
+            return sampled.clear(true, n_all_);
+        // Norms are not negative, so their bits increase with them.
         auto shortness = [&](std::int64_t i) {
             return ~std::bit_cast<std::uint32_t>(norms[i]);
         };
-        chosen_.assign(static_cast<std::size_t>(n_rows_), 0);
+        chosen_.assign(n_rows_, 0);
         if (n_top > 0)
             choose(n_top, shortness, 1);
-        keys_.resize(static_cast<std::size_t>(n_rows_));
-        sum_.each_run(
-            0, n_rows_, [&](std::int64_t first, std::int64_t last, std::int64_t shift) {
-                for (std::int64_t i = first; i < last; ++i)
-                    keys_[static_cast<std::size_t>(i)] = random_of(key, i + shift);
-            });
+        keys_.resize(n_rows_);
+        sum_.each_run(0, n_rows_,
+                      [&](std::int64_t first, std::int64_t last, std::int64_t shift) {
+                          for (std::int64_t i = first; i < last; ++i)
+                              keys_[i] = random_of(key, i + shift);
+                      });
         if (n_other > 0)
-            choose(
-                n_other,
-                [&](std::int64_t i) { return keys_[static_cast<std::size_t>(i)]; }, 2);
-        drawn.clear(false, n_top + n_other);
-        const auto factor =
-            n_other == 0 ? 1.0f
-                         : static_cast<float>(static_cast<double>(n_all_ - n_top) /
-                                              static_cast<double>(n_other));
+            choose(n_other, [&](std::int64_t i) { return keys_[i]; }, 2);
+        sampled.clear(false, n_top + n_other);
+        const float factor = n_other == 0 ? 1.0 : double(n_all_ - n_top) / n_other;
         for (std::int64_t i = 0; i < n_rows_; ++i) {
-            const auto kind = chosen_[static_cast<std::size_t>(i)];
+            const auto kind = chosen_[i];
             if (kind)
-                drawn.add(i, kind == 1 ? 1.0f : factor);
+                sampled.add(i, kind == 1 ? 1.0f : factor);
         }
     }
 
-    // The k of the smallest keys, of rows that aren't chosen yet.
+    // Chooses the k smallest keys of the rows that are not chosen yet.
     template <class KeyOf>
     void choose(std::int64_t k, KeyOf key_of, std::uint8_t kind) {
         open_.clear();
         for (std::int64_t i = 0; i < n_rows_; ++i) {
-            if (!chosen_[static_cast<std::size_t>(i)])
-                open_.push_back(static_cast<std::uint32_t>(i));
+            if (!chosen_[i])
+                open_.push_back(i);
         }
-        auto key_at = [&](std::int64_t j) {
-            return key_of(std::int64_t{open_[static_cast<std::size_t>(j)]});
-        };
-        const auto n_open = static_cast<std::int64_t>(open_.size());
+        auto key_at = [&](std::int64_t j) { return key_of(std::int64_t{open_[j]}); };
+        const std::int64_t n_open = open_.size();
         const Rank rank = kth_smallest(n_open, k, sum_, key_at);
         for (std::int64_t j = 0; j < n_open; ++j) {
             if (key_at(j) < rank.value)
-                chosen_[open_[static_cast<std::size_t>(j)]] = kind;
+                chosen_[open_[j]] = kind;
         }
         choose_equals(k - rank.n_smaller, rank.value, key_of, kind);
     }
 
-    // So many of the rows that have this key, by their numbers.
+    // Chooses `n_wanted` of the rows with this key, by their global indices.
     template <class KeyOf>
     void choose_equals(std::int64_t n_wanted, std::uint32_t value, KeyOf key_of,
                        std::uint8_t kind) {
         auto is_equal = [&](std::int64_t i) {
-            return !chosen_[static_cast<std::size_t>(i)] && key_of(i) == value;
+            return !chosen_[i] && key_of(i) == value;
         };
         std::vector<std::int64_t> counts;
         if (!sum_.is_alone()) {
@@ -208,82 +195,79 @@ class RowDrawer {
                           std::int64_t n_left = n_wanted - before[run++];
                           for (std::int64_t i = first; i < last && n_left > 0; ++i) {
                               if (is_equal(i)) {
-                                  chosen_[static_cast<std::size_t>(i)] = kind;
+                                  chosen_[i] = kind;
                                   --n_left;
                               }
                           }
                       });
     }
 
-    // Each row with probability min(1, norm / m), and stands for the inverse of it; m
-    // is such that (a + b) N are drawn in the mean.
-    void draw_mvs(const float* norms, std::uint64_t key, DrawnRows& drawn) {
+    // Samples each row with probability p = min(1, norm / m) and factor 1 / p. The
+    // limit m is such that (a + b) N rows are sampled on average.
+    void sample_mvs(const float* norms, std::uint64_t key, SampledRows& sampled) {
         const double n_wanted = (draw_.top_rate + draw_.other_rate) * n_all_;
         if (n_wanted >= n_all_)
-            return drawn.clear(true, n_all_);
+            return sampled.clear(true, n_all_);
         const float limit = certain_norm(norms, n_wanted);
         if (!(limit > 0))
-            return drawn.clear(true, n_all_);
-        // Each chunk notes its rows where they would stand if all were drawn.
-        places_.resize(static_cast<std::size_t>(n_rows_));
-        const Chunks chunks{n_rows_, kDrawnTogether};
+            return sampled.clear(true, n_all_);
+        // Each chunk writes its rows to the places that they have if all are sampled.
+        places_.resize(n_rows_);
+        const Chunks chunks{n_rows_, kChunkRows};
         const bool parallel = n_rows_ >= kParallelRows;
-        std::vector<std::int64_t> ends(static_cast<std::size_t>(chunks.count()));
+        std::vector<std::int64_t> ends(chunks.count());
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
             const std::int64_t begin = chunks.begin(task);
-            ends[static_cast<std::size_t>(task)] =
-                draw_part(norms, key, limit, begin, chunks.length(task));
+            ends[task] = sample_part(norms, key, limit, begin, chunks.length(task));
         });
         std::partial_sum(ends.begin(), ends.end(), ends.begin());
-        const std::int64_t n_drawn = ends.empty() ? 0 : ends.back();
-        const std::int64_t n_everywhere = sum_.n_rows(n_drawn);
-        if (n_everywhere == 0)
-            return drawn.clear(true, n_all_);
-        drawn.all = false;  // what stands in the lists is overwritten
-        drawn.n_all = n_everywhere;
-        drawn.rows.resize(static_cast<std::size_t>(n_drawn));
-        drawn.factors.resize(drawn.rows.size());
+        const std::int64_t n_sampled = ends.empty() ? 0 : ends.back();
+        const std::int64_t n_total = sum_.n_rows(n_sampled);
+        if (n_total == 0)
+            return sampled.clear(true, n_all_);
+        sampled.all = false;  // the vectors are overwritten
+        sampled.n_all = n_total;
+        sampled.rows.resize(n_sampled);
+        sampled.factors.resize(sampled.rows.size());
         team_.run(chunks.count(), parallel, [&](std::int64_t task, int) {
             const std::int64_t first = task > 0 ? ends[task - 1] : 0;
             const std::uint32_t* rows = places_.data() + chunks.begin(task);
             for (std::int64_t i = first; i < ends[task]; ++i, ++rows) {
                 const float norm = norms[*rows];
-                drawn.rows[i] = *rows;
-                drawn.factors[i] = norm >= limit ? 1.0f : limit / norm;
+                sampled.rows[i] = *rows;
+                sampled.factors[i] = norm >= limit ? 1.0f : limit / norm;
             }
         });
     }
 
-    // Of rows begin..begin+n-1; returns how many.
-    std::int64_t draw_part(const float* norms, std::uint64_t key, float limit,
-                           std::int64_t begin, std::int64_t n) {
+    // Samples from rows begin..begin+n-1; returns the number of sampled rows.
+    std::int64_t sample_part(const float* norms, std::uint64_t key, float limit,
+                             std::int64_t begin, std::int64_t n) {
         // 2^32 times the probability, compared with 32 random bits.
         const float scale = 4294967296.0f / limit;
         std::uint32_t* rows = places_.data() + begin;
-        std::int64_t n_drawn = 0;
+        std::int64_t n_sampled = 0;
         sum_.each_run(begin, begin + n,
                       [&](std::int64_t first, std::int64_t last, std::int64_t shift) {
                           for (std::int64_t i = first; i < last; ++i) {
-                              const bool is_drawn =
+                              const bool is_sampled =
                                   (norms[i] >= limit) |
-                                  (static_cast<float>(random_of(key, i + shift)) <
-                                   norms[i] * scale);
-                              rows[n_drawn] = static_cast<std::uint32_t>(i);
-                              n_drawn += is_drawn ? 1 : 0;
+                                  (random_of(key, i + shift) < norms[i] * scale);
+                              rows[n_sampled] = i;
+                              n_sampled += is_sampled ? 1 : 0;
                           }
                       });
-        return n_drawn;
+        return n_sampled;
     }
 
-    // The norm from which on rows are certain to be drawn, from the counts of norms by
-    // the upper half of their bits: within 1 %.
+    // The norm from which on rows are certain to be sampled, within 1 %: from counts of
+    // the norms by the upper half of their bits.
     float certain_norm(const float* norms, double n_wanted) {
         count_norms(norms);
         auto middle = [](std::size_t bin) {
-            return static_cast<double>(
-                std::bit_cast<float>(static_cast<std::uint32_t>(bin << 16 | 0x8000)));
+            return double{std::bit_cast<float>(std::uint32_t(bin << 16 | 0x8000))};
         };
-        double below = 0;  // sum of the norms in the bins that aren't certain
+        double below = 0;  // sum of the norms in the bins that are not certain
         for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
             if (counts_[bin])
                 below += counts_[bin] * middle(bin);
@@ -292,21 +276,20 @@ class RowDrawer {
         for (std::size_t bin = counts_.size(); bin-- > 0;) {
             if (counts_[bin] == 0)
                 continue;
-            // With no bin from here on certain, is the limit above this one?
+            // Ends if the limit is not below this bin.
             const double limit = below / (n_wanted - n_certain);
             if (limit >= middle(bin) || n_certain + counts_[bin] >= n_wanted)
-                return static_cast<float>(std::max(limit, middle(bin)));
+                return std::max(limit, middle(bin));
             below -= counts_[bin] * middle(bin);
             n_certain += counts_[bin];
         }
         return 0;
     }
 
-    // By the upper half of their bits.
     void count_norms(const float* norms) {
         const bool parallel = n_rows_ >= kParallelRows;
         const std::int64_t n_parts = parallel ? team_.size() : 1;
-        counts_.assign(static_cast<std::size_t>(n_parts) << 15, 0);
+        counts_.assign(n_parts << 15, 0);
         const Chunks chunks{
             n_rows_, std::max<std::int64_t>(1, (n_rows_ + n_parts - 1) / n_parts)};
         team_.run(chunks.count(), parallel, [&](std::int64_t part, int) {
@@ -315,15 +298,15 @@ class RowDrawer {
             for (const float* norm = norms + chunks.begin(part); norm < end; ++norm)
                 ++counts[std::bit_cast<std::uint32_t>(*norm) >> 16];
         });
-        sum_.allreduce_parts(counts_, static_cast<std::size_t>(n_parts), 1 << 15);
+        sum_.allreduce_parts(counts_, n_parts, 1 << 15);
         counts_.resize(1 << 15);
     }
 
-    static constexpr std::int64_t kParallelRows = 1 << 14, kDrawnTogether = 1 << 12;
+    static constexpr std::int64_t kParallelRows = 1 << 14, kChunkRows = 1 << 12;
 
     RowDraw draw_;
     Sum sum_;
-    std::int64_t n_rows_, n_all_;  // rows here, and of all contributors
+    std::int64_t n_rows_, n_all_;  // local rows, and rows of all processes
     Team& team_;
     std::vector<std::uint8_t> chosen_;
     std::vector<std::uint32_t> open_, keys_, counts_, places_;
