@@ -328,7 +328,8 @@ class Trees:
     def _core_arguments(
         self, X: Array | SparseRows
     ) -> tuple[
-        Array | SparseRows, Array, Array, Array, Array, Array | None, Array | None
+        Array | SparseRows,
+        tuple[Array, Array, Array, Array, Array | None, Array | None],
     ]:
         """Return the arguments of the core that send rows of X down the trees."""
         # The core would read beyond the rows of an X for another model or another fit.
@@ -338,13 +339,15 @@ class Trees:
             )
         return (
             X,
-            # nanobind has no structured arrays.
-            self.nodes.view(np.int32).reshape(-1, 4),
-            self.missing_left,
-            self.node_starts,
-            self.leaf_starts,
-            None if self.sets is None else self.sets.numbers,
-            None if self.sets is None else self.sets.words,
+            (
+                # nanobind has no structured arrays.
+                self.nodes.view(np.int32).reshape(-1, 4),
+                self.missing_left,
+                self.node_starts,
+                self.leaf_starts,
+                None if self.sets is None else self.sets.numbers,
+                None if self.sets is None else self.sets.words,
+            ),
         )
 
     def apply(self, X: Array | SparseRows, n_threads: int) -> npt.NDArray[np.int64]:

@@ -8,133 +8,112 @@
 namespace dics {
 namespace {
 
-// The number of the set of each node, and the sets; none of trees without categories.
-using SetArrays =
-    std::pair<Optional<std::int32_t>, std::optional<Table<std::uint64_t>>>;
+// The arrays of trees, from a tuple.
+struct TreesArrays {
+    Table<std::int32_t> nodes;
+    Array<std::uint8_t> missing_left;
+    Array<std::int64_t> node_starts, leaf_starts;
+    // The index of the set of each node, and the sets; None without categorical splits.
+    Optional<std::int32_t> set_numbers;
+    std::optional<Table<std::uint64_t>> sets;
 
-ForestView as_forest(const Table<std::int32_t>& nodes,
-                     const Array<std::uint8_t>& missing_left,
-                     const Array<std::int64_t>& node_starts,
-                     const Array<std::int64_t>& leaf_starts, const SetArrays& sets) {
-    if (nodes.shape(1) != 4)
-        throw nb::value_error("nodes must have four words each");
-    if (sets.second && sets.second->shape(1) != CodeSet::kWords)
-        throw nb::value_error("sets must have four words each");
-    return {
-        {reinterpret_cast<const Node*>(nodes.data()), missing_left.data(),
-         data_or_null(sets.first),
-         sets.second ? reinterpret_cast<const CodeSet*>(sets.second->data()) : nullptr},
-        node_starts.data(),
-        leaf_starts.data(),
-        static_cast<std::int64_t>(node_starts.shape(0)) - 1};
-}
+    explicit TreesArrays(const nb::tuple& arrays)
+        : nodes(nb::cast<Table<std::int32_t>>(arrays[0])),
+          missing_left(nb::cast<Array<std::uint8_t>>(arrays[1])),
+          node_starts(nb::cast<Array<std::int64_t>>(arrays[2])),
+          leaf_starts(nb::cast<Array<std::int64_t>>(arrays[3])),
+          set_numbers(nb::cast<Optional<std::int32_t>>(arrays[4])),
+          sets(nb::cast<std::optional<Table<std::uint64_t>>>(arrays[5])) {
+        if (nodes.shape(1) != 4)
+            throw nb::value_error("nodes must have four columns.");
+        if (sets && sets->shape(1) != CodeSet::kWords)
+            throw nb::value_error("sets must have four columns.");
+    }
+
+    ForestView view() const {
+        return {{reinterpret_cast<const Node*>(nodes.data()), missing_left.data(),
+                 data_or_null(set_numbers),
+                 sets ? reinterpret_cast<const CodeSet*>(sets->data()) : nullptr},
+                node_starts.data(),
+                leaf_starts.data(),
+                std::int64_t(node_starts.shape(0)) - 1};
+    }
+};
 
 template <class T>
 LeafTable<T> as_leaves(const Table<T>& leaf_values) {
-    return {leaf_values.data(), static_cast<int>(leaf_values.shape(1))};
+    return {leaf_values.data(), int(leaf_values.shape(1))};
 }
 
-void find_leaves_array(const nb::object& X, const Table<std::int32_t>& nodes,
-                       const Array<std::uint8_t>& missing_left,
-                       const Array<std::int64_t>& node_starts,
-                       const Array<std::int64_t>& leaf_starts,
-                       const Optional<std::int32_t>& set_numbers,
-                       const std::optional<Table<std::uint64_t>>& sets,
+void find_leaves_array(const nb::object& X, const nb::tuple& trees,
                        OutputTable<std::int64_t> leaves, int n_threads) {
     const AnyRows matrix = as_rows(X);
-    const ForestView forest =
-        as_forest(nodes, missing_left, node_starts, leaf_starts, {set_numbers, sets});
+    const TreesArrays arrays(trees);
+    const ForestView forest = arrays.view();
     check_shape(leaves, row_count(matrix), forest.n_trees);
-    with_team(n_threads, [&](Team& team) {
-        find_leaves(matrix, forest, team, leaves.data());
-        return 0;
-    });
+    with_team(n_threads,
+              [&](Team& team) { find_leaves(matrix, forest, team, leaves.data()); });
 }
 
-void vote_array(const nb::object& X, const Table<std::int32_t>& nodes,
-                const Array<std::uint8_t>& missing_left,
-                const Array<std::int64_t>& node_starts,
-                const Array<std::int64_t>& leaf_starts,
-                const Optional<std::int32_t>& set_numbers,
-                const std::optional<Table<std::uint64_t>>& sets,
+void vote_array(const nb::object& X, const nb::tuple& trees,
                 const Table<float>& leaf_values, const Optional<std::uint32_t>& rows,
                 bool hard, OutputTable<double> votes, int n_threads) {
     const AnyRows matrix = as_rows(X);
-    const ForestView forest =
-        as_forest(nodes, missing_left, node_starts, leaf_starts, {set_numbers, sets});
+    const TreesArrays arrays(trees);
     const LeafTable<float> leaves = as_leaves(leaf_values);
-    const std::int64_t n_rows =
-        rows ? static_cast<std::int64_t>(rows->shape(0)) : row_count(matrix);
+    const std::int64_t n_rows = rows ? rows->shape(0) : row_count(matrix);
     check_shape(votes, n_rows, leaves.width);
     with_team(n_threads, [&](Team& team) {
-        vote(matrix, forest, leaves, data_or_null(rows), n_rows, hard, team,
+        vote(matrix, arrays.view(), leaves, data_or_null(rows), n_rows, hard, team,
              votes.data());
-        return 0;
     });
 }
 
 template <class T>
-void add_values_array(const nb::object& X, const Table<std::int32_t>& nodes,
-                      const Array<std::uint8_t>& missing_left,
-                      const Array<std::int64_t>& node_starts,
-                      const Array<std::int64_t>& leaf_starts,
-                      const Optional<std::int32_t>& set_numbers,
-                      const std::optional<Table<std::uint64_t>>& sets,
+void add_values_array(const nb::object& X, const nb::tuple& trees,
                       const Table<T>& leaf_values, const Optional<std::uint32_t>& rows,
                       OutputTable<T> sums, int n_threads) {
     const AnyRows matrix = as_rows(X);
-    const ForestView forest =
-        as_forest(nodes, missing_left, node_starts, leaf_starts, {set_numbers, sets});
+    const TreesArrays arrays(trees);
     const LeafTable<T> leaves = as_leaves(leaf_values);
-    const std::int64_t n_rows =
-        rows ? static_cast<std::int64_t>(rows->shape(0)) : row_count(matrix);
+    const std::int64_t n_rows = rows ? rows->shape(0) : row_count(matrix);
     check_shape(sums, n_rows, leaves.width);
     with_team(n_threads, [&](Team& team) {
-        add_values(matrix, forest, leaves, data_or_null(rows), n_rows, team,
+        add_values(matrix, arrays.view(), leaves, data_or_null(rows), n_rows, team,
                    sums.data());
-        return 0;
     });
 }
 
-void add_contributions_array(
-    const nb::object& X, const Table<std::int32_t>& nodes,
-    const Array<std::uint8_t>& missing_left, const Array<std::int64_t>& node_starts,
-    const Array<std::int64_t>& leaf_starts, const Optional<std::int32_t>& set_numbers,
-    const std::optional<Table<std::uint64_t>>& sets, const Array<float>& weight,
-    const Array<std::int64_t>& leaf_row, const Table<double>& leaf_values,
-    OutputTable<double> out, int n_threads) {
+void add_contributions_array(const nb::object& X, const nb::tuple& trees,
+                             const Array<float>& weight,
+                             const Array<std::int64_t>& leaf_row,
+                             const Table<double>& leaf_values, OutputTable<double> out,
+                             int n_threads) {
     const AnyRows matrix = as_rows(X);
-    const ContributionView trees{
-        as_forest(nodes, missing_left, node_starts, leaf_starts, {set_numbers, sets}),
-        weight.data(), leaf_row.data(), as_leaves(leaf_values)};
-    check_shape(out, row_count(matrix), (col_count(matrix) + 1) * trees.leaves.width);
-    with_team(n_threads, [&](Team& team) {
-        add_contributions(matrix, trees, team, out.data());
-        return 0;
-    });
+    const TreesArrays arrays(trees);
+    const ContributionView view{arrays.view(), weight.data(), leaf_row.data(),
+                                as_leaves(leaf_values)};
+    check_shape(out, row_count(matrix), (col_count(matrix) + 1) * view.leaves.width);
+    with_team(n_threads,
+              [&](Team& team) { add_contributions(matrix, view, team, out.data()); });
 }
 
 }  // namespace
 
+// Trees are (nodes, missing_left, node_starts, leaf_starts, set_numbers, sets).
 void bind_predict(nb::module_& m) {
-    m.def("add_contributions", &add_contributions_array, "X"_a, "nodes"_a,
-          "missing_left"_a, "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(),
-          "sets"_a.none(), "weight"_a, "leaf_row"_a, "leaf_values"_a,
-          "out"_a.noconvert(), "n_threads"_a,
-          "Add what each feature contributes to the predictions of each row of X.");
-    m.def("find_leaves", &find_leaves_array, "X"_a, "nodes"_a, "missing_left"_a,
-          "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(), "sets"_a.none(),
-          "leaves"_a.noconvert(), "n_threads"_a,
-          "Write the leaf of each row of X in each tree.");
-    m.def("vote", &vote_array, "X"_a, "nodes"_a, "missing_left"_a, "node_starts"_a,
-          "leaf_starts"_a, "set_numbers"_a.none(), "sets"_a.none(), "leaf_values"_a,
-          "rows"_a.none(), "hard"_a, "votes"_a.noconvert(), "n_threads"_a,
+    m.def("add_contributions", &add_contributions_array, "X"_a, "trees"_a, "weight"_a,
+          "leaf_row"_a, "leaf_values"_a, "out"_a.noconvert(), "n_threads"_a,
+          "Add the contributions of the features to the predictions for X.");
+    m.def("find_leaves", &find_leaves_array, "X"_a, "trees"_a, "leaves"_a.noconvert(),
+          "n_threads"_a, "Write the leaf of each row of X in each tree.");
+    m.def("vote", &vote_array, "X"_a, "trees"_a, "leaf_values"_a, "rows"_a.none(),
+          "hard"_a, "votes"_a.noconvert(), "n_threads"_a,
           "Add the votes of the trees for each row of X.");
     const auto add_values = [&](auto function) {
-        m.def("add_values", function, "X"_a, "nodes"_a, "missing_left"_a,
-              "node_starts"_a, "leaf_starts"_a, "set_numbers"_a.none(), "sets"_a.none(),
-              "leaf_values"_a.noconvert(), "rows"_a.none(), "sums"_a.noconvert(),
-              "n_threads"_a, "Add the leaf values of the trees for each row of X.");
+        m.def("add_values", function, "X"_a, "trees"_a, "leaf_values"_a.noconvert(),
+              "rows"_a.none(), "sums"_a.noconvert(), "n_threads"_a,
+              "Add the leaf values of the trees for each row of X.");
     };
     add_values(&add_values_array<float>);
     add_values(&add_values_array<double>);
