@@ -208,7 +208,6 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             n_trees=n_trees,
             n_draws=n_draws,
             balance_each_tree=self._balances_each_tree(),
-            draws_cuts=data.values is None,
         )
         name, shows = type(self).__name__, bool(self.verbose)
         with Progress(name, n_trees, "trees", enabled=shows) as progress:

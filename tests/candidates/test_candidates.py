@@ -362,3 +362,21 @@ def test_same_seed_same_thresholds(n_clusters, seed):
     )
     for a, b in zip(one.thresholds_, other.thresholds_, strict=True):
         assert a.tobytes() == b.tobytes()
+
+
+def test_no_clusters_of_rare_features():
+    """Default candidates of rare features are quantiles; given ones are clustered."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.001, (600, 2100)) * rng.integers(1, 9, 2100)
+    X = X.astype(np.float32)
+    X[:, 3] = np.arange(600) % 7  # frequent
+    X[:, 4] = 1
+    candidates = CentroidCandidates(random_state=0).fit(X)
+    assert candidates.centroids_.shape == candidates.scales_.shape == (0, 2100)
+    assert candidates.pairs_.shape == (0, 2)
+    even = QuantileCandidates(random_state=0).fit(X)
+    for own, expected in zip(candidates.thresholds_, even.thresholds_, strict=True):
+        np.testing.assert_array_equal(own, expected)
+    assert len(CentroidCandidates(n_clusters=4, random_state=0).fit(X).centroids_) == 4
+    few = CentroidCandidates(random_state=0).fit(X[:, :2048])
+    assert len(few.centroids_) == 8

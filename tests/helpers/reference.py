@@ -253,9 +253,11 @@ class Grower:
         min_impurity_decrease=0.0,
         reuse_splits=True,
         renew_thresholds=False,
+        splitter="best",
         weighted=False,
     ):
         self.dictionary = dictionary
+        self.is_random = splitter == "random"
         self.min_share = min_weight_fraction_leaf
         self.renew = renew_thresholds
         self.weighted = weighted
@@ -338,7 +340,8 @@ class Grower:
 
     def best_of_all(self, rows, key, dictionary):
         features = self.features_of(rows, key)
-        found = [self.best_cut(rows, f, key, dictionary) for f in features]
+        search = self.random_cut if self.is_random else self.best_cut
+        found = [search(rows, f, key, dictionary) for f in features]
         found = [split for split in found if split]
         return max(found, key=lambda split: (split.score, split.tie), default=None)
 
@@ -378,6 +381,31 @@ class Grower:
         tie = share << 48 | tie_number(key, f) >> 16
         index = -1 if low < 0 else int(low + high) // 2
         return Split(score, tie, f, index, missing_left, bool(n_missing))
+
+    def random_cut(self, rows, f, key, dictionary):
+        """Rate one threshold between the codes that occur, with NaN on either side."""
+        n_tau = len(dictionary.thresholds[f])
+        if n_tau == 0:
+            return None
+        codes = rows.codes[:, f]
+        is_missing = codes > n_tau
+        present = codes[~is_missing]
+        low, high = 0, n_tau  # any threshold divides equal values from NaN
+        if len(np.unique(present)) > 1:
+            low, high = int(present.min()), int(present.max())
+        stream = combine(key, 0x6375740000000000 + f)
+        index = low + draw_below(stream, 0, high - low)
+        best = None
+        for missing_left in [False, True] if is_missing.any() else [False]:
+            left = np.where(is_missing, missing_left, codes <= index)
+            counts = self.class_counts(rows.take(left))
+            score = float(self.score(counts, left.sum(), rows))
+            if np.isfinite(score) and (best is None or score > best[0]):
+                best = score, missing_left
+        if best is None:
+            return None
+        tie = tie_number(key, f) >> 16
+        return Split(best[0], tie, f, index, best[1], bool(is_missing.any()))
 
     # Lines 6 and 7: k candidates without replacement.
 

@@ -138,34 +138,6 @@ class NodeGrower(Grower):
             counter += len(offered)
 
 
-class RandomThresholdGrower(NodeGrower):
-    """Searches one random threshold of each sampled feature."""
-
-    def features_of(self, rows, key):
-        drawn = []
-        order = shuffled(range(len(self.dictionary)), combine(key, 6), 0)
-        for n_seen, f in enumerate(order, start=1):
-            if len(np.unique(rows.codes[:, f])) > 1:
-                drawn.append(f)
-            if drawn and n_seen >= self.max_features:
-                break
-        return drawn
-
-    def best_cut(self, rows, f, key, dictionary):
-        tau = np.asarray(self.dictionary[f], dtype=np.float64)
-        present = rows.codes[rows.codes[:, f] <= len(tau), f]
-        if len(present) == 0 or present.max() - present.min() < 2:
-            return super().best_cut(rows, f, key, dictionary)
-        low, high = int(present.min()), int(present.max())
-        first = tau[low] - (tau[low + 1] - tau[low]) / 2
-        last = tau[high - 1] + (tau[high - 1] - tau[high - 2]) / 2
-        share = random_uniform(combine(key, 0x6375740000000000 + f), 0)
-        middles = (tau[low : high - 1] + tau[low + 1 : high]) / 2
-        drawn = low + int((first + share * (last - first) >= middles).sum())
-        split = self.best_candidate(rows, f, [drawn], key)
-        return split and split._replace(tie=split.tie >> 16)
-
-
 # --- the forest -----------------------------------------------------------------------
 
 
@@ -180,7 +152,6 @@ def grow_tree(
     sampling,
     max_features,
     criterion,
-    draws_cuts=False,
     **settings,
 ):
     """Grow one tree; with "tree" sampling, from a few columns only."""
@@ -192,9 +163,7 @@ def grow_tree(
             combine(key, 5), len(dictionary), max_features
         )
     dictionary = [dictionary[f] for f in features]
-    kind = Grower
-    if sampling == "node":
-        kind = RandomThresholdGrower if draws_cuts else NodeGrower
+    kind = NodeGrower if sampling == "node" else Grower
     grower = kind(dictionary, n_classes, Criterion(criterion, sample.unit), **settings)
     grower.max_features = max_features
     grower.whole = grower.max_candidates is None

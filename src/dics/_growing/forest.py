@@ -9,22 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dics import _core
-from dics._dictionary import Codes, Dictionary, encode, select
+from dics._dictionary import Codes, Dictionary, select
 from dics._growing.settings import core_rows, make_settings
 from dics._model.trees import NODE
 
 if TYPE_CHECKING:
     from dics._training import TrainingData
-
-# Of more features than this, most of whose rows have one code, nodes of class forests
-# draw one cut of each feature that they look at, as ExtraTrees does. Share of the test
-# rows of newsgroups20 that are right, and CPU seconds of a fit: 0.751 and 15 instead of
-# 0.709 and 15 with the best cut of each (RandomForest 0.717 and 49); with all rows in
-# each tree 0.755 and 19 instead of 0.716 and 22 (ExtraTrees 0.755 and 58; 2026-11).
-MANY_FEATURES = 2048
-# Share of the codes that differ from the commonest, and rows that tell it.
-RARE_SHARE = 1 / 32
-RARE_ROWS = 256
 
 
 class ForestPlan(NamedTuple):
@@ -57,7 +47,6 @@ def plan_forest(
     *,
     max_features: int,
     feature_sampling: str = "node",
-    draws_cuts: bool = False,
     **fields: Any,
 ) -> ForestPlan:
     """Choose the order of the features.
@@ -71,8 +60,6 @@ def plan_forest(
     max_features : int
         Number of features sampled for each node or tree.
     feature_sampling : {"node", "tree"}
-    draws_cuts : bool, default=False
-        Whether nodes sample one cut of each feature, if these are many and rare.
     **fields : dict
         More fields of `ForestSettings`.
     """
@@ -81,15 +68,9 @@ def plan_forest(
     if max_features < data.rows.n_features:
         sampling = getattr(kinds, feature_sampling)
     order: npt.NDArray[np.int32] | None = None
-    draws_cuts = draws_cuts and sampling == kinds.node and tree.max_candidates == 0
     if sampling == kinds.node:
         # A shuffled order, so that a node samples features from few cache lines.
         order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
-        draws_cuts = (
-            draws_cuts
-            and len(order) > MANY_FEATURES
-            and has_rare_codes(data, dictionary)
-        )
         dictionary = select(dictionary, order)
         if tree.monotonic:
             tree.monotonic = [tree.monotonic[f] for f in order]
@@ -101,26 +82,9 @@ def plan_forest(
         tree=tree,
         sampling=sampling,
         max_features=max_features,
-        draws_cuts=draws_cuts,
         **fields,
     )
     return ForestPlan(dictionary, order, settings)
-
-
-def has_rare_codes(data: TrainingData, dictionary: Dictionary) -> bool:
-    """Return True if few codes differ from the most frequent one of their feature.
-
-    A sample of the rows decides. The median of the codes is the most frequent one if
-    more than half of the rows have it.
-    """
-    n_rows = len(data.rows)
-    rows = np.arange(0, n_rows, max(1, -(-n_rows // RARE_ROWS)))
-    some = data.rows.take(rows)
-    codes = encode(some, dictionary, 1, data.n_threads).reshape(-1, len(rows))
-    middle = np.partition(codes, len(rows) // 2, axis=1)[:, [len(rows) // 2]]
-    n_searched = np.count_nonzero(np.diff(dictionary.offsets))
-    n_others = np.count_nonzero(codes != middle)
-    return bool(n_others < RARE_SHARE * len(rows) * n_searched)
 
 
 def grow_planned(

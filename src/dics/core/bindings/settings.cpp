@@ -28,6 +28,9 @@ void bind_settings(nb::module_& m) {
         .value("none", FeatureSampling::none)
         .value("tree", FeatureSampling::tree)
         .value("node", FeatureSampling::node);
+    nb::enum_<Splitter>(m, "Splitter")
+        .value("best", Splitter::best)
+        .value("random", Splitter::random);
     nb::enum_<RowSampling>(m, "RowSampling")
         .value("none", RowSampling::none)
         .value("goss", RowSampling::goss)
@@ -60,6 +63,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("limits", &GrowSettings::limits)
         .def_rw("min_weight_fraction_leaf", &GrowSettings::min_weight_fraction_leaf)
         .def_rw("min_impurity_decrease", &GrowSettings::min_impurity_decrease)
+        .def_rw("splitter", &GrowSettings::splitter)
         .def_rw("max_candidates", &GrowSettings::max_candidates)
         .def_rw("renew_thresholds", &GrowSettings::renew_thresholds)
         .def_rw("renew_rows", &GrowSettings::renew_rows)
@@ -76,8 +80,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("sampling", &ForestSettings::sampling)
         .def_rw("max_features", &ForestSettings::max_features)
         .def_rw("n_draws", &ForestSettings::n_draws)
-        .def_rw("balance_each_tree", &ForestSettings::balance_each_tree)
-        .def_rw("draws_cuts", &ForestSettings::draws_cuts);
+        .def_rw("balance_each_tree", &ForestSettings::balance_each_tree);
     nb::class_<RowDraw>(m, "RowDraw")
         .def(nb::init<>())
         .def_rw("sampling", &RowDraw::sampling)

@@ -10,7 +10,7 @@
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
 #include "objective/objective.hpp"
-#include "search/set_limits.hpp"
+#include "search/categories.hpp"
 #include "team.hpp"
 
 namespace dics {

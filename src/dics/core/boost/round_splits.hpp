@@ -118,7 +118,7 @@ class SplitSampler {
                     offered_.push_back(id);
             }
         }
-        splits_.candidates.draw(dictionary_, &offered_, settings_.max_candidates, key);
+        splits_.candidates.sample(dictionary_, &offered_, settings_.max_candidates, key);
         splits_.features = splits_.candidates.features;
         splits_.features.erase(
             std::unique(splits_.features.begin(), splits_.features.end()),

@@ -5,8 +5,7 @@
 #include "grow/grow.hpp"
 #include "search/class_entry_scan.hpp"
 #include "search/class_histograms.hpp"
-#include "search/drawn_cut_search.hpp"
-#include "search/feature_draw_search.hpp"
+#include "search/feature_draw.hpp"
 #include "search/listed_search.hpp"
 
 namespace dics {
@@ -17,9 +16,8 @@ struct ClassTrees {
     using Sample = dics::Sample<Count>;
     using Rows = ClassRows<Count>;
     using Histograms = ClassHistograms<Crit, Count>;
-    using DrawSearch = FeatureDrawSearch<Crit, Count>;
+    using DrawSearch = dics::DrawSearch<ClassRowScan<Crit, Count>>;
     using Listed = ListedSearch<ClassEntryScan<Crit, Count>, Rows>;
-    using DrawnCuts = DrawnCutSearch<Crit, Count>;
 
     static Rows make_rows(const Sample& sample) { return {sample, RowOrder::by_label}; }
     static Target make_target(const Sample&, const Rows& rows,

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "data/code_lists.hpp"
-#include "data/common_codes.hpp"
 #include "grow/class_trees.hpp"
 #include "grow/moment_trees.hpp"
 #include "grow/tree_grower.hpp"
@@ -251,14 +250,10 @@ ForestArrays grow_trees(const ForestSettings& settings, int width, Team& team,
 }  // namespace
 
 template <class Count>
-ForestArrays grow_forest(const Codes& given, const Dictionary& dictionary,
+ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
                          const Sample<Count>& sample, const std::uint32_t* drawn,
                          const ForestSettings& settings, Team& team,
                          std::atomic<std::int64_t>& done) {
-    Codes codes = given;
-    std::optional<CodeLists> lists;
-    if (settings.draws_cuts && !codes.lists)
-        codes.lists = &lists.emplace(codes, commonest_codes(codes));
     const Draws draws(sample.weights, sample.n_rows, drawn, settings);
     return grow_trees(settings, settings.tree.n_classes, team, done,
                       [&](std::int64_t number, Team& alone) {

@@ -21,9 +21,6 @@ struct ForestSettings {
     std::int64_t max_features = 0;
     std::int64_t n_draws = 0;  // rows drawn with replacement; 0: every tree gets all
     bool balance_each_tree = false;  // classes of each bootstrap sample weigh the same
-    // Of classes, features drawn for each node: from all of them, and one cut of each.
-    // For many features, most codes of which are the same.
-    bool draws_cuts = false;
 };
 
 // How often tree number `tree` drew each row: with replacement, by chances that are

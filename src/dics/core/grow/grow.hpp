@@ -7,7 +7,7 @@
 
 #include "data/row_source.hpp"
 #include "grow/node.hpp"
-#include "search/category_settings.hpp"
+#include "search/split_chooser.hpp"
 #include "target/class_counts.hpp"
 #include "target/moment_rows.hpp"
 #include "team.hpp"
@@ -20,6 +20,7 @@ struct GrowSettings {
     NodeLimits limits;
     double min_weight_fraction_leaf = 0;
     double min_impurity_decrease = 0;
+    Splitter splitter = Splitter::best;
     std::int64_t max_candidates = 0;  // 0: the whole dictionary
     bool renew_thresholds = false;    // see renewal.hpp
     std::int64_t renew_rows = 0;      // rows at most looked at for new thresholds
@@ -31,6 +32,18 @@ struct GrowSettings {
     CategorySettings categories;
     std::uint64_t seed = 0;
 };
+
+// `origin` is null for the tree's first dictionary.
+inline SplitRules split_rules(const Dictionary& dictionary,
+                              const GrowSettings& settings,
+                              const Origin* origin = nullptr) {
+    return {dictionary,
+            settings.categories,
+            settings.limits.min_samples_leaf,
+            settings.max_candidates,
+            settings.splitter,
+            origin};
+}
 
 // What a row on its way down needs to know of a node stands together, a quarter of a
 // cache line. trees.py has the same as a dtype.

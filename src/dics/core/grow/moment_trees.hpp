@@ -9,8 +9,8 @@
 
 #include "grow/flatten.hpp"
 #include "grow/grow.hpp"
+#include "search/feature_draw.hpp"
 #include "search/listed_search.hpp"
-#include "search/moment_draw_search.hpp"
 #include "search/moment_entry_scan.hpp"
 #include "search/moment_histograms.hpp"
 
@@ -206,7 +206,7 @@ struct MomentTrees {
     using Sample = MomentSample;
     using Rows = MomentRows;
     using Histograms = MomentHistograms<Crit>;
-    using DrawSearch = MomentDrawSearch<Crit>;
+    using DrawSearch = dics::DrawSearch<MomentRowScan<Crit>>;
     using Listed = ListedSearch<MomentEntryScan<Crit>, Rows>;
 
     static Target make_target(const Sample& sample, const Rows& rows,

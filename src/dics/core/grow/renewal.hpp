@@ -6,7 +6,6 @@
 #include "grow/grow.hpp"
 #include "grow/grower.hpp"
 #include "search/histogram_search.hpp"
-#include "search/renewed_codes.hpp"
 
 namespace dics {
 
@@ -58,15 +57,14 @@ class RenewalStep : public Renewal<typename Kind::Target> {
             make_thresholds(local, {}, local_weights, nullptr, 0, kMaxThresholds, 0,
                             settings_.renew_rows, node.key, team));
         const Dictionary dictionary{made.values.data(), made.offsets.data(), n_cols};
-        std::vector<std::uint8_t> space(
-            static_cast<std::size_t>(codes_size(n, n_cols, codes_.width)));
+        std::vector<std::uint8_t> space(codes_size(n, n_cols, codes_.width));
         encode(local, dictionary, codes_.width, team, space.data());
         const Codes codes{space.data(), n, n_cols, codes_.width};
         const Origin origin = trace(codes, dictionary, r, node);
 
         Rows local_rows = Kind::rows_of(r, node);
-        auto histograms = make_histograms<Kind>(target_, codes, dictionary, local_rows,
-                                                settings_, &origin);
+        typename Kind::Histograms histograms(
+            target_, codes, split_rules(dictionary, settings_, &origin), local_rows);
         Search search(histograms, team);
         const RenewalStep next(target_, local, local_weights, made.exact ? 0 : n, codes,
                                dictionary, &origin, settings_);
@@ -101,14 +99,14 @@ class RenewalStep : public Renewal<typename Kind::Target> {
             const Dictionary& from = is_categorical ? dictionary_ : renewed;
             kept.values.insert(kept.values.end(), from.thresholds(f),
                                from.thresholds(f) + from.count(f));
-            kept.offsets.push_back(static_cast<std::int64_t>(kept.values.size()));
+            kept.offsets.push_back(kept.values.size());
         }
         return kept;
     }
 
     void copy_rows(const Rows& r, const Open& node, std::vector<T>& values,
                    std::vector<double>& weights) const {
-        values.reserve(static_cast<std::size_t>(node.size() * X_.n_cols()));
+        values.reserve(node.size() * X_.n_cols());
         std::vector<T> space;
         for (std::int64_t i = node.begin; i < node.end; ++i) {
             const std::int64_t row = r.rows[i];
@@ -133,9 +131,9 @@ class RenewalStep : public Renewal<typename Kind::Target> {
                     continue;  // NaN
                 const std::uint8_t old =
                     before[std::int64_t{r.rows[node.begin + i]} * codes_.width];
-                const std::size_t at = Origin::at(dictionary, f, code);
+                const std::int64_t at = Origin::at(dictionary, f, code);
                 if (origin_) {
-                    const std::size_t old_at = Origin::at(dictionary_, f, old);
+                    const std::int64_t old_at = Origin::at(dictionary_, f, old);
                     origin.add(at, origin_->lowest[old_at], origin_->highest[old_at]);
                 } else {
                     origin.add(at, old, old);

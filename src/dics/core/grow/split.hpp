@@ -6,8 +6,8 @@
 #include "data/code_set.hpp"
 #include "data/matrix.hpp"
 #include "data/split_side.hpp"
-#include "grow/cut.hpp"
 #include "random.hpp"
+#include "search/cut.hpp"
 
 namespace dics {
 
@@ -48,24 +48,6 @@ struct Split {
         return tie != other.tie ? tie > other.tie : feature < other.feature;
     }
 };
-
-// A random number of this node and feature: no feature is favoured by its place.
-inline std::uint64_t tie_number(std::uint64_t key, std::int64_t feature) {
-    return combine(key, 0x7469650000000000ull + static_cast<std::uint64_t>(feature));
-}
-
-// Equal scores: the split with the widest gap between its sides wins, as a share of the
-// feature's thresholds (in 16 bits), then a random number. Against random numbers alone
-// that gave 0.4 points of accuracy at full depth (mean of 10 tabular sets: 0.7882 ->
-// 0.7922; exhaustive search 0.7888). Drawn candidates have no gap to speak of.
-inline std::uint64_t gap_share(int width, int n_thresholds) {
-    return static_cast<std::uint64_t>(width * 65535 / n_thresholds);
-}
-
-inline Split split_by_gap(const Cut& cut, std::int64_t f, std::uint64_t node_key,
-                          std::uint64_t gap) {
-    return {cut, f, gap << 48 | tie_number(node_key, f) >> 16};
-}
 
 inline std::uint64_t child_key(std::uint64_t key, bool right) {
     return combine(key, right ? 2 : 1);

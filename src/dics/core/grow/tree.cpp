@@ -15,9 +15,8 @@ TreeArrays grow_listed(const typename Kind::Target& target, const Codes& codes,
                        const typename Kind::Sample& sample,
                        const GrowSettings& settings, Team& team) {
     using Search = typename Kind::Listed;
-    Search search(target, *codes.lists, dictionary, rows,
-                  settings.limits.min_samples_leaf, settings.max_candidates, nullptr,
-                  0);
+    Search search(target, *codes.lists, split_rules(dictionary, settings), rows,
+                  nullptr, 0);
     const auto nodes =
         grow_nodes(target, search, rows, dictionary, settings.limits, nullptr, team,
                    root_node(target, rows, mix(settings.seed)));
@@ -35,7 +34,8 @@ TreeArrays grow_coded(const AnyRows& any, const Codes& codes,
     if (codes.lists)
         return grow_listed<Kind>(target, codes, dictionary, rows, sample, settings,
                                  team);
-    auto histograms = make_histograms<Kind>(target, codes, dictionary, rows, settings);
+    typename Kind::Histograms histograms(target, codes,
+                                         split_rules(dictionary, settings), rows);
     HistogramSearch<Histograms> search(histograms, team);
     return std::visit(
         [&](const auto& X) {
@@ -59,8 +59,8 @@ TreeArrays grow_sampled(const Matrix<T>& X, const Dictionary& dictionary,
     using Search = DirectSearch<T, Crit, Count>;
     ClassRows<Count> rows(sample, RowOrder::by_row);
     const auto target = Kind::make_target(sample, rows, settings);
-    Search search(target, X, dictionary, rows, settings.limits, settings.max_candidates,
-                  team);
+    Search search(target, X, split_rules(dictionary, settings), rows,
+                  settings.limits.reuse_splits, team);
     const auto nodes =
         grow_nodes(target, search, rows, dictionary, settings.limits, nullptr, team,
                    root_node(target, rows, mix(settings.seed)));
@@ -78,7 +78,8 @@ TreeArrays grow_moments(const AnyRows& any, const Codes& codes,
     if (codes.lists)
         return grow_listed<Kind>(target, codes, dictionary, rows, sample, settings,
                                  team);
-    auto histograms = make_histograms<Kind>(target, codes, dictionary, rows, settings);
+    typename Kind::Histograms histograms(target, codes,
+                                         split_rules(dictionary, settings), rows);
     Search search(histograms, team);
     return std::visit(
         [&](const auto& X) {

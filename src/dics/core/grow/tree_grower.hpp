@@ -38,10 +38,6 @@ class TreeGrower {
             case FeatureSampling::tree:
                 return grow_restricted(sample, rows);
             default:
-                if constexpr (requires { typename Kind::DrawnCuts; }) {
-                    if (settings_.draws_cuts)
-                        return grow_from_drawn_cuts(sample, rows);
-                }
                 return codes_.lists ? grow_listed(sample, rows, &draw_)
                                     : grow_drawn(sample, rows);
         }
@@ -64,36 +60,26 @@ class TreeGrower {
                                     Rows& rows, const Sample& sample,
                                     const GrowSettings& settings) {
         const Target target = Kind::make_target(sample, rows, settings);
-        auto histograms =
-            make_histograms<Kind>(target, codes, dictionary, rows, settings);
+        typename Kind::Histograms histograms(target, codes,
+                                             split_rules(dictionary, settings), rows);
         HistogramSearch<typename Kind::Histograms> search(histograms, team_);
         return grow_with(target, search, rows, dictionary, sample);
     }
 
     TreeArrays grow_drawn(const Sample& sample, Rows& rows) {
         const Target target = Kind::make_target(sample, rows, settings_.tree);
-        typename Kind::DrawSearch search(
-            target, codes_, dictionary_, rows, settings_.tree.limits.min_samples_leaf,
-            settings_.max_features, settings_.tree.max_candidates,
-            settings_.tree.categories, draw_);
+        typename Kind::DrawSearch search(target, codes_,
+                                         split_rules(dictionary_, settings_.tree), rows,
+                                         settings_.max_features, draw_);
         return grow_with(target, search, rows, dictionary_, sample);
     }
 
     // `draw` null: a node looks at all features.
     TreeArrays grow_listed(const Sample& sample, Rows& rows, FeatureDraw* draw) {
         const Target target = Kind::make_target(sample, rows, settings_.tree);
-        typename Kind::Listed search(target, *codes_.lists, dictionary_, rows,
-                                     settings_.tree.limits.min_samples_leaf,
-                                     settings_.tree.max_candidates, draw,
-                                     settings_.max_features);
-        return grow_with(target, search, rows, dictionary_, sample);
-    }
-
-    TreeArrays grow_from_drawn_cuts(const Sample& sample, Rows& rows) {
-        const Target target = Kind::make_target(sample, rows, settings_.tree);
-        typename Kind::DrawnCuts search(target, *codes_.lists, dictionary_, rows,
-                                        settings_.tree.limits.min_samples_leaf,
-                                        settings_.max_features);
+        typename Kind::Listed search(target, *codes_.lists,
+                                     split_rules(dictionary_, settings_.tree), rows,
+                                     draw, settings_.max_features);
         return grow_with(target, search, rows, dictionary_, sample);
     }
 

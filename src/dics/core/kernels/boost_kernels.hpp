@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "data/split_side.hpp"
-#include "grow/cut.hpp"
+#include "search/cut.hpp"
 
 namespace dics {
 

@@ -241,10 +241,10 @@ Cut best_cut_by(const GainArgs& a) {
     Sums sums(a);
     HessianLimit limit(a);
     std::int32_t n_left = 0;
-    auto offer = [&](int t, const std::int32_t* also_left) {
+    auto offer = [&](int k, const std::int32_t* also_left) {
         if (best.allowed(n_left + (also_left ? n_missing : 0), n_rows) &&
             limit.allows(also_left))
-            best.offer(sums.score(also_left), t, also_left != nullptr);
+            best.offer(sums.score(also_left), k, also_left != nullptr);
     };
     if (n_missing != 0)
         offer(-1, missing);  // only NaN goes left
@@ -262,9 +262,9 @@ Cut best_cut_by(const GainArgs& a) {
         }
         if (n_left == seen)  // the same cut as the one before, or none
             continue;
-        offer(t, nullptr);
+        offer(k, nullptr);
         if (n_missing != 0)
-            offer(t, missing);
+            offer(k, missing);
     }
     return best.cut(n_missing != 0);
 }
@@ -371,11 +371,8 @@ Cut best_single_cut(const GainArgs& a) {
                 found_score = high[j];
             }
         }
-        if (found >= 0) {
-            const int k = found - 1;
-            best.offer(found_score, k < 0 ? -1 : (a.candidates ? a.candidates[k] : k),
-                       side == 1);
-        }
+        if (found >= 0)
+            best.offer(found_score, found - 1, side == 1);
     }
     return best.cut(saw_missing);
 }

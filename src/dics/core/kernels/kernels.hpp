@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "grow/cut.hpp"
+#include "search/cut.hpp"
 #include "target/criterion.hpp"
 
 namespace dics {
@@ -45,20 +45,17 @@ struct CountBelowArgs {
 
 template <class Count>
 struct ScanArgs {
-    const Count* hist;  // [n_bins + 1][width]; the last row counts NaN
-    int n_bins;
-    int width;  // n_classes, or n_classes + 1 if a row count follows the weights
+    const Count* hist;  // [bin][width]; the last bin counts NaN
+    CodeReading reading;
+    int width;  // n_classes, or n_classes + 1 when a row count follows the weights
     int n_classes;
     const Count* total;  // [n_classes] of the node
     typename Wide<Count>::type total_sum;
     Count total_weight;
     std::int64_t n_rows;
-    std::int64_t min_leaf;  // minimum rows of each side
-    Count min_weight;       // minimum weight of each side
-    // Whether only NaN may go left, with a threshold of -inf; otherwise a threshold
-    // beyond all values separates NaN.
-    bool missing_alone;
-    Count* left;  // scratch, [n_classes]
+    std::int64_t min_leaf;  // rows each side must have
+    Count min_weight;       // and weight
+    Count* left;            // scratch, [n_classes]
 };
 
 // Features per group in a histogram with one lane per feature.

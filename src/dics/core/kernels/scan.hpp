@@ -63,54 +63,53 @@ template <class Crit, class Count>
 void scan_side(const ScanArgs<Count>& a, bool missing_left, Cut& best) {
     using W = typename Wide<Count>::type;
     const bool weighted = a.width > a.n_classes;
+    const int missing = a.reading.missing_code();
     W left_sum = 0, right_sum = a.total_sum;
     Count left_weight = 0;
     std::int64_t left_rows = 0;
     for (int c = 0; c < a.n_classes; ++c)
         a.left[c] = 0;
-
-    auto take = [&](const Count* h, const Move<Count>& m) {
-        left_sum += m.left;
-        right_sum += m.right;
-        left_weight += m.weight;
-        left_rows += static_cast<std::int64_t>(weighted ? h[a.n_classes] : m.weight);
+    Move<Count> m;
+    auto move = [&](int bin) {
+        m = move_bin<Crit>(a.hist + std::int64_t{bin} * a.width, a.total, a.n_classes,
+                           a.left);
     };
-    if (missing_left) {
-        const Count* h = a.hist + static_cast<std::int64_t>(a.n_bins) * a.width;
-        take(h, move_bin<Crit>(h, a.total, a.n_classes, a.left));
-    }
-    int previous = -1;
-    auto offer_cut = [&](int hi) {
-        const Count right_weight = a.total_weight - left_weight;
-        if (left_rows < a.min_leaf || a.n_rows - left_rows < a.min_leaf ||
-            left_weight < a.min_weight || right_weight < a.min_weight)
-            return;
-        const double score =
-            Crit::template score<Count>(left_sum, left_weight, right_sum, right_weight);
-        if (score > best.score)
-            best = Cut{score, previous, hi, missing_left, false};
-    };
-    for (int bin = 0; bin < a.n_bins; ++bin) {
-        const Count* h = a.hist + static_cast<std::int64_t>(bin) * a.width;
-        const Move<Count> m = move_bin<Crit>(h, a.total, a.n_classes, a.left);
-        if (m.weight == 0)
-            continue;
-        // Before the first bin only NaN is on the left.
-        if (bin > 0 || a.missing_alone)
-            offer_cut(bin - 1);
-        take(h, m);
-        previous = bin;
-    }
-    // NaN alone on the right.
-    if (!missing_left && !a.missing_alone && previous < a.n_bins - 1)
-        offer_cut(a.n_bins - 2);
+    walk_cuts(
+        a.reading, missing_left,
+        [&](auto visit) {
+            for (int bin = 0; bin < missing; ++bin) {
+                move(bin);
+                if (m.weight != 0)
+                    visit(bin);
+            }
+        },
+        [&](int bin) {
+            if (bin == missing)
+                move(bin);
+            left_sum += m.left;
+            right_sum += m.right;
+            left_weight += m.weight;
+            const Count* h = a.hist + std::int64_t{bin} * a.width;
+            left_rows +=
+                static_cast<std::int64_t>(weighted ? h[a.n_classes] : m.weight);
+        },
+        [&](int lo, int hi) {
+            const Count right_weight = a.total_weight - left_weight;
+            if (left_rows < a.min_leaf || a.n_rows - left_rows < a.min_leaf ||
+                left_weight < a.min_weight || right_weight < a.min_weight)
+                return;
+            const double score = Crit::template score<Count>(left_sum, left_weight,
+                                                             right_sum, right_weight);
+            if (score > best.score)
+                best = Cut{score, lo, hi, missing_left, false};
+        });
 }
 
 template <class Crit, class Count>
 Cut scan_histogram(const ScanArgs<Count>& a) {
     Cut best;
     scan_side<Crit>(a, false, best);
-    const Count* missing = a.hist + static_cast<std::int64_t>(a.n_bins) * a.width;
+    const Count* missing = a.hist + std::int64_t{a.reading.missing_code()} * a.width;
     Count n_missing = 0;
     for (int c = 0; c < a.n_classes; ++c)
         n_missing += missing[c];

@@ -6,22 +6,10 @@
 #include <cstring>
 
 #include "data/matrix.hpp"
-#include "search/candidate_codes.hpp"
+#include "search/cut.hpp"
 #include "target/moment_rows.hpp"
 
 namespace dics {
-
-// The codes of one feature, as a search reads them.
-struct CodeColumn {
-    const std::uint8_t* codes;  // of row 0
-    std::int64_t stride;
-    CodeReading reading;
-
-    [[gnu::always_inline]] std::uint8_t of(std::uint32_t row) const {
-        const std::uint8_t code = codes[row * stride];
-        return reading.table ? reading.table[code] : code;
-    }
-};
 
 // The bins of a feature that have a row, in their order, and what is missing.
 struct BinPairs {
@@ -33,7 +21,7 @@ struct BinPairs {
     std::int64_t weights[kMost], sums[kMost];
 
     void add(int bin, std::int64_t weight, std::int64_t sum) {
-        bins[n] = static_cast<std::uint8_t>(bin);
+        bins[n] = bin;
         weights[n] = weight;
         sums[n] = sum;
         ++n;
@@ -87,11 +75,10 @@ class PairMaker {
     // Half of the nodes of a deep tree have two or three rows: to sort those takes less
     // than to fill bins.
     static void sort(const CodeColumn& column, const PairRows& r, BinPairs& pairs) {
-        const auto n_rows = static_cast<int>(r.n);
+        const int n_rows = r.n;
         std::uint32_t keys[kSortedRows];  // code << 8 | row
         for (int i = 0; i < n_rows; ++i) {
-            const std::uint32_t key = std::uint32_t{column.of(r.rows[i])} << 8 |
-                                      static_cast<std::uint32_t>(i);
+            const std::uint32_t key = std::uint32_t{column.of(r.rows[i])} << 8 | i;
             int at = i;
             for (; at > 0 && keys[at - 1] > key; --at)
                 keys[at] = keys[at - 1];
@@ -99,7 +86,7 @@ class PairMaker {
         }
         for (int i = 0; i < n_rows; ++i) {
             const std::int64_t* of_row = r.cells + (keys[i] & 255) * 2;
-            const auto bin = static_cast<int>(keys[i] >> 8);
+            const int bin = keys[i] >> 8;
             if (pairs.n > 0 && pairs.bins[pairs.n - 1] == bin) {
                 pairs.weights[pairs.n - 1] += of_row[0];
                 pairs.sums[pairs.n - 1] += of_row[1];

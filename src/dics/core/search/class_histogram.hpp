@@ -7,7 +7,7 @@
 #include "grow/node.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/scan.hpp"
-#include "search/candidate_codes.hpp"
+#include "search/cut.hpp"
 #include "target/class_counts.hpp"
 
 namespace dics {
@@ -24,12 +24,48 @@ struct PresentClasses {
         for (std::size_t c = 0; c < totals.counts.size(); ++c) {
             if (totals.counts[c] == 0)
                 continue;
-            classes.push_back(static_cast<int>(c));
+            classes.push_back(c);
             counts.push_back(totals.counts[c]);
         }
     }
-    int size() const { return static_cast<int>(classes.size()); }
+    int size() const { return classes.size(); }
 };
+
+// Requirements for both sides of a split.
+template <class Count>
+struct ClassLimits {
+    std::int64_t min_leaf;
+    Count min_weight;
+};
+
+// The best cut by counts of classes, [bin][class], and of rows if `width` is larger
+// than the number of classes. `left` is scratch.
+template <class Crit, class Count>
+Cut scan_bins(const Count* counts, int width, const CodeReading& reading,
+              const std::vector<Count>& of_classes, const ClassTotals<Count>& totals,
+              const ClassLimits<Count>& limits, std::vector<Count>& left) {
+    const int n_classes = of_classes.size();
+    left.resize(n_classes);
+    const ScanArgs<Count> args{
+        counts,
+        reading,
+        width,
+        n_classes,
+        of_classes.data(),
+        totals.sum,
+        totals.weight,
+        width > n_classes ? totals.n_rows : static_cast<std::int64_t>(totals.weight),
+        limits.min_leaf,
+        limits.min_weight,
+        left.data()};
+    if constexpr (!std::is_same_v<Crit, Gini>) {
+        return plain::scan_histogram<Crit>(args);
+    } else if constexpr (sizeof(Count) == 4) {
+        return kernels().scan_gini_32(args);
+    } else {
+        return kernels().scan_gini_64(args);
+    }
+}
 
 // counts[slice][bin][lane]: a slice for each class (and, where rows are counted
 // separately from weights, one more), a lane for each feature. Rows are in the order of
@@ -75,11 +111,10 @@ void fill_histograms(const HistogramShape& shape, const std::uint8_t* codes,
     const std::uint32_t* rows = r.rows.data();
     const std::uint32_t* labels = r.labels.data();
     const int n = shape.n_features;
-    const auto n_lanes = static_cast<std::uint32_t>(shape.n_lanes);
+    const std::uint32_t n_lanes = shape.n_lanes;
     const bool weighted = r.weighted();
     auto clear = [&](Counter* slice) {
-        std::memset(slice, 0,
-                    static_cast<std::size_t>(shape.slice()) * sizeof(Counter));
+        std::memset(slice, 0, shape.slice() * sizeof(Counter));
     };
     for (const int c : present.classes)
         clear(hist + c * shape.slice());
@@ -107,7 +142,7 @@ void fill_histograms(const HistogramShape& shape, const std::uint8_t* codes,
     for (std::int64_t i = begin; i < end; ++i) {
         const std::uint8_t* code = codes + std::int64_t{rows[i]} * stride;
         for (int j = 0; j < n; ++j)
-            slice[code[column(j)] * n_lanes + static_cast<std::uint32_t>(j)] += 1;
+            slice[code[column(j)] * n_lanes + j] += 1;
     }
 }
 
@@ -150,11 +185,7 @@ void subtract_histograms(const HistogramShape& shape,
 template <class Crit, class Count>
 class HistogramScanner {
   public:
-    // What is asked of both sides of a split.
-    struct Limits {
-        std::int64_t min_leaf;
-        Count min_weight;
-    };
+    using Limits = ClassLimits<Count>;
 
     // The best cut of each feature, where it reaches `floor` (others may be missing).
     // Counts are in 32 or 64 bits, or in 16 if the node is that small. `exact(j)` finds
@@ -164,7 +195,7 @@ class HistogramScanner {
                         const int* n_thresholds, const ClassTotals<Count>& totals,
                         const PresentClasses<Count>& present, const Limits& limits,
                         double floor, Exact exact) {
-        cuts_.assign(static_cast<std::size_t>(shape.n_features), Cut{});
+        cuts_.assign(shape.n_features, Cut{});
         auto scan_exactly = [&](int j) {
             cuts_[j] = exact(j);
             floor = std::max(floor, cuts_[j].score);
@@ -174,8 +205,8 @@ class HistogramScanner {
                 scan_exactly(j);
             return cuts_.data();
         }
-        const auto first = static_cast<int>(
-            std::max_element(bounds_.begin(), bounds_.end()) - bounds_.begin());
+        const int first =
+            std::max_element(bounds_.begin(), bounds_.end()) - bounds_.begin();
         scan_exactly(first);
         for (int j = 0; j < shape.n_features; ++j) {
             if (j != first && bounds_[j] >= floor * (1 - kBoundError))
@@ -190,17 +221,15 @@ class HistogramScanner {
                  const CodeReading& reading, int n_thresholds,
                  const ClassTotals<Count>& totals, const PresentClasses<Count>& present,
                  const Limits& limits) {
-        return scan(
-            alone(shape, hist, j, reading, n_thresholds, totals, present, limits));
+        const bool counts_rows = shape.n_slices > std::ssize(totals.counts);
+        const int width = present.size() + (counts_rows ? 1 : 0);
+        turn(shape, hist, j, reading, n_thresholds, present, width);
+        return scan_bins<Crit>(turned_.data(), width, reading, present.counts, totals,
+                               limits, left_);
     }
 
   private:
     static constexpr double kBoundError = 1e-5;  // ten times what rounding can do
-
-    static bool counts_rows_in(const HistogramShape& shape,
-                               const ClassTotals<Count>& totals) {
-        return shape.n_slices > static_cast<int>(totals.counts.size());
-    }
 
     // False if there are no bounds for this kind of counts.
     template <class Counter>
@@ -216,7 +245,7 @@ class HistogramScanner {
             std::vector<Counter>& counter_totals = totals_of<Counter>();
             counter_totals.assign(present.counts.begin(), present.counts.end());
             scratch_.resize(present.classes.size() + 1);
-            bounds_.resize(static_cast<std::size_t>(shape.n_features));
+            bounds_.resize(shape.n_features);
             const BoundArgs<Counter> args{
                 hist,
                 shape.slice(),
@@ -263,41 +292,27 @@ class HistogramScanner {
         }
     }
 
-    static Cut scan(const ScanArgs<Count>& args) {
-        if constexpr (!std::is_same_v<Crit, Gini>) {
-            return plain::scan_histogram<Crit>(args);
-        } else if constexpr (sizeof(Count) == 4) {
-            return kernels().scan_gini_32(args);
-        } else {
-            return kernels().scan_gini_64(args);
-        }
-    }
-
-    // One feature's counts as [bin][class], of the classes that occur and of the codes
-    // as they are read: of candidates, from running sums.
+    // Writes one feature's counts as [bin][class], of the classes that occur and of the
+    // codes as they are read: for candidates, from running sums.
     template <class Counter>
-    ScanArgs<Count> alone(const HistogramShape& shape, const Counter* hist, int j,
-                          const CodeReading& reading, int n_thresholds,
-                          const ClassTotals<Count>& totals,
-                          const PresentClasses<Count>& present, const Limits& limits) {
-        const int n_classes = present.size();
-        const bool counts_rows = counts_rows_in(shape, totals);
-        const int width = n_classes + (counts_rows ? 1 : 0);
-        const int n_bins = reading.n_thresholds + 1;
-        turned_.resize(static_cast<std::size_t>((n_bins + 1) * width));
-        left_.resize(static_cast<std::size_t>(n_classes));
+    void turn(const HistogramShape& shape, const Counter* hist, int j,
+              const CodeReading& reading, int n_thresholds,
+              const PresentClasses<Count>& present, int width) {
+        const int n_bins = reading.missing_code() + 1;
+        turned_.resize(n_bins * width);
         for (int s = 0; s < width; ++s) {
-            const int slice = s < n_classes ? present.classes[s] : shape.n_slices - 1;
+            const int slice =
+                s < present.size() ? present.classes[s] : shape.n_slices - 1;
             const Counter* from = hist + slice * shape.slice() + j;
             auto at = [&](int bin) { return from[std::int64_t{bin} * shape.n_lanes]; };
             Count* to = turned_.data() + s;
             if (!reading.candidates) {
-                for (int bin = 0; bin <= n_bins; ++bin, to += width)
+                for (int bin = 0; bin < n_bins; ++bin, to += width)
                     *to = at(bin);
                 continue;
             }
             Counter below = 0;
-            for (int bin = 0; bin <= n_bins; ++bin, to += width) {
+            for (int bin = 0; bin < n_bins; ++bin, to += width) {
                 const Counter up_to =
                     at(bin < reading.n_thresholds
                            ? reading.candidates[bin]
@@ -306,18 +321,6 @@ class HistogramScanner {
                 below = up_to;
             }
         }
-        return {turned_.data(),
-                n_bins,
-                width,
-                n_classes,
-                present.counts.data(),
-                totals.sum,
-                totals.weight,
-                counts_rows ? totals.n_rows : static_cast<std::int64_t>(totals.weight),
-                limits.min_leaf,
-                limits.min_weight,
-                reading.missing_alone(),
-                left_.data()};
     }
 
     struct alignas(32) Register {

@@ -4,11 +4,8 @@
 
 #include <limits>
 
-#include "collective/sum.hpp"
-#include "grow/node.hpp"
-#include "kernels/kernels.hpp"
-#include "search/candidate_draw.hpp"
-#include "target/class_counts.hpp"
+#include "search/class_histogram.hpp"
+#include "search/split_chooser.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -42,30 +39,30 @@ class DirectSearch {
 
     struct Context {
         CandidateList candidates;
-        std::vector<Count> below, missing;  // [block][width][lane]
+        std::vector<std::int32_t> features;  // that have candidates
+        std::vector<Count> below, missing;   // [block][width][lane]
+        std::vector<Count> bins, left;       // of one feature; scratch
     };
 
-    DirectSearch(const Target& target, const Matrix<T>& X, const Dictionary& dictionary,
-                 const ClassRows<Count>& rows, const NodeLimits& limits,
-                 std::int64_t max_candidates, Team& team)
+    DirectSearch(const Target& target, const Matrix<T>& X, const SplitRules& rules,
+                 const ClassRows<Count>& rows, bool reuse_splits, Team& team)
         : target_(target),
           X_(X),
-          dictionary_(dictionary),
+          rules_{rules.dictionary, kNoCategories, rules.min_samples_leaf,
+                 rules.max_candidates},
           r_(rows),
-          limits_(limits),
-          max_candidates_(max_candidates),
+          limits_{rules.min_samples_leaf, target.min_weight()},
+          reuse_splits_(reuse_splits),
           team_(team),
           width_(target.n_classes() + (rows.weighted() ? 1 : 0)) {
-        if (!limits.reuse_splits) {
-            for (std::int64_t i = 0; i < dictionary.size(); ++i)
-                left_over_.push_back(i);
-        }
+        for (std::int64_t i = 0; !reuse_splits && i < rules.dictionary.size(); ++i)
+            available_.push_back(i);
     }
 
     Context make_context(int) const { return {}; }
 
     std::int64_t work(const Open& node) const {
-        return node.size() * std::min(max_candidates_, dictionary_.size());
+        return node.size() * std::min(rules_.max_candidates, rules_.dictionary.size());
     }
 
     void find(Open* const* nodes, int n_nodes, Context& context, bool shared, int) {
@@ -75,7 +72,8 @@ class DirectSearch {
 
     // From raw values, like the search itself.
     auto side(const Split& split) const {
-        const double threshold = dictionary_.thresholds(split.feature)[split.index];
+        const double threshold =
+            rules_.dictionary.thresholds(split.feature)[split.index];
         return [this, split, threshold](std::uint32_t row) {
             return value_goes_left(X_(row, split.feature), threshold,
                                    split.missing_left);
@@ -84,10 +82,10 @@ class DirectSearch {
 
     // Line 8 of Algorithm 2 taken literally: the used split leaves the dictionary.
     void use(const Split& split) {
-        if (limits_.reuse_splits)
+        if (reuse_splits_)
             return;
-        const std::int64_t id = dictionary_.offsets[split.feature] + split.index;
-        left_over_.erase(std::lower_bound(left_over_.begin(), left_over_.end(), id));
+        const std::int64_t id = rules_.dictionary.offsets[split.feature] + split.index;
+        available_.erase(std::lower_bound(available_.begin(), available_.end(), id));
     }
 
     bool read_left_totals(const Open&, Context&, ClassTotals<Count>&) const {
@@ -98,14 +96,14 @@ class DirectSearch {
 
   private:
     Split find(const Open& node, Context& context, bool shared) {
-        context.candidates.draw(dictionary_,
-                                limits_.reuse_splits ? nullptr : &left_over_,
-                                max_candidates_, node.key);
+        context.candidates.sample(rules_.dictionary,
+                                  reuse_splits_ ? nullptr : &available_,
+                                  rules_.max_candidates, node.key);
         const std::int64_t n = context.candidates.size();
         const std::int64_t n_blocks = (n + kCandidateBlock - 1) / kCandidateBlock;
         const std::int64_t block_size = std::int64_t{width_} * kCandidateBlock;
-        context.below.assign(static_cast<std::size_t>(n_blocks * block_size), 0);
-        context.missing.assign(static_cast<std::size_t>(n_blocks * block_size), 0);
+        context.below.assign(n_blocks * block_size, 0);
+        context.missing.assign(n_blocks * block_size, 0);
         auto count = [&](std::int64_t block) { count_block(block, node, context); };
         if (shared && work(node) >= kSharedWork) {
             team_.run(n_blocks, true, [&](std::int64_t block, int) { count(block); });
@@ -113,19 +111,31 @@ class DirectSearch {
             for (std::int64_t block = 0; block < n_blocks; ++block)
                 count(block);
         }
-        Split best;
-        for (std::int64_t first = 0; first < n;) {
-            const std::vector<std::int32_t>& features = context.candidates.features;
-            std::int64_t last = first;
-            while (last < n && features[last] == features[first])
-                ++last;
-            const Split split = search_feature(first, last, node, context);
-            if (split.beats(best))
-                best = split;
-            first = last;
-        }
-        return best;
+        context.features = context.candidates.features;
+        context.features.erase(
+            std::unique(context.features.begin(), context.features.end()),
+            context.features.end());
+        CandidateScan scan{*this, node, context};
+        SplitChooser chooser(rules_, node, node.totals.n_rows, &context.candidates);
+        return chooser.choose(
+            context.features.size(),
+            [&](std::int64_t j) { return context.features[j]; }, scan);
     }
+
+    // The candidates of a feature, for SplitChooser.
+    struct CandidateScan {
+        DirectSearch& own;
+        const Open& node;
+        Context& context;
+
+        Cut cut(std::int64_t, std::int64_t, const CodeReading& reading, double) {
+            own.fill_bins(reading, node, context);
+            return scan_bins<Crit>(context.bins.data(), own.width_, reading,
+                                   node.totals.counts, node.totals, own.limits_,
+                                   context.left);
+        }
+        Split best_set(std::int64_t, std::int64_t, const std::uint64_t*) { return {}; }
+    };
 
     void count_block(std::int64_t block, const Open& node, Context& context) {
         std::int64_t column[kCandidateBlock];
@@ -137,7 +147,7 @@ class DirectSearch {
             const std::int64_t feature = candidates.features[std::min(i, n - 1)];
             column[lane] = feature * X_.col_stride;
             threshold[lane] =
-                i < n ? dictionary_.thresholds(feature)[candidates.indices[i]]
+                i < n ? rules_.dictionary.thresholds(feature)[candidates.indices[i]]
                       : -std::numeric_limits<double>::infinity();
         }
         const std::int64_t offset = block * width_ * kCandidateBlock;
@@ -148,91 +158,41 @@ class DirectSearch {
             width_, context.below.data() + offset, context.missing.data() + offset});
     }
 
-    static const Count* lane(const std::vector<Count>& counts, std::int64_t i,
-                             int width) {
-        return counts.data() + i / kCandidateBlock * width * kCandidateBlock +
-               i % kCandidateBlock;
-    }
-
-    std::int64_t rows_in(const Count* counts) const {
-        if (width_ > target_.n_classes()) {
-            return static_cast<std::int64_t>(counts[(width_ - 1) * kCandidateBlock]);
-        }
-        std::int64_t n = 0;
+    // Counts of the bins between the candidates of a feature, above them, and of NaN.
+    void fill_bins(const CodeReading& reading, const Open& node, Context& context) {
+        const std::int64_t first =
+            reading.candidates - context.candidates.indices.data();
+        const int n = reading.n_thresholds;
+        context.bins.resize((n + 2) * width_);
         for (int c = 0; c < width_; ++c) {
-            n += static_cast<std::int64_t>(counts[c * kCandidateBlock]);
-        }
-        return n;
-    }
-
-    // Candidates first..last-1 are of one feature, by rising threshold.
-    Split search_feature(std::int64_t first, std::int64_t last, const Open& node,
-                         Context& context) {
-        const std::int64_t n_missing = rows_in(lane(context.missing, first, width_));
-        Split best;
-        for (const bool missing_left : {false, true}) {
-            if (missing_left && n_missing == 0)
-                break;
-            for (std::int64_t i = first; i < last;) {
-                // Candidates with as many rows below them cut in the same place.
-                const std::int64_t below = rows_in(lane(context.below, i, width_));
-                std::int64_t end = i + 1;
-                while (end < last &&
-                       rows_in(lane(context.below, end, width_)) == below) {
-                    ++end;
-                }
-                const std::int64_t left = below + (missing_left ? n_missing : 0);
-                const std::int64_t smaller = std::min(left, node.totals.n_rows - left);
-                if (smaller >= limits_.min_samples_leaf) {
-                    const double score =
-                        score_of(i, missing_left, node.totals, context);
-                    if (score > best.score) {
-                        best.score = score;
-                        best.feature = context.candidates.features[first];
-                        best.tie = tie_number(node.key, best.feature);
-                        best.index = context.candidates.indices[(i + end - 1) / 2];
-                        best.missing_left = missing_left;
-                    }
-                }
-                i = end;
+            auto counted = [&](const std::vector<Count>& counts, std::int64_t i) {
+                return counts[(i / kCandidateBlock * width_ + c) * kCandidateBlock +
+                              i % kCandidateBlock];
+            };
+            const Count missing = counted(context.missing, first);
+            const Count all = c < target_.n_classes()
+                                  ? node.totals.counts[c]
+                                  : static_cast<Count>(node.totals.n_rows);
+            Count before = 0;
+            for (int k = 0; k <= n; ++k) {
+                const Count below =
+                    k < n ? counted(context.below, first + k) : all - missing;
+                context.bins[k * width_ + c] = below - before;
+                before = below;
             }
+            context.bins[(n + 1) * width_ + c] = missing;
         }
-        best.saw_missing = n_missing > 0;
-        return best;
-    }
-
-    double score_of(std::int64_t i, bool missing_left, const ClassTotals<Count>& totals,
-                    const Context& context) const {
-        using W = typename Wide<Count>::type;
-        const Count* below = lane(context.below, i, width_);
-        const Count* missing = lane(context.missing, i, width_);
-        W left_sum = 0, right_sum = 0;
-        Count left_weight = 0;
-        for (int c = 0; c < target_.n_classes(); ++c) {
-            const std::int64_t at = std::int64_t{c} * kCandidateBlock;
-            const Count l = below[at] + (missing_left ? missing[at] : 0);
-            left_sum += Crit::template term<Count>(l);
-            right_sum += Crit::template term<Count>(
-                totals.counts[static_cast<std::size_t>(c)] - l);
-            left_weight += l;
-        }
-        const Count right_weight = totals.weight - left_weight;
-        if (left_weight < target_.min_weight() || right_weight < target_.min_weight()) {
-            return -std::numeric_limits<double>::infinity();
-        }
-        return Crit::template score<Count>(left_sum, left_weight, right_sum,
-                                           right_weight);
     }
 
     const Target& target_;
     Matrix<T> X_;
-    Dictionary dictionary_;
+    SplitRules rules_;
     const ClassRows<Count>& r_;
-    NodeLimits limits_;
-    std::int64_t max_candidates_;
+    ClassLimits<Count> limits_;
+    bool reuse_splits_;
     Team& team_;
     int width_;
-    std::vector<std::int64_t> left_over_;  // only when splits aren't reused
+    std::vector<std::int64_t> available_;  // only if splits are not reused
 };
 
 }  // namespace dics

@@ -10,7 +10,7 @@
 #include "data/matrix.hpp"
 #include "grow/node.hpp"
 #include "random.hpp"
-#include "search/candidate_draw.hpp"
+#include "search/split_chooser.hpp"
 
 namespace dics {
 
@@ -40,11 +40,11 @@ class FeatureDraw {
                 bool is_best_first)
         : n_features_(dictionary.n_features),
           is_best_first_(is_best_first),
-          n_words_((static_cast<std::size_t>(n_features_) + 63) / 64) {
+          n_words_((n_features_ + 63) / 64) {
         const std::int64_t n_groups = (n_features_ + kGroup - 1) / kGroup;
         most_draws_ = n_features_ > kMany ? max_features : n_features_;
         for (std::int64_t group = 0; group < n_groups; ++group)
-            groups_.push_back(static_cast<std::int32_t>(group));
+            groups_.push_back(group);
     }
 
     void begin(std::uint64_t node_key, std::int64_t depth) {
@@ -53,7 +53,7 @@ class FeatureDraw {
         n_drawn_ = 0;
         offered_.clear();
         at_ = 0;
-        const std::size_t level = is_best_first_ ? 0 : static_cast<std::size_t>(depth);
+        const std::size_t level = is_best_first_ ? 0 : depth;
         if (constant_.size() < (level + 1) * n_words_)
             constant_.resize((level + 1) * n_words_);
         known_ = constant_.data() + level * n_words_;
@@ -70,10 +70,10 @@ class FeatureDraw {
     // The first feature of a group. Groups are as long as each other to within one
     // feature, or those of a short group would be drawn more often.
     std::int64_t start(std::int64_t group) const {
-        return group * n_features_ / static_cast<std::int64_t>(groups_.size());
+        return group * n_features_ / groups_.size();
     }
 
-    std::int64_t n_groups() const { return static_cast<std::int64_t>(groups_.size()); }
+    std::int64_t n_groups() const { return groups_.size(); }
     // The group of a feature: the last that starts no later.
     std::size_t group(std::int64_t feature) const {
         return static_cast<std::size_t>(((feature + 1) * n_groups() - 1) / n_features_);
@@ -98,7 +98,7 @@ class FeatureDraw {
     template <class Count, class Take, class Varies>
     void draw_known(std::int64_t max_features, std::uint64_t node_key, Count count,
                     Take take, Varies varies, std::vector<std::int32_t>& features) {
-        auto n_found = [&] { return static_cast<std::int64_t>(features.size()); };
+        auto n_found = [&] { return std::ssize(features); };
         stream_ = Stream(combine(node_key, 6));
         n_groups_used_ = 0;
         n_drawn_ = 0;
@@ -178,7 +178,7 @@ class FeatureDraw {
         at_ = 0;
         for (const std::int32_t group : last_groups()) {
             for (std::int64_t p = start(group); p < start(group + 1); ++p)
-                offered_.push_back(static_cast<std::int32_t>(p));
+                offered_.push_back(p);
         }
     }
 
@@ -206,7 +206,7 @@ class VaryingFeatures {
         rows_ = rows.data() + node.begin;
         n_rows_ = node.size();
         n_first_ = std::min<std::int64_t>(n_rows_, n_rows_ <= kFewRows ? 2 : 8);
-        lines_.resize(static_cast<std::size_t>((codes.width + kLine - 1) / kLine));
+        lines_.resize((codes.width + kLine - 1) / kLine);
         for (Line& line : lines_)
             line.is_compared = false;
     }
@@ -222,7 +222,7 @@ class VaryingFeatures {
         }
         if (n_first_ == n_rows_)
             return false;
-        Line& line = lines_[static_cast<std::size_t>(f / kLine)];
+        Line& line = lines_[f / kLine];
         if (!line.is_compared)
             compare(f / kLine * kLine, line);
         return line.differences[f % kLine] != 0;
@@ -266,8 +266,8 @@ inline void draw_varying(std::int64_t max_features, VaryingFeatures& varying,
                          FeatureDraw& draw, std::vector<std::int32_t>& features) {
     features.clear();
     std::int32_t feature;
-    while (static_cast<std::int64_t>(features.size()) < max_features &&
-           draw.next(static_cast<std::int64_t>(features.size()), feature)) {
+    while (std::ssize(features) < max_features &&
+           draw.next(std::ssize(features), feature)) {
         if (varying.has(feature))
             features.push_back(feature);
         else
@@ -276,17 +276,91 @@ inline void draw_varying(std::int64_t max_features, VaryingFeatures& varying,
     draw.end();
 }
 
-// k thresholds of the features drawn, instead of all of them; features are then sorted.
-inline void draw_of_features(const Dictionary& dictionary, std::int64_t k,
-                             std::uint64_t key, std::vector<std::int32_t>& features,
-                             CandidateList& candidates) {
-    std::sort(features.begin(), features.end());
-    std::vector<std::int64_t> offsets{0};
-    for (const std::int32_t f : features)
-        offsets.push_back(offsets.back() + dictionary.count(f));
-    candidates.draw(
-        {nullptr, offsets.data(), static_cast<std::int64_t>(features.size())}, nullptr,
-        k, key);
-}
+// Searches features that are sampled for each node, as in RandomForest. Codes are
+// row-major here: the codes of a node's rows stay in the cache from one level to the
+// next. `Scan` is ClassRowScan or MomentRowScan. For one thread: a forest grows its
+// trees side by side.
+template <class Scan>
+class DrawSearch {
+  public:
+    using Target = typename Scan::Target;
+    using Open = typename Scan::Open;
+    using Rows = typename Target::Rows;
+    struct Context {};
+
+    DrawSearch(const Target& target, const Codes& codes, const SplitRules& rules,
+               const Rows& rows, std::int64_t max_features, FeatureDraw& draw)
+        : codes_(codes),
+          rules_(rules),
+          r_(rows),
+          max_features_(max_features),
+          draw_(draw),
+          scan_(target, codes, rules, rows, max_features) {}
+
+    Context make_context(int) const { return {}; }
+    std::int64_t work(const Open& node) const { return node.size() * max_features_; }
+
+    void find(Open* const* nodes, int n_nodes, Context&, bool, int) {
+        for (int i = 0; i < n_nodes; ++i)
+            nodes[i]->split = best_split(*nodes[i]);
+    }
+
+    CodeSide side(const Split& split) const {
+        return {codes_, rules_.dictionary, split};
+    }
+    CodeSetSide set_side(const Split& split) const {
+        return {codes_, rules_.dictionary, split};
+    }
+    bool read_left_totals(const Open&, Context&, typename Target::Totals&) const {
+        return false;
+    }
+    void hand_over(Open&, Open&, bool, Open&, bool, Context&) {}
+    void release(Open&, Context&) {}
+
+  private:
+    static constexpr std::int64_t kFetchedRows = 256;
+
+    Split best_split(const Open& node) {
+        draw_.begin(node.key, node.depth);
+        if (node.size() <= kFetchedRows)
+            fetch_codes(node);
+        varying_.start_node(codes_, r_.rows, node);
+        draw_varying(max_features_, varying_, draw_, features_);
+        const bool samples = rules_.max_candidates > 0;
+        if (samples) {
+            std::sort(features_.begin(), features_.end());
+            candidates_.sample_from(rules_.dictionary, features_, rules_.max_candidates,
+                                    node.key);
+        }
+        scan_.start_node(node, features_);
+        SplitChooser chooser(rules_, node, node.totals.n_rows,
+                             samples ? &candidates_ : nullptr);
+        return chooser.choose(
+            features_.size(), [&](std::int64_t j) { return features_[j]; }, scan_);
+    }
+
+    // Asks for the codes of a small node's rows all at once: they come from anywhere in
+    // memory, and the look at the first of them would wait for each in turn.
+    void fetch_codes(const Open& node) {
+        for (std::int64_t i = node.begin; i < node.end; ++i) {
+            const std::uint8_t* row =
+                codes_.data + std::int64_t{r_.rows[i]} * codes_.width;
+            for (const std::int32_t group : draw_.groups()) {
+                __builtin_prefetch(row + draw_.start(group));
+                __builtin_prefetch(row + draw_.start(group + 1) - 1);
+            }
+        }
+    }
+
+    Codes codes_;
+    SplitRules rules_;
+    const Rows& r_;
+    std::int64_t max_features_;
+    FeatureDraw& draw_;
+    Scan scan_;
+    VaryingFeatures varying_;
+    std::vector<std::int32_t> features_;  // of the node
+    CandidateList candidates_;
+};
 
 }  // namespace dics

@@ -11,10 +11,8 @@
 #include "data/matrix.hpp"
 #include "grow/node.hpp"
 #include "kernels/boost_kernels.hpp"
-#include "search/candidate_draw.hpp"
-#include "search/code_order.hpp"
 #include "search/interactions.hpp"
-#include "search/set_limits.hpp"
+#include "search/split_chooser.hpp"
 #include "target/gradients.hpp"
 
 namespace dics {
@@ -54,10 +52,9 @@ class GradientHistograms {
     static constexpr bool kReadsTotals = false;
     struct Scratch {
         std::vector<float> sums;
-        std::vector<std::int32_t> bins;  // of a category, in its order
-        std::vector<std::int32_t> cuts;  // of that order
+        std::vector<std::int32_t> groups;  // of categories, in their order
         std::vector<std::int32_t> total;
-        CodeOrder order;
+        CategoryOrder order;
     };
 
     // `codes` are of all rows, column by column.
@@ -73,8 +70,7 @@ class GradientHistograms {
           sparse_(sparse),
           min_samples_leaf_(min_samples_leaf),
           interactions_(std::move(interactions)),
-          categorical_(std::move(categorical)),
-          set_limits_(set_limits),
+          categories_{std::move(categorical), target.cat_smooth(), 0, set_limits},
           n_threads_(n_threads),
           n_slices_(n_slices) {}
 
@@ -94,9 +90,7 @@ class GradientHistograms {
         return starts_[first_feature(block)];
     }
     // Of the blocks that peers search, each process its slice of them.
-    std::int64_t first_block(int slice) const {
-        return first_blocks_[static_cast<std::size_t>(slice)];
-    }
+    std::int64_t first_block(int slice) const { return first_blocks_[slice]; }
     std::int64_t size() const { return starts_.back() + kLanes; }
     // What doesn't fit is counted anew instead of being subtracted. Few entries are
     // soon counted, and there a large pool would be most of the memory of a fit.
@@ -122,9 +116,7 @@ class GradientHistograms {
             return fill_sparse(block, begin, end, hists);
         const std::size_t first = first_feature(block);
         const std::size_t last = first_feature(block + 1);
-        std::memset(hists, 0,
-                    sizeof(std::int32_t) *
-                        static_cast<std::size_t>(starts_[last] - starts_[first]));
+        std::memset(hists, 0, sizeof(std::int32_t) * starts_[last] - starts_[first]);
         FillArgs args{};
         args.n_features = static_cast<int>(last - first);
         for (std::size_t j = first; j < last; ++j)
@@ -150,10 +142,9 @@ class GradientHistograms {
                      Prepared&, Scratch& scratch) const {
         scratch.sums.resize(static_cast<std::size_t>(
             std::max(3 * (kMaxThresholds + 1 + kLanes), 2 * (cells() + kLanes))));
-        scratch.total.assign(static_cast<std::size_t>(cells()) + kLanes, 0);
+        scratch.total.assign(cells() + kLanes, 0);
         for (int c = 0; c < cells(); ++c)
-            scratch.total[static_cast<std::size_t>(c)] =
-                target_.narrowed(node.totals.cells[static_cast<std::size_t>(c)], c);
+            scratch.total[c] = target_.narrowed(node.totals.cells[c], c);
         GainArgs args{};
         args.total = scratch.total.data();
         args.n_outputs = target_.outputs().n;
@@ -167,39 +158,27 @@ class GradientHistograms {
         args.is_bounded = target_.is_constrained();
         args.lower = static_cast<float>(node.totals.lower);
         args.upper = static_cast<float>(node.totals.upper);
-        const std::size_t first = first_feature(block);
-        Split best;
-        for (std::size_t j = first; j < first_feature(block + 1); ++j) {
-            const std::int32_t f = layout_[j];
-            if (!interactions_.allow(node.interactions, f))
-                continue;
-            args.direction = target_.direction(f);
-            args.hist = hists + (starts_[j] - starts_[first]);
-            args.n_thresholds = dictionary_.count(f);
-            args.n_candidates = args.n_thresholds;
-            args.candidates = nullptr;
-            if (is_categorical(f)) {
-                const Split split = best_set(f, args, node, scratch);
-                if (split.beats(best))
-                    best = split;
-            }
-            if (splits_->drawn) {
-                const auto candidates = splits_->candidates.of_feature(f);
-                args.candidates = candidates.data();
-                args.n_candidates = static_cast<int>(candidates.size());
-            }
-            const Split split(boost_kernels().best_cut(args), f, 0);
-            if (split.beats(best))
-                best = split;
-        }
-        return best;
+        const std::int64_t first = first_feature(block);
+        const SplitRules rules{dictionary_, categories_,    min_samples_leaf_,
+                               0,           Splitter::best, nullptr,
+                               false};
+        BlockScan scan{*this, hists, first, args, node, scratch};
+        SplitChooser chooser(rules, node, node.totals.n_rows,
+                             splits_->drawn ? &splits_->candidates : nullptr);
+        return chooser.choose(
+            first_feature(block + 1) - first,
+            [&](std::int64_t j) {
+                const std::int32_t f = layout_[first + j];
+                return interactions_.allow(node.interactions, f) ? f : -1;
+            },
+            scan);
     }
 
     // `hists` are those of the node that is split.
     template <class Sum>
     void read_left_totals(const Split& split, const Sum* hists,
                           GradientTotals& totals) const {
-        const std::size_t place = places_[static_cast<std::size_t>(split.feature)];
+        const std::size_t place = places_[split.feature];
         const Sum* hist = hists + starts_[place];
         target_.clear(totals);
         if (split.is_set) {
@@ -218,7 +197,7 @@ class GradientHistograms {
     }
 
     // Totals as numbers that peers send one another.
-    std::size_t totals_size() const { return static_cast<std::size_t>(cells()); }
+    std::size_t totals_size() const { return cells(); }
     void write_totals(const GradientTotals& totals, std::int64_t* to) const {
         std::copy_n(totals.cells.begin(), totals_size(), to);
     }
@@ -231,7 +210,7 @@ class GradientHistograms {
     CodeSide side(const Split& split) {
         if (!codes_.lists)
             return {codes_, dictionary_, split};
-        side_column_.resize(static_cast<std::size_t>(codes_.n_rows));
+        side_column_.resize(codes_.n_rows);
         codes_.lists->spread(split.feature, side_column_.data());
         return {side_column_.data(), 1, dictionary_, split};
     }
@@ -263,10 +242,10 @@ class GradientHistograms {
         }
         part_starts_.push_back(layout_.size());
         starts_.clear();
-        places_.assign(static_cast<std::size_t>(dictionary_.n_features), 0);
+        places_.assign(dictionary_.n_features, 0);
         std::int64_t size = 0;
         for (std::size_t j = 0; j < layout_.size(); ++j) {
-            places_[static_cast<std::size_t>(layout_[j])] = j;
+            places_[layout_[j]] = j;
             starts_.push_back(size);
             size += std::int64_t{dictionary_.count(layout_[j]) + 2} * cells();
         }
@@ -278,7 +257,7 @@ class GradientHistograms {
     // which must not depend on it, are made of whole blocks.
     void make_blocks() {
         const std::size_t n_dense = splits_->dense.size();
-        const auto n_tasks = static_cast<std::size_t>(2 * n_threads_);
+        const auto n_tasks = 2 * n_threads_;
         const std::size_t even = (n_dense + n_tasks - 1) / n_tasks;
         const auto most = std::clamp<std::size_t>((even + 3) / 4 * 4, 4, kFillFeatures);
         const std::vector<std::size_t> slices = slice_starts();
@@ -321,84 +300,67 @@ class GradientHistograms {
         return found;
     }
 
-    bool is_categorical(std::int32_t f) const {
-        return !categorical_.empty() && categorical_[static_cast<std::size_t>(f)] != 0;
-    }
+    // The features of a block, for SplitChooser.
+    struct BlockScan {
+        const GradientHistograms& own;
+        const std::int32_t* hists;
+        std::int64_t first;
+        GainArgs args;  // what all features share
+        const Open& node;
+        Scratch& scratch;
 
-    // The best set of codes of a category: a prefix of their order in this node. That
-    // order is made by the very rows that rate it: of k codes that tell nothing, the
-    // best set gains in proportion to k. Hence an l2 for each of them. A threshold
-    // among the codes as they are is tried as well. Codes without a row here go with
-    // the larger side.
+        Cut cut(std::int64_t j, std::int64_t f, const CodeReading& reading, double) {
+            start(j, f);
+            args.n_thresholds = own.dictionary_.count(f);
+            args.candidates = reading.candidates;
+            args.n_candidates = reading.n_thresholds;
+            return boost_kernels().best_cut(args);
+        }
+        Split best_set(std::int64_t j, std::int64_t f, const std::uint64_t*) {
+            start(j, f);
+            return own.best_set(f, args, node, scratch);
+        }
+        void start(std::int64_t j, std::int64_t f) {
+            args.direction = own.target_.direction(f);
+            args.hist = hists + (own.starts_[first + j] - own.starts_[first]);
+        }
+    };
+
+    // The best set of categories: a prefix of their order by gradients over hessians.
+    // The rows that rate this order also made it: with k categories that are pure
+    // noise, the best set gains in proportion to k. Hence an l2 for each of them.
     //
     // AUC of 200 categories of 125 rows each, without the column, with an l2 of 100 for
-    // all of them and of 30 for each: 0.868, 0.850, 0.864 where they tell nothing,
-    // 0.839, 0.871, 0.878 where they do; R2 0.648, 0.614, 0.636 and 0.559, 0.654,
-    // 0.669. Of 50 categories 0.865, 0.861, 0.863 and 0.839, 0.870, 0.871. Five sets of
-    // bench_categories don't tell 10 from 80 (2026-11).
-    Split best_set(std::int32_t f, GainArgs args, const Open& node,
+    // all of them and of 30 for each: 0.868, 0.850, 0.864 where they are noise, 0.839,
+    // 0.871, 0.878 where they are not; R2 0.648, 0.614, 0.636 and 0.559, 0.654, 0.669.
+    // With 50 categories 0.865, 0.861, 0.863 and 0.839, 0.870, 0.871. Five sets of
+    // bench_categories do not distinguish 10 from 80 (2026-11).
+    Split best_set(std::int64_t f, GainArgs args, const Open& node,
                    Scratch& scratch) const {
-        const int n_codes = dictionary_.count(f) + 1;
-        auto rows_of = [this, hist = args.hist](int code) {
-            return hist[code * cells() + target_.outputs().rows_at()];
-        };
-        const std::vector<int>& order = order_codes(args.hist, n_codes, scratch.order);
-        const auto n_present = static_cast<int>(order.size());
-        find_set_cuts(
-            n_present,
-            [&](int i) { return rows_of(order[static_cast<std::size_t>(i)]); },
-            set_limits_, scratch.cuts);
-        if (scratch.cuts.empty())
-            return {};
-        const auto size = static_cast<std::size_t>(cells());
-        scratch.bins.resize((order.size() + 1) * size + kLanes);
-        std::int32_t* to = scratch.bins.data();
-        for (const int code : order)
-            to = std::copy_n(args.hist + code * cells(), size, to);
-        std::copy_n(args.hist + n_codes * cells(), size, to);  // NaN's
-        args.hist = scratch.bins.data();
-        args.n_thresholds = n_present - 1;
-        args.candidates = scratch.cuts.data();
-        args.n_candidates = static_cast<int>(scratch.cuts.size());
-        args.l2 += target_.cat_l2() * static_cast<float>(n_present);
-        Split split(boost_kernels().best_cut(args), f, 0);
-        if (!split.found() || split.index < 0)
-            return split;
-        std::int64_t n_left = 0;
-        for (int i = 0; i <= split.index; ++i) {
-            split.left.add(order[static_cast<std::size_t>(i)]);
-            n_left += rows_of(order[static_cast<std::size_t>(i)]);
-        }
-        const bool left_is_larger = 2 * n_left > node.totals.n_rows;
-        for (int code = 0; left_is_larger && code < n_codes; ++code) {
-            if (!std::count(order.begin(), order.end(), code))
-                split.left.add(code);
-        }
-        split.is_set = true;
-        split.index = -1;  // none of the dictionary
-        return split;
-    }
-
-    // Codes of the node's rows by their gradients over their hessians.
-    const std::vector<int>& order_codes(const std::int32_t* hist, int n_codes,
-                                        CodeOrder& order) const {
         const Outputs& outputs = target_.outputs();
-        order.start(outputs.n);
-        for (int code = 0; code < n_codes; ++code) {
-            const std::int32_t* sums = hist + code * cells();
-            if (sums[outputs.rows_at()] <= 0)
-                continue;
-            order.add(code, sums[outputs.rows_at()], [&](int c) {
-                const double h = sums[outputs.hessian_at(c)] + target_.cat_smooth();
-                return h > 0 ? sums[c] / h : 0.0;
-            });
-        }
-        return order.sort();
+        CategoryOrder& order = scratch.order;
+        auto sums_of = [&](int code) { return args.hist + code * cells(); };
+        if (!order.find(
+                dictionary_.count(f) + 1, outputs.n,
+                [&](int code) { return sums_of(code)[outputs.rows_at()]; },
+                [&](int code, int c) {
+                    const double h =
+                        sums_of(code)[outputs.hessian_at(c)] + categories_.smooth;
+                    return h > 0 ? sums_of(code)[c] / h : 0.0;
+                },
+                categories_.set_limits, nullptr))
+            return {};
+        order.add_up(args.hist, cells(), kLanes, scratch.groups);
+        args.hist = scratch.groups.data();
+        args.n_thresholds = args.n_candidates = order.n_groups() - 1;
+        args.candidates = nullptr;
+        args.l2 += target_.cat_l2() * static_cast<float>(order.n_categories());
+        return order.split(boost_kernels().best_cut(args), f, node.totals.n_rows);
     }
 
     int cells() const { return target_.outputs().cells; }
     std::size_t first_feature(std::int64_t block) const {
-        return first_features_[static_cast<std::size_t>(block)];
+        return first_features_[block];
     }
 
     // Where the entries of a part's features are added, from the start of their block;
@@ -419,20 +381,19 @@ class GradientHistograms {
     // The commonest bin of a feature is what the others leave of the rows' total.
     void fill_sparse(std::int64_t block, std::int64_t begin, std::int64_t end,
                      std::int32_t* hists) const {
-        const auto p = static_cast<std::size_t>(block - n_dense_blocks_);
+        const auto p = block - n_dense_blocks_;
         const std::int64_t size = block_start(block + 1) - block_start(block);
         const bool has_dump = first_feature(block + 1) - first_feature(block) <
                               sparse_.parts()[p].features.size();
         std::vector<std::int32_t> space;
         std::int32_t* to = hists;
         if (has_dump) {
-            space.resize(static_cast<std::size_t>(size + std::int64_t{256} * cells()));
+            space.resize(size + std::int64_t{256} * cells());
             to = space.data();
         } else {
-            std::memset(hists, 0,
-                        sizeof(std::int32_t) * static_cast<std::size_t>(size));
+            std::memset(hists, 0, sizeof(std::int32_t) * size);
         }
-        std::vector<std::int32_t> total(static_cast<std::size_t>(cells()));
+        std::vector<std::int32_t> total(cells());
         SparseFillArgs args{};
         args.starts = sparse_.parts()[p].starts.data();
         args.entries = sparse_.parts()[p].entries.data();
@@ -471,8 +432,7 @@ class GradientHistograms {
     const SparseCodes& sparse_;
     std::int64_t min_samples_leaf_;
     Interactions interactions_;
-    std::vector<std::int8_t> categorical_;  // 1 for categories; may be empty
-    SetLimits set_limits_;
+    CategorySettings categories_;
     int n_threads_, n_slices_;
     const RoundSplits* splits_ = nullptr;
     RoundCodes round_codes_{};

@@ -11,32 +11,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "collective/sum.hpp"
 #include "grow/node.hpp"
 #include "grow/pool.hpp"
-#include "search/renewed_codes.hpp"
+#include "search/split_chooser.hpp"
+#include "collective/sum.hpp"
 #include "team.hpp"
 
 namespace dics {
-
-// Histograms of the trees of a kind (ClassTrees, MomentTrees). `origin` is null for the
-// tree's first dictionary.
-template <class Kind, class Settings>
-typename Kind::Histograms make_histograms(const typename Kind::Target& target,
-                                          const Codes& codes,
-                                          const Dictionary& dictionary,
-                                          const typename Kind::Rows& rows,
-                                          const Settings& settings,
-                                          const Origin* origin = nullptr) {
-    return {target,
-            codes,
-            dictionary,
-            origin,
-            rows,
-            settings.limits.min_samples_leaf,
-            settings.max_candidates,
-            settings.categories};
-}
 
 template <class Histograms>
 class HistogramSearch {
@@ -52,10 +33,7 @@ class HistogramSearch {
     };
 
     HistogramSearch(Histograms& histograms, Team& team, const Sum& sum = {})
-        : histograms_(histograms),
-          team_(team),
-          sum_(sum),
-          scratch_(static_cast<std::size_t>(team.size())) {}
+        : histograms_(histograms), team_(team), sum_(sum), scratch_(team.size()) {}
 
     // One of `n_sharing` contexts in use at a time.
     Context make_context(int n_sharing) const {
@@ -95,17 +73,16 @@ class HistogramSearch {
         }
         auto search_block = [&](std::int64_t block, int at) {
             for (int i = 0; i < n_nodes; ++i) {
-                best_of_block_[static_cast<std::size_t>(block * n_nodes + i)] =
+                best_of_block_[block * n_nodes + i] =
                     find_in_block(block, *nodes[i], context, i, at);
             }
         };
         const std::int64_t n_blocks = histograms_.n_blocks();
         if (shared) {
-            best_of_block_.resize(static_cast<std::size_t>(n_blocks * n_nodes));
+            best_of_block_.resize(n_blocks * n_nodes);
             team_.run(n_blocks, histograms_.uses_threads(n_filled), search_block);
             for (std::int64_t i = 0; i < n_blocks * n_nodes; ++i)
-                keep_better(best_of_block_[static_cast<std::size_t>(i)],
-                            nodes[i % n_nodes]->split);
+                keep_better(best_of_block_[i], nodes[i % n_nodes]->split);
         } else {
             for (std::int64_t block = 0; block < n_blocks; ++block) {
                 for (int i = 0; i < n_nodes; ++i)
@@ -140,21 +117,19 @@ class HistogramSearch {
         const std::int64_t first = first_block(slice);
         const std::int64_t n_blocks = first_block(slice + 1) - first;
         const auto n_nodes = static_cast<std::int64_t>(nodes.size());
-        best_of_block_.resize(static_cast<std::size_t>(n_blocks * n_nodes));
+        best_of_block_.resize(n_blocks * n_nodes);
         team_.run(n_blocks, true, [&](std::int64_t task, int thread) {
             const std::int64_t block = first + task;
             for (std::size_t i = 0; i < nodes.size(); ++i) {
                 const Value* hists = shared_histograms(block, *nodes[i], countings[i],
                                                        context, prepared[i]);
-                best_of_block_[static_cast<std::size_t>(task * n_nodes) + i] =
-                    histograms_.best_split(
-                        block, hists, *nodes[i], prepared[i],
-                        scratch_[static_cast<std::size_t>(thread)].own);
+                best_of_block_[task * n_nodes + i] = histograms_.best_split(
+                    block, hists, *nodes[i], prepared[i], scratch_[thread].own);
             }
         });
         for (std::int64_t i = 0; i < n_blocks * n_nodes; ++i) {
-            const auto at = static_cast<std::size_t>(i % n_nodes);
-            const Split& found = best_of_block_[static_cast<std::size_t>(i)];
+            const auto at = i % n_nodes;
+            const Split& found = best_of_block_[i];
             if (!found.beats(nodes[at]->split))
                 continue;
             nodes[at]->split = found;
@@ -209,7 +184,7 @@ class HistogramSearch {
     // Hands the parent's histogram on: the smaller child is counted, the larger one is
     // the parent's minus that.
     void hand_over(Open& parent, Open& smaller, bool smaller_open, Open& larger,
-                   bool larger_open, Context& context) {
+                 bool larger_open, Context& context) {
         if (parent.hist < 0)
             return;
         if (!larger_open || !histograms_.needs_histogram(larger)) {
@@ -263,19 +238,16 @@ class HistogramSearch {
                         std::int64_t n_counted) {
         const std::int64_t n_blocks = histograms_.n_blocks();
         place_blocks(n_counted);
-        shared_.resize(static_cast<std::size_t>(slice_starts_.back() +
-                                                histograms_.size() -
-                                                histograms_.block_start(n_blocks)));
+        shared_.resize(slice_starts_.back() + histograms_.size() -
+                       histograms_.block_start(n_blocks));
         const auto n = static_cast<std::int64_t>(countings.size());
         team_.run(n * n_blocks, true, [&](std::int64_t task, int) {
-            const Counting& counting =
-                countings[static_cast<std::size_t>(task / n_blocks)];
+            const Counting& counting = countings[task / n_blocks];
             const std::int64_t block = task % n_blocks;
             if (counting.place >= 0)
-                histograms_.fill(
-                    block, counting.begin, counting.end,
-                    prepared[static_cast<std::size_t>(task / n_blocks)].counted(),
-                    counted(block, counting));
+                histograms_.fill(block, counting.begin, counting.end,
+                                 prepared[task / n_blocks].counted(),
+                                 counted(block, counting));
         });
         if (n_slices() > 1)
             sum_.reduce_scatter(shared_.data(), slice_starts_);
@@ -304,7 +276,7 @@ class HistogramSearch {
 
     // The cells of a block that were counted for a node.
     Value* counted(std::int64_t block, const Counting& counting) {
-        const BlockPlace& place = block_places_[static_cast<std::size_t>(block)];
+        const BlockPlace& place = block_places_[block];
         return shared_.data() + place.start + counting.place * place.stride;
     }
 
@@ -355,10 +327,9 @@ class HistogramSearch {
         constexpr std::size_t split_size = sizeof(Split) / sizeof(std::int64_t);
         const std::size_t size = split_size + histograms_.totals_size();
         const std::size_t slice_size = nodes.size() * size;
-        const auto n_slices = static_cast<std::size_t>(this->n_slices());
+        const auto n_slices = this->n_slices();
         found_.assign(n_slices * slice_size, 0);
-        std::int64_t* own =
-            found_.data() + static_cast<std::size_t>(sum_.rank()) * slice_size;
+        std::int64_t* own = found_.data() + sum_.rank() * slice_size;
         for (const Open* node : nodes) {
             std::memcpy(own, &node->split, sizeof(Split));
             if (node->split.found())
@@ -384,7 +355,7 @@ class HistogramSearch {
         typename Histograms::Scratch own;
 
         Value* space(std::int64_t size) {
-            hist.resize(std::max(hist.size(), static_cast<std::size_t>(size)));
+            hist.resize(std::max<std::size_t>(hist.size(), size));
             return hist.data();
         }
     };
@@ -396,7 +367,7 @@ class HistogramSearch {
 
     Split find_in_block(std::int64_t block, const Open& node, Context& context,
                         int which, int thread) {
-        Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
+        Scratch& scratch = scratch_[thread];
         const auto& prepared = context.prepared[which];
         const Value* hists =
             prepared.uses_histogram()

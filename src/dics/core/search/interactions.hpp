@@ -17,21 +17,20 @@ class Interactions {
     // Without groups, all features may meet.
     Interactions(const std::vector<std::vector<std::int32_t>>& groups,
                  std::int64_t n_features)
-        : groups_(groups), groups_of_(static_cast<std::size_t>(n_features)) {
+        : groups_(groups), groups_of_(n_features) {
         if (groups_.empty())
             return;
         std::vector<std::int32_t> all;
         for (std::size_t g = 0; g < groups_.size(); ++g) {
-            all.push_back(static_cast<std::int32_t>(g));
+            all.push_back(g);
             for (const std::int32_t f : groups_[g])
-                groups_of_[static_cast<std::size_t>(f)].push_back(all.back());
+                groups_of_[f].push_back(all.back());
         }
         number_of(all);
     }
 
     bool allow(int state, std::int32_t feature) const {
-        return groups_.empty() || states_[static_cast<std::size_t>(state)]
-                                      .allowed[static_cast<std::size_t>(feature)];
+        return groups_.empty() || states_[state].allowed[feature];
     }
 
     // The state of the children of a node that is split by `feature`.
@@ -41,8 +40,8 @@ class Interactions {
         const auto known = below_.find({state, feature});
         if (known != below_.end())
             return known->second;
-        const auto& before = states_[static_cast<std::size_t>(state)].groups;
-        const auto& with_feature = groups_of_[static_cast<std::size_t>(feature)];
+        const auto& before = states_[state].groups;
+        const auto& with_feature = groups_of_[feature];
         std::vector<std::int32_t> left;
         std::set_intersection(before.begin(), before.end(), with_feature.begin(),
                               with_feature.end(), std::back_inserter(left));
@@ -61,8 +60,8 @@ class Interactions {
             return known->second;
         State state{groups, std::vector<bool>(groups_of_.size())};
         for (const std::int32_t g : groups) {
-            for (const std::int32_t f : groups_[static_cast<std::size_t>(g)])
-                state.allowed[static_cast<std::size_t>(f)] = true;
+            for (const std::int32_t f : groups_[g])
+                state.allowed[f] = true;
         }
         states_.push_back(std::move(state));
         return numbers_[groups] = static_cast<int>(states_.size()) - 1;

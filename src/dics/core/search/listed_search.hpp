@@ -3,53 +3,45 @@
 
 #include <vector>
 
-#include "search/candidate_draw.hpp"
 #include "search/feature_draw.hpp"
-#include "search/listed_nodes.hpp"
-#include "search/renewed_codes.hpp"
+#include "search/node_entries.hpp"
 #include "team.hpp"
 
 namespace dics {
 
-// Gives the splits that a search of the whole codes gives. `Scan` finds the best cut of
-// a feature from its entries: ClassEntryScan or MomentEntryScan.
+// Gives the splits that a search of the whole codes gives, except that categorical
+// features are split by thresholds only. `Scan` finds the best cut of a feature from
+// its entries: ClassEntryScan or MomentEntryScan.
 template <class Scan, class Rows>
-class ListedSearch : public ListedNodes<typename Scan::Target, typename Scan::Open> {
-    using Base = ListedNodes<typename Scan::Target, typename Scan::Open>;
-    using Base::dictionary_;
-    using Base::lists_;
-    using Base::places_;
-
+class ListedSearch {
   public:
     using Target = typename Scan::Target;
     using Open = typename Scan::Open;
 
-    // What the nodes searched by one thread share.
+    // Shared by the nodes that one thread searches.
     struct Context {
         NodeEntries entries;
         Scan scan{};
         std::vector<std::int32_t> features{};
         CandidateList candidates{};
-        CandidateCodes candidate_codes{};
     };
 
-    // A node looks at all features, or (`draw` not null) at `max_features` drawn ones.
-    ListedSearch(const Target& target, const CodeLists& lists,
-                 const Dictionary& dictionary, const Rows& rows,
-                 std::int64_t min_samples_leaf, std::int64_t max_candidates,
-                 FeatureDraw* draw, std::int64_t max_features)
-        : Base(lists, dictionary, rows.rows),
-          target_(target),
+    // A node searches all features, or (`draw` not null) a sample of `max_features`.
+    ListedSearch(const Target& target, const CodeLists& lists, const SplitRules& rules,
+                 const Rows& rows, FeatureDraw* draw, std::int64_t max_features)
+        : target_(target),
+          lists_(lists),
+          rules_{rules.dictionary, kNoCategories, rules.min_samples_leaf,
+                 rules.max_candidates, rules.splitter},
           r_(rows),
-          min_samples_leaf_(min_samples_leaf),
-          max_candidates_(max_candidates),
+          places_(lists, rows.rows),
           draw_(draw),
           max_features_(max_features) {
         if (!draw_)
             return;
-        groups_.resize(static_cast<std::size_t>(draw_->n_groups()));
-        for (std::int64_t f = 0; f < dictionary.n_features; ++f)
-            group_of_.push_back(static_cast<std::int32_t>(draw_->group(f)));
+        groups_.resize(draw_->n_groups());
+        for (std::int64_t f = 0; f < rules.dictionary.n_features; ++f)
+            group_of_.push_back(draw_->group(f));
         next_.resize(group_of_.size());
     }
 
@@ -64,50 +56,64 @@ class ListedSearch : public ListedNodes<typename Scan::Target, typename Scan::Op
             nodes[i]->split = best_split(*nodes[i], context);
     }
 
+    ListedSide side(const Split& split) const {
+        return {lists_, rules_.dictionary, split};
+    }
+    template <class Totals>
+    bool read_left_totals(const Open&, Context&, Totals&) const {
+        return false;
+    }
+    void hand_over(Open& node, Open&, bool, Open&, bool, Context&) {
+        places_.update(node.begin, node.end);
+    }
+    void release(Open&, Context&) {}
+
   private:
+    // The entries of a node, for SplitChooser.
+    struct EntryScan {
+        const ListedSearch& own;
+        const Open& node;
+        Context& context;
+
+        CodeRange range(std::int64_t, std::int64_t f) const {
+            CodeRange range;
+            const auto entries = context.entries.of(f);
+            const int missing_code = own.rules_.dictionary.count(f) + 1;
+            for (const NodeEntry& entry : entries)
+                range.add(entry.code, missing_code);
+            if (std::ssize(entries) < node.size())
+                range.add(own.lists_.common(f), missing_code);
+            return range;
+        }
+        Cut cut(std::int64_t, std::int64_t f, const CodeReading& reading, double) {
+            return context.scan.scan(context.entries.of(f), f, own.lists_.common(f),
+                                     reading);
+        }
+        Split best_set(std::int64_t, std::int64_t, const std::uint64_t*) { return {}; }
+    };
+
     Split best_split(const Open& node, Context& context) {
         if (draw_)
             draw_features(node, context);
         else
             take_features(node, context);
-        context.entries.collect(context.features);
-        context.scan.start_node(target_, r_, node, min_samples_leaf_);
-        const bool draws = max_candidates_ > 0;
-        if (draws && draw_)
-            draw_of_features(dictionary_, max_candidates_, node.key, context.features,
-                             context.candidates);
-        else if (draws)
-            context.candidates.draw(dictionary_, nullptr, max_candidates_, node.key);
-        Split best;
-        for (std::size_t j = 0; j < context.features.size(); ++j) {
-            const std::int32_t f = context.features[j];
-            const Cut cut =
-                draws ? best_candidate(f, draw_ ? static_cast<std::int64_t>(j) : f,
-                                       context)
-                      : scan(f, {dictionary_.count(f)}, context);
-            if (best.found() && cut.score < best.score)
-                continue;  // ties are decided below
-            const Split split =
-                split_by_gap(cut, f, node.key,
-                             draws ? 0 : gap_between(cut, f, dictionary_, nullptr));
-            if (split.beats(best))
-                best = split;
+        std::vector<std::int32_t>& features = context.features;
+        context.entries.collect(features);
+        context.scan.start_node(target_, r_, node, rules_.min_samples_leaf);
+        const bool samples = rules_.max_candidates > 0;
+        if (samples && draw_) {
+            std::sort(features.begin(), features.end());
+            context.candidates.sample_from(rules_.dictionary, features,
+                                           rules_.max_candidates, node.key);
+        } else if (samples) {
+            context.candidates.sample(rules_.dictionary, nullptr, rules_.max_candidates,
+                                      node.key);
         }
-        return best;
-    }
-
-    Cut scan(std::int32_t f, const CodeReading& reading, Context& context) {
-        return context.scan.scan(context.entries.of(f), f, lists_.common(f), reading);
-    }
-
-    // `number` is that of the feature among those the candidates were drawn from.
-    Cut best_candidate(std::int32_t f, std::int64_t number, Context& context) {
-        const auto candidates = context.candidates.of_feature(number);
-        if (candidates.empty())
-            return {};
-        const CodeReading reading =
-            context.candidate_codes.read(candidates, dictionary_.count(f));
-        return context.candidate_codes.in_dictionary(scan(f, reading, context));
+        SplitChooser chooser(rules_, node, node.totals.n_rows,
+                             samples ? &context.candidates : nullptr);
+        EntryScan scan{*this, node, context};
+        return chooser.choose(
+            features.size(), [&](std::int64_t j) { return features[j]; }, scan);
     }
 
     // All features that vary within the node.
@@ -115,12 +121,12 @@ class ListedSearch : public ListedNodes<typename Scan::Target, typename Scan::Op
         NodeEntries& entries = context.entries;
         context.features.clear();
         auto take = [&](std::int32_t f) {
-            if (dictionary_.count(f) > 0 && entries.varies(f))
+            if (rules_.dictionary.count(f) > 0 && entries.varies(f))
                 context.features.push_back(f);
         };
         if (2 * node.size() > lists_.n_rows()) {
             entries.start_by_features(node);
-            for (std::int32_t f = 0; f < dictionary_.n_features; ++f)
+            for (std::int32_t f = 0; f < rules_.dictionary.n_features; ++f)
                 take(f);
         } else {
             entries.start_by_rows(node);
@@ -144,8 +150,8 @@ class ListedSearch : public ListedNodes<typename Scan::Target, typename Scan::Op
         entries.start_by_features(node);
         draw_->begin(node.key, node.depth);
         std::int32_t f;
-        while (static_cast<std::int64_t>(features.size()) < max_features_ &&
-               draw_->next(static_cast<std::int64_t>(features.size()), f)) {
+        while (std::ssize(features) < max_features_ &&
+               draw_->next(std::ssize(features), f)) {
             if (entries.varies(f))
                 features.push_back(f);
             else
@@ -161,27 +167,23 @@ class ListedSearch : public ListedNodes<typename Scan::Target, typename Scan::Op
         for (const std::int32_t f : entries.touched()) {
             if (!entries.varies(f))
                 continue;
-            Group& group = groups_[static_cast<std::size_t>(group_of(f))];
-            next_[static_cast<std::size_t>(f)] = group.first;
+            Group& group = groups_[group_of(f)];
+            next_[f] = group.first;
             group.first = f;
             ++group.count;
         }
         draw_->draw_known(
-            max_features_, node.key,
-            [&](std::int32_t g) { return groups_[static_cast<std::size_t>(g)].count; },
+            max_features_, node.key, [&](std::int32_t g) { return groups_[g].count; },
             [&](std::int32_t g) {
-                for (std::int32_t f = groups_[static_cast<std::size_t>(g)].first;
-                     f >= 0; f = next_[static_cast<std::size_t>(f)])
+                for (std::int32_t f = groups_[g].first; f >= 0; f = next_[f])
                     context.features.push_back(f);
             },
             [&](std::int32_t f) { return entries.varies(f); }, context.features);
         for (const std::int32_t f : entries.touched())
-            groups_[static_cast<std::size_t>(group_of(f))] = {};
+            groups_[group_of(f)] = {};
     }
 
-    std::int32_t group_of(std::int32_t f) const {
-        return group_of_[static_cast<std::size_t>(f)];
-    }
+    std::int32_t group_of(std::int32_t f) const { return group_of_[f]; }
 
     std::int64_t row_entries() const {
         return lists_.n_entries() / std::max<std::int64_t>(1, lists_.n_rows()) + 1;
@@ -206,8 +208,10 @@ class ListedSearch : public ListedNodes<typename Scan::Target, typename Scan::Op
     static constexpr double kRowCost = 2;
 
     const Target& target_;
+    const CodeLists& lists_;
+    SplitRules rules_;
     const Rows& r_;
-    std::int64_t min_samples_leaf_, max_candidates_;
+    RowPlaces places_;
     FeatureDraw* draw_;
     std::int64_t max_features_;
     // Of a node whose rows were walked: features that vary, a chain for each group. A

@@ -8,10 +8,8 @@
 #include <numeric>
 #include <vector>
 
-#include "grow/cut.hpp"
 #include "grow/node.hpp"
-#include "search/bin_pairs.hpp"
-#include "search/candidate_codes.hpp"
+#include "search/cut.hpp"
 #include "target/moments.hpp"
 
 namespace dics {
@@ -25,7 +23,7 @@ struct RankedRows {
         moments;  // by rank; moments are weighted targets
 
     void find(const MomentRows& r, const NodePlace& node, int output) {
-        const auto n = static_cast<std::size_t>(node.size());
+        const std::size_t n = node.size();
         std::vector<std::uint32_t> order(n);
         std::iota(order.begin(), order.end(), 0u);
         auto value = [&](std::uint32_t i) { return r.target(node.begin + i)[output]; };
@@ -38,7 +36,7 @@ struct RankedRows {
         moments.resize(n);
         for (std::size_t k = 0; k < n; ++k) {
             const std::int64_t* cells = r.of(node.begin + order[k]);
-            rank[order[k]] = static_cast<std::uint32_t>(k);
+            rank[order[k]] = k;
             values[k] = value(order[k]);
             weights[k] = cells[0];
             moments[k] = cells[1 + output];
@@ -95,11 +93,11 @@ class MedianScan {
     // Prepares for a node; `n_outputs` of its targets.
     template <class Target>
     void start_node(const Target& target, const MomentRows& r, const NodePlace& node) {
-        ranked_.resize(static_cast<std::size_t>(r.n_outputs));
+        ranked_.resize(r.n_outputs);
         unsplit_ = 0;
         weight_unit_ = target.weight_unit();
         for (int c = 0; c < r.n_outputs; ++c) {
-            RankedRows& ranked = ranked_[static_cast<std::size_t>(c)];
+            RankedRows& ranked = ranked_[c];
             ranked.find(r, node, c);
             left_.reset(ranked.values.size());
             for (std::size_t k = 0; k < ranked.values.size(); ++k)
@@ -115,7 +113,7 @@ class MedianScan {
         const CodeReading& reading = column.reading;
         sort_by_code(column, r, node);
         Cut best;
-        const auto n = static_cast<std::size_t>(node.size());
+        const std::size_t n = node.size();
         std::size_t n_present = n;
         while (n_present > 0 && code(n_present - 1) == reading.missing_code())
             --n_present;
@@ -127,16 +125,16 @@ class MedianScan {
     }
 
   private:
-    int code(std::size_t i) const { return static_cast<int>(sorted_[i] >> 32); }
+    int code(std::size_t i) const { return sorted_[i] >> 32; }
     std::size_t row(std::size_t i) const { return sorted_[i] & 0xFFFFFFFF; }
 
     void sort_by_code(const CodeColumn& column, const MomentRows& r,
                       const NodePlace& node) {
         sorted_.clear();
         for (std::int64_t i = 0; i < node.size(); ++i) {
-            const std::int64_t row = r.rows[static_cast<std::size_t>(node.begin + i)];
+            const std::int64_t row = r.rows[node.begin + i];
             const std::uint64_t read = column.of(row);
-            sorted_.push_back(read << 32 | static_cast<std::uint64_t>(i));
+            sorted_.push_back(read << 32 | i);
         }
         std::sort(sorted_.begin(), sorted_.end());
     }
@@ -162,50 +160,48 @@ class MedianScan {
         cuts_.clear();
         errors_.clear();
         for (int c = 0; c < r.n_outputs; ++c) {
-            const RankedRows& ranked = ranked_[static_cast<std::size_t>(c)];
+            const RankedRows& ranked = ranked_[c];
             left_.reset(ranked.values.size());
             right_.reset(ranked.values.size());
-            cells_.assign(static_cast<std::size_t>(r.n_cells), 0);
+            cells_.assign(r.n_cells, 0);
             for (std::size_t k = 0; k < ranked.values.size(); ++k)
                 right_.add(k, ranked.weights[k], ranked.moments[k]);
             auto take = [&](std::size_t i) {
                 const std::size_t k = ranked.rank[row(i)];
                 left_.add(k, ranked.weights[k], ranked.moments[k]);
                 right_.add(k, -ranked.weights[k], -ranked.moments[k]);
-                const std::int64_t* of_row =
-                    r.of(node.begin + static_cast<std::int64_t>(row(i)));
+                const std::int64_t* of_row = r.of(node.begin + row(i));
                 for (std::size_t j = 0; j < cells_.size(); ++j)
                     cells_[j] += of_row[j];
             };
-            std::size_t at = 0;
-            int previous = -1;
-            auto offer = [&](int hi) {
-                if (c == 0) {
-                    cuts_.push_back(
-                        {allows(cells_.data()) ? 0 : -1.0e308, previous, hi});
-                    errors_.push_back(0);
-                }
-                if (cuts_[at].score == 0)
-                    errors_[at] +=
-                        error(left_, ranked, target.center(c), target.unit(c)) +
-                        error(right_, ranked, target.center(c), target.unit(c));
-                ++at;
-            };
-            if (missing_left) {
-                for (std::size_t i = n_present; i < sorted_.size(); ++i)
-                    take(i);
-            }
-            for (std::size_t i = 0; i < n_present;) {
-                const int bin = code(i);
-                if (bin > 0 || reading.missing_alone())
-                    offer(bin - 1);
-                for (; i < n_present && code(i) == bin; ++i)
-                    take(i);
-                previous = bin;
-            }
-            if (!missing_left && !reading.missing_alone() &&
-                previous < reading.n_thresholds)
-                offer(reading.n_thresholds - 1);
+            std::size_t at = 0, next = 0;
+            walk_cuts(
+                reading, missing_left,
+                [&](auto visit) {
+                    while (next < n_present)
+                        visit(code(next));
+                },
+                [&](int bin) {
+                    if (bin == reading.missing_code()) {
+                        for (std::size_t i = n_present; i < sorted_.size(); ++i)
+                            take(i);
+                        return;
+                    }
+                    for (; next < n_present && code(next) == bin; ++next)
+                        take(next);
+                },
+                [&](int lo, int hi) {
+                    if (c == 0) {
+                        const bool is_allowed = allows(cells_.data());
+                        cuts_.push_back({is_allowed ? 0 : -1.0e308, lo, hi});
+                        errors_.push_back(0);
+                    }
+                    if (cuts_[at].score == 0)
+                        errors_[at] +=
+                            error(left_, ranked, target.center(c), target.unit(c)) +
+                            error(right_, ranked, target.center(c), target.unit(c));
+                    ++at;
+                });
         }
         for (std::size_t i = 0; i < cuts_.size(); ++i) {
             const double score = std::max(0.0, unsplit_ - errors_[i]) / r.n_outputs;

@@ -48,18 +48,15 @@ class MomentEntryScan {
     // The common bin gets what the others leave of the node.
     void add_up(std::span<const NodeEntry> entries, std::uint8_t common,
                 const CodeReading& reading) {
-        auto code_read = [&](std::uint8_t code) {
-            return reading.table ? reading.table[code] : code;
-        };
-        const auto n_cells = static_cast<std::size_t>(r_->n_cells);
-        sums_.assign(static_cast<std::size_t>(reading.missing_code() + 1) * n_cells, 0);
-        std::int64_t* rest = sums_.data() + code_read(common) * n_cells;
-        for (std::size_t c = 0; c < n_cells; ++c)
+        const int n_cells = r_->n_cells;
+        sums_.assign((reading.missing_code() + 1) * n_cells, 0);
+        std::int64_t* rest = sums_.data() + reading(common) * n_cells;
+        for (int c = 0; c < n_cells; ++c)
             rest[c] = node_->totals.cells[c];
         for (const NodeEntry& entry : entries) {
             const std::int64_t* cells = r_->of(entry.place);
-            std::int64_t* sum = sums_.data() + code_read(entry.code) * n_cells;
-            for (std::size_t c = 0; c < n_cells; ++c) {
+            std::int64_t* sum = sums_.data() + reading(entry.code) * n_cells;
+            for (int c = 0; c < n_cells; ++c) {
                 rest[c] -= cells[c];
                 sum[c] += cells[c];
             }

@@ -5,14 +5,91 @@
 #include <cstring>
 #include <vector>
 
-#include "grow/node.hpp"
-#include "search/candidate_draw.hpp"
 #include "search/feature_scan.hpp"
 #include "search/moment_sets.hpp"
-#include "search/renewed_codes.hpp"
+#include "search/split_chooser.hpp"
 #include "target/moments.hpp"
 
 namespace dics {
+
+// The features of a node, for SplitChooser: from histograms, or from the rows if there
+// are none. For one thread.
+template <class Crit>
+class MomentNodeScan {
+  public:
+    using Target = Moments<Crit>;
+    using Open = OpenNode<MomentTotals>;
+
+    // `cells` are those of the node's rows. The histogram of feature number j begins at
+    // hists[places[j]].
+    void start_node(const Target& target, const Codes& codes, const SplitRules& rules,
+                    const MomentRows& rows, const Open& node, const std::int64_t* cells,
+                    const std::int64_t* hists = nullptr,
+                    const std::int64_t* places = nullptr) {
+        target_ = &target;
+        codes_ = codes;
+        rules_ = &rules;
+        r_ = &rows;
+        node_ = &node;
+        cells_ = cells;
+        hists_ = hists;
+        places_ = places;
+        scan_.start_node(target, rows, node,
+                         {rules.min_samples_leaf, target.min_weight()});
+    }
+
+    CodeRange range(std::int64_t, std::int64_t f) const {
+        return code_range(column(f, {rules_->dictionary.count(f)}), r_->rows, *node_);
+    }
+    Cut cut(std::int64_t j, std::int64_t f, const CodeReading& reading, double) {
+        return hists_ ? scan_.of_sums(hists_ + places_[j], reading, f)
+                      : scan_.of_rows(column(f, reading), cells_, f);
+    }
+    Split best_set(std::int64_t, std::int64_t f, const std::uint64_t* key) {
+        return sets_.best(rules_->categories, *target_, scan_,
+                          column(f, {rules_->dictionary.count(f)}), *r_, *node_, cells_,
+                          f, key);
+    }
+
+  private:
+    CodeColumn column(std::int64_t f, const CodeReading& reading) const {
+        return {codes_.column(f), codes_.width, reading};
+    }
+
+    const Target* target_ = nullptr;
+    Codes codes_{};
+    const SplitRules* rules_ = nullptr;
+    const MomentRows* r_ = nullptr;
+    const Open* node_ = nullptr;
+    const std::int64_t *cells_ = nullptr, *hists_ = nullptr, *places_ = nullptr;
+    FeatureScan<Crit> scan_;
+    MomentSets<Crit> sets_;
+};
+
+// The same from the rows of a node, for DrawSearch.
+template <class Crit>
+class MomentRowScan : public MomentNodeScan<Crit> {
+  public:
+    using typename MomentNodeScan<Crit>::Target;
+    using typename MomentNodeScan<Crit>::Open;
+
+    MomentRowScan(const Target& target, const Codes& codes, const SplitRules& rules,
+                  const MomentRows& rows, std::int64_t)
+        : target_(target), codes_(codes), rules_(rules), r_(rows) {}
+
+    void start_node(const Open& node, const std::vector<std::int32_t>&) {
+        r_.copy_cells(node.begin, node.end, cells_);
+        MomentNodeScan<Crit>::start_node(target_, codes_, rules_, r_, node,
+                                         cells_.data());
+    }
+
+  private:
+    const Target& target_;
+    Codes codes_;
+    SplitRules rules_;
+    const MomentRows& r_;
+    std::vector<std::int64_t> cells_;
+};
 
 template <class Crit>
 class MomentHistograms {
@@ -22,37 +99,23 @@ class MomentHistograms {
     using Open = OpenNode<MomentTotals>;
 
     struct Counted {};
-    // What is found out once about a node.
+    // Computed once for a node.
     struct Prepared {
         bool is_small = false;
         std::vector<std::int64_t> cells;  // of a small node's rows
-        CandidateList candidates;         // of the node, if some are drawn
+        CandidateList candidates;         // if some are sampled
 
         bool uses_histogram() const { return !is_small; }
         Counted counted() const { return {}; }
         Counted minus() const { return {}; }
     };
     static constexpr bool kReadsTotals = false;
-    struct Scratch {
-        FeatureScan<Crit> scan;
-        CandidateCodes candidates;
-        MomentSets<Crit> sets;
-    };
+    using Scratch = MomentNodeScan<Crit>;
 
-    // `origin` is null for the tree's first dictionary. With `max_candidates`, so many
-    // are drawn for each node.
-    MomentHistograms(const Target& target, const Codes& codes,
-                     const Dictionary& dictionary, const Origin* origin,
-                     const MomentRows& rows, std::int64_t min_samples_leaf,
-                     std::int64_t max_candidates, const CategorySettings& categories)
-        : target_(target),
-          codes_(codes),
-          dictionary_(dictionary),
-          origin_(origin),
-          r_(rows),
-          limits_{min_samples_leaf, target.min_weight()},
-          max_candidates_(max_candidates),
-          categories_(categories) {
+    MomentHistograms(const Target& target, const Codes& codes, const SplitRules& rules,
+                     const MomentRows& rows)
+        : target_(target), codes_(codes), rules_(rules), r_(rows) {
+        const Dictionary& dictionary = rules.dictionary;
         starts_.push_back(0);
         for (std::int64_t first = 0; first < codes.n_features; first += codes.width) {
             Block block{first, {}};
@@ -70,10 +133,8 @@ class MomentHistograms {
         small_rows_ = std::max<std::int64_t>(kLeastSmall, n_bins / kSmallShare);
     }
 
-    std::int64_t n_blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
-    std::int64_t block_start(std::int64_t block) const {
-        return starts_[static_cast<std::size_t>(block)];
-    }
+    std::int64_t n_blocks() const { return blocks_.size(); }
+    std::int64_t block_start(std::int64_t block) const { return starts_[block]; }
     std::int64_t size() const { return starts_.back(); }
     // What doesn't fit is counted anew instead of being subtracted.
     std::int64_t pool_bytes(std::int64_t bytes) const {
@@ -91,21 +152,20 @@ class MomentHistograms {
 
     void prepare(const Open& node, Prepared& prepared) const {
         prepared.is_small = is_small(node);
-        if (draws())
-            prepared.candidates.draw(dictionary_, nullptr, max_candidates_, node.key);
-        if (!prepared.is_small)
-            return;
-        r_.copy_cells(node.begin, node.end, prepared.cells);
+        if (rules_.max_candidates > 0)
+            prepared.candidates.sample(rules_.dictionary, nullptr,
+                                       rules_.max_candidates, node.key);
+        if (prepared.is_small)
+            r_.copy_cells(node.begin, node.end, prepared.cells);
     }
 
     // All features of the block in one walk over the rows.
     void fill(std::int64_t block, std::int64_t begin, std::int64_t end, const Counted&,
               std::int64_t* hists) const {
-        const Block& b = at(block);
+        const Block& b = blocks_[block];
         std::memset(
             hists, 0,
-            sizeof(std::int64_t) *
-                static_cast<std::size_t>(block_start(block + 1) - block_start(block)));
+            sizeof(std::int64_t) * (block_start(block + 1) - block_start(block)));
         if (r_.n_cells == 2)
             fill_pairs(b, begin, end, hists);
         else
@@ -121,42 +181,21 @@ class MomentHistograms {
 
     Split best_split(std::int64_t block, const std::int64_t* hists, const Open& node,
                      Prepared& prepared, Scratch& scratch) const {
-        const Block& b = at(block);
-        scratch.scan.start_node(target_, r_, node, limits_);
-        Split best;
-        for (std::size_t j = 0; j < b.places.size(); ++j) {
-            const std::int64_t f = b.first + static_cast<std::int64_t>(j);
-            if (dictionary_.count(f) == 0)
-                continue;
-            const CodeReading all{dictionary_.count(f)};
-            const Cut cut =
-                draws() ? best_candidate(f, prepared, scratch)
-                : hists ? scratch.scan.of_sums(hists + b.places[j], all, f)
-                        : scratch.scan.of_rows({codes_.column(f), codes_.width, all},
-                                               prepared.cells.data(), f);
-            // Ties are decided below.
-            if (!best.found() || cut.score >= best.score) {
-                const Split split = split_by_gap(
-                    cut, f, node.key,
-                    draws() ? 0 : gap_between(cut, f, dictionary_, origin_));
-                if (split.beats(best))
-                    best = split;
-            }
-            if (!categories_.covers(f, node.totals.n_rows))
-                continue;
-            const Split set = scratch.sets.best(categories_, target_, scratch.scan, f,
-                                                {codes_.column(f), codes_.width, all},
-                                                dictionary_.count(f) + 1, r_, node,
-                                                prepared.cells.data());
-            if (set.beats(best))
-                best = set;
-        }
-        return best;
+        const Block& b = blocks_[block];
+        scratch.start_node(target_, codes_, rules_, r_, node, prepared.cells.data(),
+                           hists, b.places.data());
+        SplitChooser chooser(
+            rules_, node, node.totals.n_rows,
+            rules_.max_candidates > 0 ? &prepared.candidates : nullptr);
+        return chooser.choose(
+            b.places.size(), [&](std::int64_t j) { return b.first + j; }, scratch);
     }
 
-    CodeSide side(const Split& split) const { return {codes_, dictionary_, split}; }
+    CodeSide side(const Split& split) const {
+        return {codes_, rules_.dictionary, split};
+    }
     CodeSetSide set_side(const Split& split) const {
-        return {codes_, dictionary_, split};
+        return {codes_, rules_.dictionary, split};
     }
 
   private:
@@ -169,12 +208,9 @@ class MomentHistograms {
     static constexpr std::int64_t kLeastSmall = 16, kSmallShare = 2;
     static constexpr std::int64_t kFetchAhead = 8;
 
-    const Block& at(std::int64_t block) const {
-        return blocks_[static_cast<std::size_t>(block)];
-    }
-    bool draws() const { return max_candidates_ > 0; }
     bool is_small(const Open& node) const {
-        return Crit::kUsesRanks || draws() || node.totals.n_rows < small_rows_;
+        return Crit::kUsesRanks || !rules_.reads_all() ||
+               node.totals.n_rows < small_rows_;
     }
 
     // Weight and target are added at once.
@@ -206,9 +242,7 @@ class MomentHistograms {
         const std::uint8_t* block = codes_.block(b.first / codes_.width);
         const int n_cells = r_.n_cells;
         for (std::int64_t i = begin; i < end; ++i) {
-            const std::uint8_t* codes =
-                block +
-                std::int64_t{r_.rows[static_cast<std::size_t>(i)]} * codes_.width;
+            const std::uint8_t* codes = block + std::int64_t{r_.rows[i]} * codes_.width;
             const std::int64_t* cells = r_.of(i);
             for (std::size_t j = 0; j < b.places.size(); ++j) {
                 std::int64_t* sum =
@@ -219,25 +253,10 @@ class MomentHistograms {
         }
     }
 
-    Cut best_candidate(std::int64_t f, const Prepared& prepared,
-                       Scratch& scratch) const {
-        const auto candidates = prepared.candidates.of_feature(f);
-        if (candidates.empty())
-            return {};
-        const CodeReading reading =
-            scratch.candidates.read(candidates, dictionary_.count(f));
-        return scratch.candidates.in_dictionary(scratch.scan.of_rows(
-            {codes_.column(f), codes_.width, reading}, prepared.cells.data(), f));
-    }
-
     const Target& target_;
     Codes codes_;
-    Dictionary dictionary_;
-    const Origin* origin_;
+    SplitRules rules_;
     const MomentRows& r_;
-    SideLimits limits_;
-    std::int64_t max_candidates_;
-    const CategorySettings& categories_;
     std::vector<Block> blocks_;
     std::vector<std::int64_t> starts_;  // of each block's histograms
     std::int64_t small_rows_;

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "data/matrix.hpp"
-#include "grow/cut.hpp"
 #include "grow/node.hpp"
 #include "search/bin_pairs.hpp"
-#include "search/candidate_codes.hpp"
+#include "search/cut.hpp"
 #include "target/moment_criterion.hpp"
 
 namespace dics {
@@ -23,7 +22,7 @@ class BinSums {
     // All bins are empty between calls.
     void reset(int n_cells) {
         n_cells_ = n_cells;
-        sums_.resize(static_cast<std::size_t>((kMaxThresholds + 2) * n_cells));
+        sums_.resize((kMaxThresholds + 2) * n_cells);
     }
 
     // `cells` are those of the node's rows.
@@ -51,7 +50,7 @@ class BinSums {
     void clear() {
         visit([&](int bin) {
             std::memset(sums_.data() + bin * n_cells_, 0,
-                        sizeof(std::int64_t) * static_cast<std::size_t>(n_cells_));
+                        sizeof(std::int64_t) * n_cells_);
         });
         occupied_ = {};
     }
@@ -94,7 +93,7 @@ class MomentScan {
           is_constrained_(target.is_constrained()),
           limits_(limits),
           n_outputs_(target.n_outputs()),
-          n_cells_(static_cast<int>(totals.cells.size())) {}
+          n_cells_(totals.cells.size()) {}
 
     // `direction`: see Moments.
     Cut scan(const BinPairs& pairs, const CodeReading& reading, int direction) {
@@ -185,36 +184,26 @@ class MomentScan {
         std::vector<std::int64_t> many;
         std::int64_t* left = few;
         if (n_cells_ > kFewCells) {
-            many.resize(static_cast<std::size_t>(n_cells_));
+            many.resize(n_cells_);
             left = many.data();
         }
-        auto take = [&](int bin) {
-            for (int c = 0; c < n_cells_; ++c)
-                left[c] += sums[bin * n_cells_ + c];
-        };
-        if (missing_left)
-            take(reading.missing_code());
-        int previous = -1;
         double most = best.score;
-        auto offer_cut = [&](int hi) {
-            if (!limits_.allow(left, totals_, n_outputs_) ||
-                (is_constrained_ && !is_ordered(left, direction)))
-                return;
-            const double rate = criterion_.rate(left);
-            if (rate > most && rate >= 0) {
-                most = rate;
-                best = Cut{rate, previous, hi, missing_left, false};
-            }
-        };
-        each_bin([&](int bin) {
-            if (bin > 0 || reading.missing_alone())
-                offer_cut(bin - 1);
-            take(bin);
-            previous = bin;
-        });
-        if (!missing_left && !reading.missing_alone() &&
-            previous < reading.n_thresholds)
-            offer_cut(reading.n_thresholds - 1);
+        walk_cuts(
+            reading, missing_left, each_bin,
+            [&](int bin) {
+                for (int c = 0; c < n_cells_; ++c)
+                    left[c] += sums[bin * n_cells_ + c];
+            },
+            [&](int lo, int hi) {
+                if (!limits_.allow(left, totals_, n_outputs_) ||
+                    (is_constrained_ && !is_ordered(left, direction)))
+                    return;
+                const double rate = criterion_.rate(left);
+                if (rate > most && rate >= 0) {
+                    most = rate;
+                    best = Cut{rate, lo, hi, missing_left, false};
+                }
+            });
     }
 
     // Do the means of the sides keep to their bounds and their order?

@@ -5,27 +5,27 @@
 #include <vector>
 
 #include "grow/node.hpp"
-#include "search/category_order.hpp"
+#include "search/categories.hpp"
 #include "search/feature_scan.hpp"
 
 namespace dics {
 
-// Categories are in the order of their mean targets; of several outputs, of the means
-// along the direction in which these vary most. For one thread.
+// Categories are in the order of their mean targets; with several outputs, in that of
+// the means along the direction of the largest variance. For one thread.
 template <class Crit>
 class MomentSets {
   public:
     using Target = Moments<Crit>;
     using Open = OpenNode<MomentTotals>;
 
-    // `scan` has been told of the node; codes 0..n_codes-1 are the categories, and
-    // n_codes is NaN's. The cells of the node's rows are for criteria that are not made
-    // of sums.
+    // `scan` was started for the node; codes 0..n_thresholds are the categories. The
+    // cells of the node's rows are for criteria that are not made of sums.
     Split best(const CategorySettings& settings, const Target& target,
-               FeatureScan<Crit>& scan, std::int64_t f, CodeColumn column, int n_codes,
-               const MomentRows& r, const Open& node, const std::int64_t* cells) {
-        add_up(column, n_codes, r, node);
-        if (!sort(settings, target, n_codes, node))
+               FeatureScan<Crit>& scan, CodeColumn column, const MomentRows& r,
+               const Open& node, const std::int64_t* cells, std::int64_t f,
+               const std::uint64_t* random_key) {
+        add_up(column, r, node);
+        if (!sort(settings, target, column.reading.missing_code(), node, random_key))
             return {};
         const CodeReading reading = order_.reading();
         Cut cut;
@@ -33,7 +33,8 @@ class MomentSets {
             column.reading = reading;
             cut = scan.of_rows(column, cells, f);
         } else {
-            cut = scan.of_sums(group_sums(n_codes), reading, f);
+            order_.add_up(sums_.data(), n_cells_, 0, groups_);
+            cut = scan.of_sums(groups_.data(), reading, f);
         }
         if (!cut.found())
             return {};
@@ -41,60 +42,41 @@ class MomentSets {
             settings.charge * (order_.n_categories() - 1) * noise(target, r, node);
         if (cut.score <= 0)
             return {};
-        return order_.split(cut, f, node.totals.n_rows, rows_of());
+        return order_.split(cut, f, node.totals.n_rows);
     }
 
   private:
     // Adds up the targets of each category.
-    void add_up(const CodeColumn& column, int n_codes, const MomentRows& r,
-                const Open& node) {
-        n_cells_ = static_cast<std::size_t>(r.n_cells);
-        sums_.assign(static_cast<std::size_t>(n_codes + 1) * n_cells_, 0);
-        rows_.assign(static_cast<std::size_t>(n_codes) + 1, 0);
+    void add_up(const CodeColumn& column, const MomentRows& r, const Open& node) {
+        const int n_bins = column.reading.missing_code() + 1;
+        n_cells_ = r.n_cells;
+        sums_.assign(n_bins * n_cells_, 0);
+        rows_.assign(n_bins, 0);
         for (std::int64_t i = node.begin; i < node.end; ++i) {
-            const std::size_t code = column.of(r.rows[static_cast<std::size_t>(i)]);
-            const std::int64_t* cells = r.of(i);
-            for (std::size_t c = 0; c < n_cells_; ++c)
-                sums_[code * n_cells_ + c] += cells[c];
+            const int code = column.of(r.rows[i]);
+            for (int c = 0; c < n_cells_; ++c)
+                sums_[code * n_cells_ + c] += r.of(i)[c];
             ++rows_[code];
         }
     }
 
-    auto rows_of() const {
-        return [this](int code) { return rows_[static_cast<std::size_t>(code)]; };
-    }
-
-    // Means are drawn to those of the node by `smooth` rows of it.
+    // `smooth` rows of the node's mean are added to each category.
     bool sort(const CategorySettings& settings, const Target& target, int n_codes,
-              const Open& node) {
+              const Open& node, const std::uint64_t* random_key) {
         const auto weight = static_cast<double>(node.totals.weight());
         const double added =
             settings.smooth * weight / static_cast<double>(node.totals.n_rows);
-        return order_.find(
-            n_codes, target.n_outputs(), rows_of(),
+        const bool found = order_.find(
+            n_codes, target.n_outputs(), [&](int code) { return rows_[code]; },
             [&](int code, int c) {
-                const std::int64_t* sums =
-                    sums_.data() + static_cast<std::size_t>(code) * n_cells_;
+                const std::int64_t* sums = sums_.data() + code * n_cells_;
                 const double mean = static_cast<double>(node.totals.sum(c)) / weight;
                 return (static_cast<double>(sums[c + 1]) + added * mean) /
                        (static_cast<double>(sums[0]) + added) * target.unit(c);
             },
-            settings.set_limits);
-    }
-
-    // [group and NaN][cell]
-    const std::int64_t* group_sums(int n_codes) {
-        const auto n_groups = static_cast<std::size_t>(order_.n_groups());
-        group_sums_.assign((n_groups + 1) * n_cells_, 0);
-        auto add = [&](int code, std::size_t group) {
-            for (std::size_t c = 0; c < n_cells_; ++c)
-                group_sums_[group * n_cells_ + c] +=
-                    sums_[static_cast<std::size_t>(code) * n_cells_ + c];
-        };
-        order_.visit(
-            [&](int code, int group) { add(code, static_cast<std::size_t>(group)); });
-        add(n_codes, n_groups);
-        return group_sums_.data();
+            settings.set_limits, random_key);
+        // A set of two categories is a threshold, too.
+        return found && order_.n_categories() > 2;
     }
 
     double noise(const Target& target, const MomentRows& r, const Open& node) const {
@@ -105,10 +87,10 @@ class MomentSets {
         return sum / target.n_outputs() * target.row_weight(node.totals);
     }
 
-    std::size_t n_cells_ = 0;
+    int n_cells_ = 0;
     std::vector<std::int64_t> sums_;  // [code][cell]
     std::vector<std::int64_t> rows_;  // of each code
-    std::vector<std::int64_t> group_sums_;
+    std::vector<std::int64_t> groups_;
     CategoryOrder order_;
 };
 

@@ -22,13 +22,11 @@ class RowPlaces {
     // After the rows begin..end-1 have changed places.
     void update(std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-            places_[rows_[static_cast<std::size_t>(i)]] = static_cast<std::uint32_t>(i);
+            places_[rows_[i]] = static_cast<std::uint32_t>(i);
     }
 
     std::uint32_t of(std::uint32_t row) const { return places_[row]; }
-    std::uint32_t row(std::int64_t place) const {
-        return rows_[static_cast<std::size_t>(place)];
-    }
+    std::uint32_t row(std::int64_t place) const { return rows_[place]; }
 
   private:
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -51,8 +49,7 @@ class NodeEntries {
         : lists_(&lists),
           places_(&places),
           found_(static_cast<std::size_t>(lists.n_features())),
-          starts_(found_.size()),
-          is_wanted_((found_.size() + 63) / 64) {}
+          starts_(found_.size()) {}
 
     // Counts the entries of all features in one walk over the rows.
     void start_by_rows(const NodePlace& node) {
@@ -66,37 +63,18 @@ class NodeEntries {
         is_by_rows_ = false;
     }
 
-    // Finds the entries of some features, in one walk over the lists of the rows or of
-    // the features, whichever are shorter. Features that don't vary are left out.
-    void find(const NodePlace& node, std::vector<std::int32_t>& features) {
-        std::int64_t of_features = 0;
-        for (const std::int32_t f : features)
-            of_features += lists_->n_entries(f);
-        const std::int64_t of_rows = lists_->n_entries() /
-                                     std::max<std::int64_t>(1, lists_->n_rows()) *
-                                     node.size();
-        if (kPlaceCost * of_features < of_rows) {
-            start_by_features(node);
-        } else {
-            start(node);
-            is_by_rows_ = true;
-            walk_for(features);
-        }
-        std::erase_if(features, [&](std::int32_t f) { return !varies(f); });
-    }
-
     // Features that have entries; by rows only.
     const std::vector<std::int32_t>& touched() const { return touched_; }
 
     // Whether the codes of a feature vary within the node. By features, each is asked
     // for once.
     bool varies(std::int32_t f) {
-        Found& found = found_[static_cast<std::size_t>(f)];
+        Found& found = found_[f];
         if (!is_by_rows_)
             read(f, found);
         const bool varies = found.count > 0 && (found.count < n_rows_ || found.differs);
         if (!is_by_rows_ && !varies)
-            entries_.resize(starts_[static_cast<std::size_t>(f)]);
+            entries_.resize(starts_[f]);
         return varies;
     }
 
@@ -106,35 +84,25 @@ class NodeEntries {
             return;
         std::size_t size = 0;
         for (const std::int32_t f : features) {
-            Found& found = found_[static_cast<std::size_t>(f)];
-            starts_[static_cast<std::size_t>(f)] = size;
+            Found& found = found_[f];
+            starts_[f] = size;
             size += found.count;
             found.is_wanted = true;
         }
         entries_.resize(size);
         each_entry([&](std::int32_t f, NodeEntry entry) {
-            if (found_[static_cast<std::size_t>(f)].is_wanted)
-                entries_[starts_[static_cast<std::size_t>(f)]++] = entry;
+            if (found_[f].is_wanted)
+                entries_[starts_[f]++] = entry;
         });
         for (const std::int32_t f : features)
-            starts_[static_cast<std::size_t>(f)] -=
-                found_[static_cast<std::size_t>(f)].count;
+            starts_[f] -= found_[f].count;
     }
 
     std::span<const NodeEntry> of(std::int32_t f) const {
-        return std::span(entries_).subspan(starts_[static_cast<std::size_t>(f)],
-                                           found_[static_cast<std::size_t>(f)].count);
+        return std::span(entries_).subspan(starts_[f], found_[f].count);
     }
 
   private:
-    // To look up the place of a row costs as much as to pass over two entries.
-    static constexpr std::int64_t kPlaceCost = 2;
-
-    struct FoundEntry {
-        std::int32_t feature;
-        NodeEntry entry;
-    };
-
     // Kept small: a walk over the rows meets features in no order.
     struct Found {
         std::uint32_t count = 0;
@@ -144,42 +112,15 @@ class NodeEntries {
 
     void start(const NodePlace& node) {
         for (const std::int32_t f : touched_)
-            found_[static_cast<std::size_t>(f)] = {};
+            found_[f] = {};
         touched_.clear();
         entries_.clear();
         begin_ = static_cast<std::uint32_t>(node.begin);
         n_rows_ = static_cast<std::uint32_t>(node.size());
     }
 
-    // Most entries are of other features: a bit of each tells, and all bits stay in the
-    // first cache.
-    void walk_for(const std::vector<std::int32_t>& features) {
-        for (const std::int32_t f : features)
-            is_wanted_[static_cast<std::size_t>(f) / 64] |= std::uint64_t{1}
-                                                            << (f % 64);
-        unsorted_.clear();
-        each_entry([&](std::int32_t f, NodeEntry entry) {
-            if (is_wanted_[static_cast<std::size_t>(f) / 64] >> (f % 64) & 1) {
-                count(f, entry.code);
-                unsorted_.push_back({f, entry});
-            }
-        });
-        std::size_t size = 0;
-        for (const std::int32_t f : features) {
-            is_wanted_[static_cast<std::size_t>(f) / 64] = 0;
-            starts_[static_cast<std::size_t>(f)] = size;
-            size += found_[static_cast<std::size_t>(f)].count;
-        }
-        entries_.resize(size);
-        for (const FoundEntry& found : unsorted_)
-            entries_[starts_[static_cast<std::size_t>(found.feature)]++] = found.entry;
-        for (const std::int32_t f : features)
-            starts_[static_cast<std::size_t>(f)] -=
-                found_[static_cast<std::size_t>(f)].count;
-    }
-
     void count(std::int32_t f, std::uint8_t code) {
-        Found& found = found_[static_cast<std::size_t>(f)];
+        Found& found = found_[f];
         if (found.count++ == 0) {
             touched_.push_back(f);
             found.first_code = code;
@@ -200,7 +141,7 @@ class NodeEntries {
     void read(std::int32_t f, Found& found) {
         touched_.push_back(f);
         const std::size_t start = entries_.size();
-        starts_[static_cast<std::size_t>(f)] = start;
+        starts_[f] = start;
         lists_->each_row(f, [&](std::uint32_t row, std::uint8_t code) {
             const std::uint32_t place = places_->of(row);
             if (place - begin_ < n_rows_)
@@ -216,8 +157,6 @@ class NodeEntries {
     std::vector<Found> found_;         // of each feature
     std::vector<std::size_t> starts_;  // of its entries, if they are ready
     std::vector<std::int32_t> touched_;
-    std::vector<std::uint64_t> is_wanted_;  // a bit for each feature
-    std::vector<FoundEntry> unsorted_;
     std::vector<NodeEntry> entries_;
     std::uint32_t begin_ = 0, n_rows_ = 0;
     bool is_by_rows_ = false;

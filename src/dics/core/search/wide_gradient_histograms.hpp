@@ -25,12 +25,12 @@ class WideGradientHistograms : public GradientHistograms {
               const Counted& counted, std::int64_t* hists) const {
         const std::int64_t size = block_size(block);
         std::fill_n(hists, size, 0);
-        std::vector<std::int32_t> some(static_cast<std::size_t>(size + kLanes));
+        std::vector<std::int32_t> some(size + kLanes);
         for (std::int64_t first = begin; first < end; first += kRowsAtOnce) {
             GradientHistograms::fill(block, first, std::min(end, first + kRowsAtOnce),
                                      counted, some.data());
             for (std::int64_t i = 0; i < size; ++i)
-                hists[i] += some[static_cast<std::size_t>(i)];
+                hists[i] += some[i];
         }
     }
 
@@ -44,9 +44,9 @@ class WideGradientHistograms : public GradientHistograms {
                      Prepared& prepared, Scratch& scratch) const {
         const std::int64_t size = block_size(block);
         const int n_cells = target().outputs().cells;
-        scratch.narrow.assign(static_cast<std::size_t>(size + kLanes), 0);
+        scratch.narrow.assign(size + kLanes, 0);
         for (std::int64_t i = 0; i < size; ++i)
-            scratch.narrow[static_cast<std::size_t>(i)] =
+            scratch.narrow[i] =
                 target().narrowed(hists[i], static_cast<int>(i % n_cells));
         return GradientHistograms::best_split(block, scratch.narrow.data(), node,
                                               prepared, scratch.own);
