@@ -18,9 +18,8 @@
 #include "grow/flatten.hpp"
 #include "grow/grower.hpp"
 #include "random.hpp"
-#include "search/gradient_histograms.hpp"
+#include "search/gradients/histograms.hpp"
 #include "search/histogram_search.hpp"
-#include "search/wide_gradient_histograms.hpp"
 
 namespace dics {
 namespace {

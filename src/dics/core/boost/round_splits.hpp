@@ -9,7 +9,7 @@
 #include "boost/chunks.hpp"
 #include "boost/row_sampler.hpp"
 #include "random.hpp"
-#include "search/gradient_histograms.hpp"
+#include "search/gradients/histograms.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -118,7 +118,8 @@ class SplitSampler {
                     offered_.push_back(id);
             }
         }
-        splits_.candidates.sample(dictionary_, &offered_, settings_.max_candidates, key);
+        splits_.candidates.sample(dictionary_, &offered_, settings_.max_candidates,
+                                  key);
         splits_.features = splits_.candidates.features;
         splits_.features.erase(
             std::unique(splits_.features.begin(), splits_.features.end()),

@@ -3,9 +3,9 @@
 
 #include "grow/flatten.hpp"
 #include "grow/grow.hpp"
-#include "search/class_entry_scan.hpp"
-#include "search/class_histograms.hpp"
-#include "search/feature_draw.hpp"
+#include "search/classes/entries.hpp"
+#include "search/classes/histograms.hpp"
+#include "search/draw_search.hpp"
 #include "search/listed_search.hpp"
 
 namespace dics {

@@ -9,10 +9,10 @@
 
 #include "grow/flatten.hpp"
 #include "grow/grow.hpp"
-#include "search/feature_draw.hpp"
+#include "search/draw_search.hpp"
 #include "search/listed_search.hpp"
-#include "search/moment_entry_scan.hpp"
-#include "search/moment_histograms.hpp"
+#include "search/moments/entries.hpp"
+#include "search/moments/histograms.hpp"
 
 namespace dics {
 

@@ -5,7 +5,7 @@
 #include "grow/forest.hpp"
 #include "grow/grower.hpp"
 #include "random.hpp"
-#include "search/feature_draw.hpp"
+#include "search/draw_search.hpp"
 #include "search/histogram_search.hpp"
 
 namespace dics {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "search/class_histogram.hpp"
+#include "search/classes/histogram.hpp"
 #include "search/split_chooser.hpp"
 #include "team.hpp"
 

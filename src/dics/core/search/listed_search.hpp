@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "search/feature_draw.hpp"
+#include "search/draw_search.hpp"
 #include "search/node_entries.hpp"
 #include "team.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "search/feature_scan.hpp"
+#include "search/moments/scan.hpp"
 #include "search/node_entries.hpp"
 
 namespace dics {

@@ -6,7 +6,7 @@
 
 #include "grow/node.hpp"
 #include "search/categories.hpp"
-#include "search/feature_scan.hpp"
+#include "search/moments/scan.hpp"
 
 namespace dics {
 

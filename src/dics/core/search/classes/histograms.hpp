@@ -1,8 +1,8 @@
 // Class counts of all features, from codes in blocks.
 #pragma once
 
-#include "search/class_histogram.hpp"
-#include "search/sorted_search.hpp"
+#include "search/classes/histogram.hpp"
+#include "search/classes/scan.hpp"
 
 namespace dics {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "search/categories.hpp"
-#include "search/class_histogram.hpp"
+#include "search/classes/histogram.hpp"
 #include "search/split_chooser.hpp"
 
 namespace dics {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "search/feature_scan.hpp"
-#include "search/moment_sets.hpp"
+#include "search/moments/scan.hpp"
+#include "search/moments/sets.hpp"
 #include "search/split_chooser.hpp"
 #include "target/moments.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "search/class_histogram.hpp"
+#include "search/classes/histogram.hpp"
 #include "search/node_entries.hpp"
 
 namespace dics {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/class_histogram.hpp"
-#include "search/class_sets.hpp"
-#include "search/feature_draw.hpp"
+#include "search/classes/histogram.hpp"
+#include "search/classes/sets.hpp"
+#include "search/draw_search.hpp"
 #include "search/split_chooser.hpp"
 
 namespace dics {
