@@ -325,7 +325,9 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             **{name: own[name] for name in names},
             min_weight_fraction_leaf=float(self._options.min_weight_fraction_leaf),
             advanced=TreeOptions(
-                max_candidates=self._options.max_candidates, renew_thresholds=False
+                max_candidates=self._options.max_candidates,
+                renew_thresholds=False,
+                min_impurity_decrease=self._options.min_impurity_decrease,
             ),
         )
         tree.trees_ = self.trees_[t]
@@ -410,6 +412,11 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         Number of trees.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity criterion. "log_loss" is another name of "entropy".
+    splitter : {"best", "random"}, default="best"
+        Cut of each feature that a node considers: the best one, or a random threshold
+        between the smallest and the largest value, as in extremely randomized trees.
+        For sets of categories, "random" divides their order at a random position. The
+        side of NaN is always learned.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit. The paper uses 8.
     max_leaf_nodes : int or None, default=None
@@ -434,8 +441,6 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
     min_samples_leaf : int or float, default=1
         Minimum number of rows on each side of a split. A float is a fraction of all
         rows.
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of the weighted impurity by a split.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning: the subtree with the
         smallest impurity + ccp_alpha * n_leaves is kept.
@@ -539,6 +544,7 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         *,
         n_estimators: int = 100,
         criterion: str = "gini",
+        splitter: str = "best",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         max_features: str | int | float | None = "sqrt",
@@ -547,7 +553,6 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         oob_score: bool | Callable[[Any, Any], float] = False,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
-        min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
@@ -562,6 +567,7 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
@@ -570,7 +576,6 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         self.oob_score = oob_score
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
         self.candidates = candidates
@@ -640,6 +645,11 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         Impurity criterion: variance, mean absolute deviation from the median (slower;
         leaves predict medians) or half the Poisson deviance (y >= 0).
         "friedman_mse" chooses the same splits as "squared_error".
+    splitter : {"best", "random"}, default="best"
+        Cut of each feature that a node considers: the best one, or a random threshold
+        between the smallest and the largest value, as in extremely randomized trees.
+        For sets of categories, "random" divides their order at a random position. The
+        side of NaN is always learned.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit.
     max_leaf_nodes : int or None, default=None
@@ -665,8 +675,6 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     min_samples_leaf : int or float, default=1
         Minimum number of rows on each side of a split. A float is a fraction of all
         rows.
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of the weighted impurity by a split.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning: the subtree with the
         smallest impurity + ccp_alpha * n_leaves is kept.
@@ -758,6 +766,7 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         *,
         n_estimators: int = 100,
         criterion: str = "squared_error",
+        splitter: str = "best",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         max_features: str | int | float | None = 0.5,
@@ -766,7 +775,6 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         oob_score: bool | Callable[[Any, Any], float] = False,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
-        min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
@@ -780,6 +788,7 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
@@ -788,7 +797,6 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         self.oob_score = oob_score
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.candidates = candidates
         self.categorical_features = categorical_features

@@ -165,7 +165,10 @@ class TreeOptions(Options):
     reuse_splits : bool, default=True
         Classifier only: False removes each split from the dictionary once it is used,
         as line 8 of Algorithm 2 of the paper says. That is slower, and it excludes a
-        sparse X, `monotonic_cst`, `max_leaf_nodes` and `max_features`.
+        sparse X, `splitter="random"`, `monotonic_cst`, `max_leaf_nodes` and
+        `max_features`.
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of the weighted impurity by a split.
 
     Examples
     --------
@@ -177,6 +180,7 @@ class TreeOptions(Options):
         "max_candidates": [AT_LEAST_ONE, None],
         "renew_thresholds": [AUTO, "boolean"],
         "reuse_splits": ["boolean"],
+        "min_impurity_decrease": [NOT_NEGATIVE],
     }
 
     def __init__(
@@ -185,10 +189,12 @@ class TreeOptions(Options):
         max_candidates: int | None = None,
         renew_thresholds: bool | str = "auto",
         reuse_splits: bool = True,
+        min_impurity_decrease: float = 0.0,
     ) -> None:
         self.max_candidates = max_candidates
         self.renew_thresholds = renew_thresholds
         self.reuse_splits = reuse_splits
+        self.min_impurity_decrease = min_impurity_decrease
 
 
 class ForestOptions(Options):
@@ -209,6 +215,8 @@ class ForestOptions(Options):
         counts one vote per tree, as in the paper.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total weight on each side of a split.
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of the weighted impurity by a split.
 
     Examples
     --------
@@ -221,6 +229,7 @@ class ForestOptions(Options):
         "feature_sampling": [StrOptions({"node", "tree"})],
         "voting": [StrOptions({"soft", "hard"})],
         "min_weight_fraction_leaf": [UP_TO_HALF],
+        "min_impurity_decrease": [NOT_NEGATIVE],
     }
 
     def __init__(
@@ -230,11 +239,13 @@ class ForestOptions(Options):
         feature_sampling: str = "node",
         voting: str = "soft",
         min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
     ) -> None:
         self.max_candidates = max_candidates
         self.feature_sampling = feature_sampling
         self.voting = voting
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
 
 
 class BoostingOptions(Options):

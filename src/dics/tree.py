@@ -100,9 +100,9 @@ class CGTree(TreesEstimator):
         """Raise if ``advanced.reuse_splits=False`` excludes another parameter."""
         if self._options.reuse_splits:
             return
-        for name in ("monotonic_cst", "max_leaf_nodes", "max_features"):
+        for name in ("splitter", "monotonic_cst", "max_leaf_nodes", "max_features"):
             value = getattr(self, name)
-            if value is not None:
+            if value not in (None, "best"):
                 raise ValueError(f"{name}={value!r} needs advanced.reuse_splits=True.")
         if is_sparse(X) or isinstance(X, SparseRows):
             raise ValueError(
@@ -164,6 +164,7 @@ class CGTree(TreesEstimator):
         is_direct = not self._options.reuse_splits or (
             0 < n_sampled < CODED_CANDIDATES * n_features
             and data.values is None
+            and self.splitter == "best"
             and not isinstance(X, SparseRows)
         )
         # New thresholds are computed from dense codes.
@@ -268,6 +269,11 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity criterion. "log_loss" is another name of "entropy".
+    splitter : {"best", "random"}, default="best"
+        Cut of each feature that a node considers: the best one, or a random threshold
+        between the smallest and the largest value, as in extremely randomized trees.
+        For sets of categories, "random" divides their order at a random position. The
+        side of NaN is always learned.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit. The paper uses 8.
     max_leaf_nodes : int or None, default=None
@@ -285,8 +291,6 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
         rows.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total weight on each side of a split.
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of the weighted impurity by a split.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning: the subtree with the
         smallest impurity + ccp_alpha * n_leaves is kept. See
@@ -363,13 +367,13 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
         self,
         *,
         criterion: str = "gini",
+        splitter: str = "best",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         max_features: str | int | float | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
@@ -381,13 +385,13 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
         n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.class_weight = class_weight
         self.candidates = candidates
@@ -430,6 +434,11 @@ class CGTreeRegressor(RegressorMixin, CGTree):
         Impurity criterion: variance, mean absolute deviation from the median (slower;
         leaves predict medians) or half the Poisson deviance (y >= 0).
         "friedman_mse" chooses the same splits as "squared_error".
+    splitter : {"best", "random"}, default="best"
+        Cut of each feature that a node considers: the best one, or a random threshold
+        between the smallest and the largest value, as in extremely randomized trees.
+        For sets of categories, "random" divides their order at a random position. The
+        side of NaN is always learned.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit.
     max_leaf_nodes : int or None, default=None
@@ -447,8 +456,6 @@ class CGTreeRegressor(RegressorMixin, CGTree):
         rows.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total weight on each side of a split.
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of the weighted impurity by a split.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning: the subtree with the
         smallest impurity + ccp_alpha * n_leaves is kept. See
@@ -519,13 +526,13 @@ class CGTreeRegressor(RegressorMixin, CGTree):
         self,
         *,
         criterion: str = "squared_error",
+        splitter: str = "best",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         max_features: str | int | float | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
@@ -536,13 +543,13 @@ class CGTreeRegressor(RegressorMixin, CGTree):
         n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.candidates = candidates
         self.categorical_features = categorical_features

@@ -297,7 +297,8 @@ def test_limits_as_fractions(data, share, rows):
 
 def test_min_impurity_decrease(data):
     X, y = data
-    tree = CGTreeClassifier(min_impurity_decrease=0.01, random_state=0).fit(X, y)
+    options = TreeOptions(min_impurity_decrease=0.01)
+    tree = CGTreeClassifier(advanced=options, random_state=0).fit(X, y)
     mass = tree.trees_.weight * tree.trees_.impurity
     left = tree.trees_.left[tree.trees_.inner]
     decrease = mass[tree.trees_.inner] - mass[left] - mass[left + 1]

@@ -40,10 +40,10 @@ def expected_trees(forest, X, labels, dictionary, weights, seed):
     by_tree = forest.bootstrap and forest.class_weight == "balanced_subsample"
     same_names = (
         "criterion",
+        "splitter",
         "max_depth",
         "min_samples_leaf",
         "min_samples_split",
-        "min_impurity_decrease",
     )
     options = forest._options
     return reference_forest.grow_forest(
@@ -59,6 +59,7 @@ def expected_trees(forest, X, labels, dictionary, weights, seed):
         seed=seed,
         max_candidates=options.max_candidates,
         min_weight_fraction_leaf=options.min_weight_fraction_leaf,
+        min_impurity_decrease=options.min_impurity_decrease,
         **{name: getattr(forest, name) for name in same_names},
     )
 

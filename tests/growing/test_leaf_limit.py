@@ -96,7 +96,10 @@ TREES = {
     ),
     "monotonic classes": (
         # Splits without gain have no order and are left out.
-        CGTreeClassifier(monotonic_cst=[1, 0, 0, 0, 0, 0], min_impurity_decrease=1e-5),
+        CGTreeClassifier(
+            monotonic_cst=[1, 0, 0, 0, 0, 0],
+            advanced=TreeOptions(min_impurity_decrease=1e-5),
+        ),
         TWO,
     ),
     "numbers": (CGTreeRegressor(min_samples_leaf=2), TARGET),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from checks import GivenCandidates, make, same_bytes
+from reference import mix
 from reference_regression import Judge
 from selection import seeds
 from test_tree_oracle import random_matrix, random_thresholds
@@ -56,14 +57,17 @@ def test_random_small_sets(seed):
     }
     if criterion == "poisson" and not (y.sum(axis=0) > 0).all():
         y += 1
+    splitter = ["best", "best", "random"][rng.integers(3)]
     tree = make(
         CGTreeRegressor,
         criterion=criterion,
+        splitter=splitter,
         candidates=GivenCandidates(dictionary),
         renew_thresholds=False,
         random_state=seed,
         **limits,
     ).fit(X, np.squeeze(y), sample_weight=weights)
+    limits["random_key"] = mix(seed) if splitter == "random" else None
     Judge(tree, X, y, dictionary, weights, criterion=criterion, **limits).check()
 
 
@@ -93,8 +97,7 @@ def test_min_impurity_decrease():
     for limit in (0.003, 0.01, 0.2):
         tree = CGTreeRegressor(
             candidates=GivenCandidates(dictionary),
-            advanced=TreeOptions(renew_thresholds=False),
-            min_impurity_decrease=limit,
+            advanced=TreeOptions(renew_thresholds=False, min_impurity_decrease=limit),
         ).fit(X, y)
         Judge(tree, X, y, dictionary, min_impurity_decrease=limit).check()
 

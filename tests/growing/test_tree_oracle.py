@@ -99,7 +99,10 @@ def random_parameters(rng):
         "min_impurity_decrease": float(rng.choice([0.0, 0.0, 1e-3, 0.03])),
         "min_weight_fraction_leaf": float(rng.choice([0.0, 0.0, 0.02, 0.2])),
         "reuse_splits": bool(rng.random() < 0.8),
+        "splitter": "best",
     }
+    if parameters["reuse_splits"] and rng.random() < 0.3:
+        parameters["splitter"] = "random"
     return {
         name: v.item() if hasattr(v, "item") else v for name, v in parameters.items()
     }

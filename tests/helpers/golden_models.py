@@ -94,7 +94,7 @@ TREES = {
         "min_samples_leaf": 7,
         "min_samples_split": 0.05,
         "min_weight_fraction_leaf": 0.01,
-        "min_impurity_decrease": 0.001,
+        "advanced__min_impurity_decrease": 0.001,
     },
     "balanced": {"class_weight": "balanced"},
 }

@@ -58,6 +58,19 @@ def tie_number(key, feature):
     return combine(key, 0x7469650000000000 + feature)
 
 
+def random_index(codes, indices, n_thresholds, feature, key):
+    """Choose one of the thresholds that divide the values, or equal ones from NaN."""
+    present = codes[codes <= n_thresholds]
+    low, high = 0, n_thresholds
+    if len(np.unique(present)) > 1:
+        low, high = int(present.min()), int(present.max())
+    indices = [t for t in indices if low <= t < high]
+    if not indices:
+        return None
+    stream = combine(key, 0x6375740000000000 + feature)
+    return indices[draw_below(stream, 0, len(indices))]
+
+
 # --- Algorithm 1 ----------------------------------------------------------------------
 
 
@@ -385,16 +398,11 @@ class Grower:
     def random_cut(self, rows, f, key, dictionary):
         """Rate one threshold between the codes that occur, with NaN on either side."""
         n_tau = len(dictionary.thresholds[f])
-        if n_tau == 0:
-            return None
         codes = rows.codes[:, f]
+        index = random_index(codes, range(n_tau), n_tau, f, key)
+        if index is None:
+            return None
         is_missing = codes > n_tau
-        present = codes[~is_missing]
-        low, high = 0, n_tau  # any threshold divides equal values from NaN
-        if len(np.unique(present)) > 1:
-            low, high = int(present.min()), int(present.max())
-        stream = combine(key, 0x6375740000000000 + f)
-        index = low + draw_below(stream, 0, high - low)
         best = None
         for missing_left in [False, True] if is_missing.any() else [False]:
             left = np.where(is_missing, missing_left, codes <= index)
@@ -417,7 +425,12 @@ class Grower:
         drawn = [splits[i] for i in sample_without_replacement(combine(key, 3), n, k)]
         found = []
         for f in sorted({f for f, _ in drawn}):
-            split = self.best_candidate(rows, f, [t for g, t in drawn if g == f], key)
+            indices = [t for g, t in drawn if g == f]
+            if self.is_random:
+                n_tau = len(self.dictionary[f])
+                index = random_index(rows.codes[:, f], indices, n_tau, f, key)
+                indices = [] if index is None else [index]
+            split = self.best_candidate(rows, f, indices, key)
             if split:
                 found.append(split)
         return max(found, key=lambda split: (split.score, split.tie), default=None)

@@ -10,6 +10,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from reference import combine, random_index
 
 # The core has double precision: smaller differences of gains count as ties.
 SLACK = 1e-9
@@ -39,6 +40,7 @@ class Judge:
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         min_impurity_decrease=0.0,
+        random_key=None,  # of the root, for random splits
     ):
         self.trees = tree.trees_
         self.X = np.asarray(X, dtype=np.float64)
@@ -51,6 +53,7 @@ class Judge:
         self.min_split = min_samples_split
         self.min_leaf = min_samples_leaf
         self.min_decrease = min_impurity_decrease
+        self.random_key = random_key
         self.total = self.w.sum()
         self.least = self.total * min_weight_fraction_leaf
         self.n_leaves = 0
@@ -69,7 +72,7 @@ class Judge:
         self.whole_wy = whole_y * self.whole_w[:, None]
 
     def check(self):
-        self.visit(0, np.flatnonzero(self.w > 0), 0)
+        self.visit(0, np.flatnonzero(self.w > 0), 0, self.random_key)
         assert self.n_leaves == self.trees.n_leaves
 
     # --- sums of rows ------------------------------------------------
@@ -136,7 +139,7 @@ class Judge:
 
     # --- the nodes -----------------------------------------------------------
 
-    def visit(self, node, rows, depth):
+    def visit(self, node, rows, depth, key=None):
         trees = self.trees
         assert trees.n_samples[node] == len(rows)
         mean_weight = self.total / np.count_nonzero(self.w > 0)
@@ -147,7 +150,8 @@ class Judge:
         np.testing.assert_allclose(
             trees.impurity[node], self.impurity(rows), rtol=1e-4, atol=1e-6 * spread
         )
-        cuts = self.allowed_cuts(rows) if self.may_split(rows, depth) else []
+        may_split = self.may_split(rows, depth)
+        cuts = list(self.allowed_cuts(rows, key)) if may_split else []
         best = max((gain for *_, gain in cuts), default=None)
         if best is not None and self.min_decrease > 0:
             near = abs(best / self.total - self.min_decrease) < SLACK * best
@@ -161,21 +165,29 @@ class Judge:
         left = self.goes_left(node, rows)
         self.check_choice(node, rows, left, cuts, best)
         child = trees.left[node]
-        self.visit(child, rows[left], depth + 1)
-        self.visit(child + 1, rows[~left], depth + 1)
+        left_key, right_key = key and combine(key, 1), key and combine(key, 2)
+        self.visit(child, rows[left], depth + 1, left_key)
+        self.visit(child + 1, rows[~left], depth + 1, right_key)
 
     def may_split(self, rows, depth):
         same = (self.y[rows] == self.y[rows[0]]).all()
         return depth < self.max_depth and len(rows) >= self.min_split and not same
 
-    def allowed_cuts(self, rows):
-        """Return all splits of the rows: feature, threshold indices, sides, gain."""
+    def allowed_cuts(self, rows, key):
+        """Return all splits of the rows: feature, threshold indices, sides, gain.
+
+        With a key, one random threshold of each feature.
+        """
         for f, tau in enumerate(self.dictionary):
             x = self.X[rows, f]
             is_missing = np.isnan(x)
             tau = np.asarray(tau, dtype=np.float64)
             codes = (tau <= x[:, None]).sum(axis=1)
             below = [-1, *np.unique(codes[~is_missing])] if len(tau) else []
+            if key is not None:
+                codes[is_missing] = len(tau) + 1
+                index = random_index(codes, range(len(tau)), len(tau), f, key)
+                below = [] if index is None else [index, index + 1]
             for missing_left in (False, True) if is_missing.any() else (False,):
                 for low, high in itertools.pairwise(below):
                     left = np.where(is_missing, missing_left, codes <= low)
@@ -204,7 +216,11 @@ class Judge:
         slack = SLACK * np.abs(self.y).max() * self.total if self.absolute else 0
         assert gain >= best - SLACK * max(best, 1e-300) - slack
         f, tau = self.trees.feature[node], self.trees.threshold[node]
-        if np.isfinite(tau):  # the middle one of equivalent thresholds
+        if self.random_key is not None:
+            assert int(np.searchsorted(self.dictionary[f], tau)) in {
+                low for g, (low, _), *_ in cuts if g == f
+            }
+        elif np.isfinite(tau):  # the middle one of equivalent thresholds
             codes = (np.asarray(self.dictionary[f]) <= self.X[rows, f, None]).sum(
                 axis=1
             )

@@ -159,12 +159,17 @@ def answer(cls: Any, method: str, unknown: str) -> str:
     answers = (known,) if isinstance(known, str) else known
     own, other = argument_names(cls), argument_names(cls.fit)
     groups = GROUPS | {"advanced": getattr(cls, "_options_class", Options)}
+    texts = (unknown, *answers)
     for parameter, group in groups.items():
-        if parameter in own and unknown in argument_names(group):
-            answers = (f"{parameter}={group.__name__}({unknown}=...)",)
+        if parameter in own:
+            options = argument_names(group)
+            texts = tuple(
+                f"{parameter}={group.__name__}({text}=...)" if text in options else text
+                for text in texts
+            )
     if method == "fit":
         own, other = other, own
-    for text in (unknown, *answers):
+    for text in texts:
         name = text.partition("=")[0]
         if name in own:
             return f"Use {text} instead."
@@ -173,7 +178,7 @@ def answer(cls: Any, method: str, unknown: str) -> str:
         if text.endswith("."):
             return text
     if answers:
-        return f"It is {answers[-1]} in dics; {cls.__name__} does not have it."
+        return f"It is {texts[-1]} in dics; {cls.__name__} does not have it."
     close = difflib.get_close_matches(unknown, own, n=1, cutoff=0.8)
     return f"Did you mean {close[0]}?" if close else ""
 

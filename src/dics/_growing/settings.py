@@ -30,7 +30,7 @@ NESTED = {
 KINDS = tuple(NESTED.values())
 NO_LIMIT = np.iinfo(np.int64).max
 # The charge of a node for a set of k categories that it has sorted itself. The unit is
-# the mean gain of k categories of noise (core/search/category_order.hpp);
+# the mean gain of k categories of noise (core/search/categories.hpp);
 # the best of their sets has about two thirds of that. Without sets, and with a charge
 # of 0, 0.3 and 1, for 100 categories of 120 rows (three seeds):
 #   a tree of depth 8, AUC, categories are noise            0.818, 0.782, 0.788, 0.818
@@ -55,7 +55,7 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
         Interval(Integral, 1, None, closed="left"),
         Interval(RealNotInt, 0.0, 1.0, closed="neither"),
     ],
-    "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+    "splitter": [StrOptions({"best", "random"})],
     "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
     "max_features": [
@@ -132,7 +132,8 @@ def grow_settings(model: Any, data: TrainingData, **fields: Any) -> _core.GrowSe
         criterion=getattr(_core.Criterion, CORE_CRITERION.get(criterion, criterion)),
         n_classes=data.n_classes,
         limits=limits,
-        min_impurity_decrease=model.min_impurity_decrease,
+        splitter=getattr(_core.Splitter, model.splitter),
+        min_impurity_decrease=float(model._options.min_impurity_decrease),
         monotonic=data.monotonic,
         seed=data.seed,
         **fields,
