@@ -5,7 +5,6 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
-#include "grow/forest.hpp"
 
 namespace dics {
 namespace {

@@ -5,7 +5,7 @@
 #include "bindings/bindings.hpp"
 #include "boost/boost.hpp"
 #include "candidates/kmeans.hpp"
-#include "grow/forest.hpp"
+#include "grow/grow.hpp"
 #include "objective/objective.hpp"
 
 namespace dics {

@@ -18,7 +18,7 @@ void flatten_nodes(const std::vector<GrownNode>& grown, std::vector<Node>& nodes
     std::int32_t next = 1;
     std::deque<std::int32_t> queue{0};
     while (!queue.empty()) {
-        const GrownNode& node = grown[static_cast<std::size_t>(queue.front())];
+        const GrownNode& node = grown[queue.front()];
         queue.pop_front();
         Node flat{node.feature, next, node.threshold};
         if (node.feature < 0) {
@@ -39,7 +39,7 @@ inline void add_up_weights(const Node* nodes, std::vector<double>& weight) {
     for (std::size_t i = weight.size(); i-- > 0;) {
         if (nodes[i].feature < 0)
             continue;
-        const auto left = static_cast<std::size_t>(nodes[i].left);
+        const auto left = nodes[i].left;
         weight[i] = weight[left] + weight[left + 1];
     }
 }
@@ -57,10 +57,7 @@ class ClassFlattener {
   public:
     ClassFlattener(const ClassRows<Count>& rows, const double* weights,
                    const GrowSettings& settings)
-        : r_(rows),
-          weights_(weights),
-          settings_(settings),
-          sums_(static_cast<std::size_t>(settings.n_classes)) {}
+        : r_(rows), weights_(weights), settings_(settings), sums_(settings.n_classes) {}
 
     // Node weights are given in units of the mean weight of `n_rows` rows.
     TreeArrays flatten(const std::vector<GrownNode>& grown, double n_rows) {

@@ -125,8 +125,7 @@ class Grower {
             contexts.push_back(search_.make_context(team_.size()));
         team_.run(static_cast<std::int64_t>(put_off.size()), true,
                   [&](std::int64_t i, int thread) {
-                      grow_subtree(put_off[static_cast<std::size_t>(i)],
-                                   contexts[static_cast<std::size_t>(thread)], thread);
+                      grow_subtree(put_off[i], contexts[thread], thread);
                   });
         for (const Subtree& subtree : put_off)
             graft(subtree.nodes, subtree.root.index, nodes);
@@ -187,7 +186,7 @@ class Grower {
         while (!frontier.empty()) {
             Open node = frontier.pop();
             if (node.is_grown)
-                make_leaf(growth.nodes[static_cast<std::size_t>(node.index)]);
+                make_leaf(growth.nodes[node.index]);
             finish(node, growth);
         }
         for (auto& [index, child] : growth.ahead)
@@ -239,8 +238,7 @@ class Grower {
 
     // Lets the children of a node that is grown already compete with the others.
     void open_grown(const Open& node, Growth& growth) {
-        const std::int32_t left =
-            growth.nodes[static_cast<std::size_t>(node.index)].left;
+        const std::int32_t left = growth.nodes[node.index].left;
         for (const std::int32_t child : {left, left + 1}) {
             if (auto ready = growth.ahead.extract(child)) {
                 push(ready.mapped().open, ready.mapped().is_open, growth);
@@ -286,7 +284,7 @@ class Grower {
 
     void push(Open& node, bool is_open, Growth& growth) {
         if (node.is_grown) {
-            const GrownNode& grown = growth.nodes[static_cast<std::size_t>(node.index)];
+            const GrownNode& grown = growth.nodes[node.index];
             node.gain = grown.gain;
             is_open = grown.left >= 0;
         } else if (is_open && Frontier::kSearchesFirst) {
@@ -355,11 +353,11 @@ class Grower {
         right.totals = std::move(node.totals);
         if constexpr (requires { search_.interactions_below(node); })
             left.interactions = right.interactions = search_.interactions_below(node);
-        GrownNode& grown = nodes[static_cast<std::size_t>(node.index)];
+        GrownNode& grown = nodes[node.index];
         finish_split(split, left, right, grown);
         grown.gain = node.gain;
-        place(left, nodes[static_cast<std::size_t>(child)]);
-        place(right, nodes[static_cast<std::size_t>(child) + 1]);
+        place(left, nodes[child]);
+        place(right, nodes[child + 1]);
     }
 
     // The children of a node, number `child` and the one after it, whose rows were

@@ -84,7 +84,7 @@ class MomentFlattener {
         : sample_(sample),
           r_(rows),
           settings_(settings),
-          rule_(settings.criterion, static_cast<std::size_t>(rows.n_outputs)),
+          rule_(settings.criterion, rows.n_outputs),
           n_outputs_(rule_.n_outputs()) {}
 
     // Node weights are given in units of the mean weight of `n_rows` rows.
@@ -109,7 +109,7 @@ class MomentFlattener {
             });
         for (std::size_t i = n_nodes; i-- > 0;) {
             if (tree_.nodes[i].feature >= 0 && !rule_.is_absolute())
-                join(static_cast<std::size_t>(tree_.nodes[i].left), i);
+                join(tree_.nodes[i].left, i);
         }
         // A limit of leaves leaves nodes behind that are not part of the tree.
         spreads_.resize(n_nodes);
@@ -180,10 +180,8 @@ class MomentFlattener {
     void keep_rows(const GrownNode& node) {
         const std::size_t n_before = tree_.leaf_rows.size();
         for (std::int64_t i = node.begin; i < node.end; ++i)
-            tree_.leaf_rows.insert(
-                tree_.leaf_rows.end(),
-                static_cast<std::size_t>(r_.is_drawn ? r_.of(i)[0] : 1),
-                r_.rows[static_cast<std::size_t>(i)]);
+            tree_.leaf_rows.insert(tree_.leaf_rows.end(), r_.is_drawn ? r_.of(i)[0] : 1,
+                                   r_.rows[i]);
         tree_.leaf_row_counts.push_back(
             static_cast<std::uint32_t>(tree_.leaf_rows.size() - n_before));
     }

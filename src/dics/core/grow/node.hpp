@@ -94,7 +94,7 @@ inline void graft(const std::vector<GrownNode>& subtree, std::int32_t index,
             node.left += offset;
         return node;
     };
-    nodes[static_cast<std::size_t>(index)] = moved(subtree[0]);
+    nodes[index] = moved(subtree[0]);
     for (std::size_t i = 1; i < subtree.size(); ++i)
         nodes.push_back(moved(subtree[i]));
 }

@@ -59,25 +59,24 @@ std::int64_t partition_together(std::int64_t begin, std::int64_t end,
     auto first = [&](std::int64_t chunk) {
         return std::min(end, begin + chunk * kChunk);
     };
-    std::vector<std::int64_t> middles(static_cast<std::size_t>(n_chunks));
+    std::vector<std::int64_t> middles(n_chunks);
     team.run(n_chunks, true, [&](std::int64_t chunk, int) {
-        middles[static_cast<std::size_t>(chunk)] =
-            partition(first(chunk), first(chunk + 1), goes_left, column);
+        middles[chunk] = partition(first(chunk), first(chunk + 1), goes_left, column);
     });
     std::int64_t n_left = 0;
     for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
-        n_left += middles[static_cast<std::size_t>(chunk)] - first(chunk);
+        n_left += middles[chunk] - first(chunk);
     std::int64_t left = begin, right = begin + n_left;
     std::vector<std::int64_t> lefts, rights;  // where each chunk's sides go
     for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk) {
-        const std::int64_t middle = middles[static_cast<std::size_t>(chunk)];
+        const std::int64_t middle = middles[chunk];
         lefts.push_back(left);
         rights.push_back(right);
         left += middle - first(chunk);
         right += first(chunk + 1) - middle;
     }
     team.run(n_chunks, true, [&](std::int64_t chunk, int) {
-        const auto i = static_cast<std::size_t>(chunk);
+        const auto i = chunk;
         const T* from = column.values;
         std::copy(from + first(chunk), from + middles[i], column.scratch + lefts[i]);
         std::copy(from + middles[i], from + first(chunk + 1),

@@ -31,7 +31,7 @@ void count_below(const CountBelowArgs<T, Count>& args) {
 }
 
 template <class T, class Crit, class CountT>
-class DirectSearch {
+class DirectSearch : public PlainSearch<ClassTotals<CountT>> {
   public:
     using Target = ClassCounts<Crit, CountT>;
     using Count = CountT;
@@ -87,12 +87,6 @@ class DirectSearch {
         const std::int64_t id = rules_.dictionary.offsets[split.feature] + split.index;
         available_.erase(std::lower_bound(available_.begin(), available_.end(), id));
     }
-
-    bool read_left_totals(const Open&, Context&, ClassTotals<Count>&) const {
-        return false;
-    }
-    void hand_over(Open&, Open&, bool, Open&, bool, Context&) {}
-    void release(Open&, Context&) {}
 
   private:
     Split find(const Open& node, Context& context, bool shared) {

@@ -281,7 +281,7 @@ inline void draw_varying(std::int64_t max_features, VaryingFeatures& varying,
 // next. `Scan` is ClassRowScan or MomentRowScan. For one thread: a forest grows its
 // trees side by side.
 template <class Scan>
-class DrawSearch {
+class DrawSearch : public PlainSearch<typename Scan::Target::Totals> {
   public:
     using Target = typename Scan::Target;
     using Open = typename Scan::Open;
@@ -311,11 +311,6 @@ class DrawSearch {
     CodeSetSide set_side(const Split& split) const {
         return {codes_, rules_.dictionary, split};
     }
-    bool read_left_totals(const Open&, Context&, typename Target::Totals&) const {
-        return false;
-    }
-    void hand_over(Open&, Open&, bool, Open&, bool, Context&) {}
-    void release(Open&, Context&) {}
 
   private:
     static constexpr std::int64_t kFetchedRows = 256;

@@ -380,7 +380,7 @@ class HistogramSearch {
             const std::int64_t* from = found_.data() + i * size;
             Open& node = *nodes[i % nodes.size()];
             Split found;
-            std::memcpy(&found, from, sizeof(Split));
+            std::memcpy(static_cast<void*>(&found), from, sizeof(Split));
             if (!found.beats(node.split))
                 continue;
             node.split = found;

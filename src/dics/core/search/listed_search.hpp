@@ -13,7 +13,7 @@ namespace dics {
 // features are split by thresholds only. `Scan` finds the best cut of a feature from
 // its entries: ClassEntryScan or MomentEntryScan.
 template <class Scan, class Rows>
-class ListedSearch {
+class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
   public:
     using Target = typename Scan::Target;
     using Open = typename Scan::Open;
@@ -59,14 +59,9 @@ class ListedSearch {
     ListedSide side(const Split& split) const {
         return {lists_, rules_.dictionary, split};
     }
-    template <class Totals>
-    bool read_left_totals(const Open&, Context&, Totals&) const {
-        return false;
-    }
     void hand_over(Open& node, Open&, bool, Open&, bool, Context&) {
         places_.update(node.begin, node.end);
     }
-    void release(Open&, Context&) {}
 
   private:
     // The entries of a node, for SplitChooser.

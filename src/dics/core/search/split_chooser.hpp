@@ -129,6 +129,21 @@ inline CodeRange code_range(const CodeColumn& column,
     return range;
 }
 
+// The part of a search that only histograms fill.
+template <class Totals>
+struct PlainSearch {
+    using Open = OpenNode<Totals>;
+
+    template <class Context>
+    bool read_left_totals(const Open&, Context&, Totals&) const {
+        return false;
+    }
+    template <class Context>
+    void hand_over(Open&, Open&, bool, Open&, bool, Context&) {}
+    template <class Context>
+    void release(Open&, Context&) {}
+};
+
 // For searches that split categorical features by thresholds only.
 inline const CategorySettings kNoCategories;
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "search/moments/scan.hpp"
+#include "search/moments/median.hpp"
 #include "search/node_entries.hpp"
 
 namespace dics {

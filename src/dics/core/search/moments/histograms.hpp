@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "search/moments/scan.hpp"
+#include "search/moments/median.hpp"
 #include "search/moments/sets.hpp"
 #include "search/split_chooser.hpp"
 #include "target/moments.hpp"

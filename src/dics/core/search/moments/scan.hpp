@@ -10,7 +10,6 @@
 
 #include "grow/node.hpp"
 #include "search/cut.hpp"
-#include "search/moments/median.hpp"
 #include "target/moment_criterion.hpp"
 
 namespace dics {
@@ -424,39 +423,6 @@ class FeatureScan {
     const MomentRows* r_ = nullptr;
     const OpenNode<MomentTotals>* node_ = nullptr;
     const Moments<Crit>* target_ = nullptr;
-};
-
-// By ranks.
-template <>
-class FeatureScan<AbsoluteError> {
-  public:
-    using Target = Moments<AbsoluteError>;
-
-    void start_node(const Target& target, const MomentRows& r,
-                    const OpenNode<MomentTotals>& node, const SideLimits& limits) {
-        target_ = &target;
-        r_ = &r;
-        node_ = &node;
-        limits_ = limits;
-        scan_.start_node(target, r, node);
-    }
-
-    Cut of_sums(const std::int64_t*, const CodeReading&, std::int64_t) {
-        return {};  // no sums are made, see MomentHistograms::is_small
-    }
-
-    Cut of_rows(const CodeColumn& column, const std::int64_t*, std::int64_t) {
-        return scan_.scan(*target_, *r_, *node_, column, [&](const std::int64_t* left) {
-            return limits_.allow(left, node_->totals, r_->n_outputs);
-        });
-    }
-
-  private:
-    const Target* target_ = nullptr;
-    const MomentRows* r_ = nullptr;
-    const OpenNode<MomentTotals>* node_ = nullptr;
-    SideLimits limits_{};
-    MedianScan scan_;
 };
 
 }  // namespace dics

@@ -6,7 +6,7 @@
 
 #include "grow/node.hpp"
 #include "search/categories.hpp"
-#include "search/moments/scan.hpp"
+#include "search/moments/median.hpp"
 
 namespace dics {
 
