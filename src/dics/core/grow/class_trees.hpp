@@ -1,4 +1,4 @@
-// What trees of classes are made of.
+// The parts of classification trees.
 #pragma once
 
 #include "grow/flatten.hpp"
@@ -34,8 +34,8 @@ struct ClassTrees {
                  node.size()},
                 RowOrder::by_row};
     }
-    // Copies what belongs to the rows together and numbers them anew; returns the
-    // numbers that they had. `weights` is where the caller's weights of them go.
+    // Numbers the rows from 0; returns their former numbers. The caller's weights of
+    // the rows are copied to `weights`.
     static std::vector<std::uint32_t> renumber(Rows& rows, Sample& sample,
                                                std::vector<double>& weights) {
         std::vector<std::uint32_t> before = rows.rows;

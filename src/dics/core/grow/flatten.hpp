@@ -9,8 +9,8 @@
 
 namespace dics {
 
-// Lays nodes out breadth first, whatever the order of growth was. `add_leaf(grown)`
-// gives what `left` of a leaf is; `visit(grown)` is called for every node.
+// Lays nodes out breadth first, in any order of growth. `add_leaf(grown)` returns
+// `left` of a leaf; `visit(grown)` is called for every node.
 template <class AddLeaf, class Visit>
 void flatten_nodes(const std::vector<GrownNode>& grown, std::vector<Node>& nodes,
                    std::vector<std::uint8_t>& missing_left, AddLeaf add_leaf,
@@ -51,7 +51,7 @@ inline void add_set(const GrownNode& node, const GrowSettings& settings,
         tree.add_set(node.is_set ? &node.left_codes : nullptr);
 }
 
-// Lays out a tree of classes. Rows weigh what `weights` says, or (null) their counts.
+// Lays out a classification tree. Rows have the given weights, or (null) their counts.
 template <class Count>
 class ClassFlattener {
   public:

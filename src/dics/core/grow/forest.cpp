@@ -189,7 +189,7 @@ class TreeGrower {
         }
     }
 
-    // Rows copied at a time: what is written stays in the second-level cache.
+    // Rows copied at a time: the copies stay in the second-level cache.
     static constexpr std::int64_t kCopyRows = 2048;
 
     Codes codes_;
@@ -230,7 +230,7 @@ class JoinedTrees {
             try {
                 all.reserve(one.size() * waiting_.size() / 4 * 5 + one.size());
             } catch (const std::exception&) {
-                // Of very many trees: more than they may ever take. Arrays grow, then.
+                // Very many trees: the estimate exceeds the memory. Arrays grow, then.
             }
         });
     }
@@ -269,7 +269,7 @@ class JoinedTrees {
     ForestArrays forest_;
 };
 
-// Of the random draws of a tree.
+// The key of all random numbers of a tree.
 std::uint64_t tree_key(std::uint64_t seed, std::int64_t tree) {
     return combine(mix(seed), 0x7472656500000000ull + static_cast<std::uint64_t>(tree));
 }

@@ -42,7 +42,7 @@ class DepthFirst {
 };
 
 // Boosting, and trees with a limit of leaves: the split that gains most is made next,
-// so nodes are searched at once. Of equals, the node that came first.
+// so nodes are searched at once. Equal gains: the node that came first.
 template <class Open>
 class BestFirst {
   public:

@@ -25,10 +25,10 @@ struct GrowSettings {
     std::int64_t max_candidates = 0;  // 0: the whole dictionary
     bool renew_thresholds = false;    // see renewal.hpp
     std::int64_t renew_rows = 0;      // rows at most looked at for new thresholds
-    // Of regression:
+    // For regression:
     bool keeps_leaf_rows = false;        // for quantiles
     std::vector<std::int8_t> monotonic;  // see Moments
-    // Of all training rows, where only those that the trees drew are here.
+    // The scale of all training rows, if only those that the trees sampled are here.
     std::optional<MomentScale> scale;
     CategorySettings categories;
     std::uint64_t seed = 0;
@@ -46,8 +46,8 @@ inline SplitRules split_rules(const Dictionary& dictionary,
             origin};
 }
 
-// What a row on its way down needs to know of a node stands together, a quarter of a
-// cache line. trees.py has the same as a dtype.
+// The part of a node that a row needs on its way down, a quarter of a cache line.
+// trees.py has the same as a dtype.
 struct Node {
     std::int32_t feature;  // -1: leaf
     // The left child. For a leaf: its row in leaf_values, or ~c if all rows have class
@@ -64,18 +64,18 @@ struct TreeArrays {
     std::vector<std::uint8_t> missing_left;
     std::vector<float> weight;
     std::vector<double> impurity;  // of trees and forests
-    std::vector<double> gain;      // of boosting: what the node's split gains
+    std::vector<double> gain;      // for boosting: gain of the node's split
     // With categories: the set of codes that go left, for each node, -1 for
     // a threshold.
     std::vector<std::int32_t> set_numbers;
     std::vector<CodeSet> sets;
     std::vector<float> leaf_values;  // [leaves of several classes][n_classes], shares
-    // Of regression: [leaf][output]; if they are kept, the rows of each leaf in turn,
-    // as often as they were drawn, and how many they are.
+    // For regression: [leaf][output]; if they are kept, the rows of each leaf in turn,
+    // as often as they were sampled, and their number.
     std::vector<double> leaf_means;
     std::vector<std::uint32_t> leaf_rows, leaf_row_counts;
 
-    // Of one more node; null: it has no set.
+    // Adds the set of the next node; null: it has none.
     void add_set(const CodeSet* set) {
         set_numbers.push_back(set ? static_cast<std::int32_t>(sets.size()) : -1);
         if (set)
@@ -97,8 +97,8 @@ struct ForestArrays {
     }
 };
 
-// Whole dictionary: from codes (see encode.hpp); X only for thresholds made anew.
-// Otherwise straight from X.
+// From codes (see encode.hpp), with X only for renewed thresholds; or from the values
+// of X.
 template <class Count>
 TreeArrays grow_from_codes(const AnyRows& X, const Codes& codes,
                            const Dictionary& dictionary, const Sample<Count>& sample,
@@ -107,7 +107,7 @@ template <class Count>
 TreeArrays grow_from_values(const AnyRows& X, const Dictionary& dictionary,
                             const Sample<Count>& sample, const GrowSettings& settings,
                             Team& team);
-// Of a continuous target, from codes; X only for thresholds made anew.
+// The same for a continuous target.
 TreeArrays grow_regression(const AnyRows& X, const Codes& codes,
                            const Dictionary& dictionary, const TargetColumns& columns,
                            const GrowSettings& settings, Team& team);
@@ -115,7 +115,7 @@ TreeArrays grow_regression(const AnyRows& X, const Codes& codes,
 enum class FeatureSampling {
     none,  // every node sees all features; codes in blocks, as for one tree
     tree,  // drawn once per tree, the paper's; codes column-major
-    node,  // drawn anew at each node, as in RandomForest; codes row-major
+    node,  // sampled at each node, as in RandomForest; codes row-major
 };
 
 struct ForestSettings {

@@ -28,7 +28,7 @@ class Renewal {
   public:
     virtual ~Renewal() = default;
     virtual bool is_due(std::int64_t n_rows) const = 0;
-    // With no more than so many leaves, the splits that gain most.
+    // With at most `max_leaf_nodes` leaves, by the splits that gain most.
     virtual std::vector<GrownNode> grow(const OpenNode<typename Target::Totals>& node,
                                         typename Target::Rows& rows,
                                         std::int64_t max_leaf_nodes,
@@ -344,7 +344,7 @@ class Grower {
             left.totals = std::move(growth.spare.back());
             growth.spare.pop_back();
         }
-        // All contributors count the same side; the other is what is left of the node.
+        // All contributors count the same side; the other is the rest of the node.
         if (search_.read_left_totals(node, growth.context, left.totals))
             target_.subtract(left.totals, node.totals);
         else

@@ -1,4 +1,4 @@
-// What trees of a continuous target are made of.
+// The parts of regression trees.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace dics {
 
-// Of the rows of a node: weight, and the sum of squares about the means of the outputs,
-// or of what the criterion has instead, over all outputs.
+// Weight of the rows of a node, and their sum of squares about the means of the outputs
+// (for other criteria, the sum of their deviations), over all outputs.
 struct Spread {
     double weight = 0, sum = 0;
 };
@@ -244,12 +244,12 @@ auto choose_moment_trees(Criterion criterion, WithKind with_kind) {
     }
 }
 
-// Targets that must not be negative aren't, so that their criterion can tell.
+// Criteria of targets that must not be negative need the original zero.
 inline bool is_centered(Criterion criterion) {
     return criterion != Criterion::poisson && criterion != Criterion::binomial;
 }
 
-// Must rows be counted beside their weights?
+// Must rows be counted in addition to their weights?
 inline bool counts_rows(const GrowSettings& settings, bool is_weighted) {
     return is_weighted && settings.limits.min_samples_leaf > 1;
 }

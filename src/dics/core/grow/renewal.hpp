@@ -9,10 +9,10 @@
 
 namespace dics {
 
-// Nodes of this share of the rows that gave the dictionary get a new one. Mean accuracy
-// at full depth (electricity, adult, magic, helena_part; exhaustive search 0.6776):
-// renewed at a quarter 0.6770, a sixteenth 0.6774, a 64th 0.6766, never 0.6762. CPU
-// time on electricity: 131, 93, 84 and 67 ms (2026-11).
+// Nodes with this fraction of the rows that gave the dictionary get a new one. Mean
+// accuracy at full depth (electricity, adult, magic, helena_part; exhaustive search
+// 0.6776): renewed at a quarter 0.6770, a sixteenth 0.6774, a 64th 0.6766, never
+// 0.6762. CPU time on electricity: 131, 93, 84 and 67 ms (2026-11).
 inline constexpr std::int64_t kRenewShare = 16;
 
 // The dictionary in use, and how to make the next one from it. `Kind` is ClassTrees or

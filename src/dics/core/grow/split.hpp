@@ -29,7 +29,7 @@ struct Split {
         score = cut.score;
         tie = tie_number;
         feature = static_cast<std::int32_t>(of_feature);
-        // Of several thresholds that cut in the same place, the middle one.
+        // The middle one of several thresholds that divide the rows in the same way.
         index = cut.lo < 0 ? -1 : (cut.lo + cut.hi) / 2;
         missing_left = cut.missing_left;
         saw_missing = cut.saw_missing;

@@ -79,7 +79,7 @@ class RegisterSums {
 
     void add(const std::int32_t* bin) { add_to(left_, bin); }
 
-    // With what is missing on the left too, or (null) without.
+    // With the missing rows on the left too, or (null) without.
     float score(const std::int32_t* missing) const {
         Sums left = left_;
         if (missing)

@@ -32,7 +32,7 @@ struct CategorySettings {
     bool is_categorical(std::int64_t f) const {
         return !categorical.empty() && categorical[f] != 0;
     }
-    // Can a node of so many rows be split by a set of categories of the feature?
+    // Can a node of `n_rows` be split by a set of categories of the feature?
     bool covers(std::int64_t f, std::int64_t n_rows) const {
         return is_categorical(f) && n_rows / 2 >= set_limits.min_rows;
     }
@@ -63,7 +63,7 @@ class CategoryOrder {
   public:
     // `rows_of(code)` are the rows of codes 0..n_codes-1 in the node, and
     // `value_of(code, i)` is number i of the n_values of each. With `random_key`, only
-    // one cut remains, which this key chooses. Returns false if there is no cut.
+    // one cut remains, which this key chooses. Returns false if none remains.
     template <class RowsOf, class ValueOf>
     bool find(int n_codes, int n_values, RowsOf rows_of, ValueOf value_of,
               const SetLimits& limits, const std::uint64_t* random_key) {

@@ -1,4 +1,4 @@
-// Features in random order, drawn anew at each node.
+// Search of features that are sampled for each node.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace dics {
 
-// Of many features a node is offered up to 128: two groups of up to 64,
+// With many features, a node is offered up to 128: two groups of up to 64,
 // whose codes stand together, so that a row costs a few fetches and not one for nearly
 // every feature (CIFAR-10, 55 of 3072 features a node: 33). Which features form a
 // group is random (forest_order). A node that finds too few among them that vary within
-// it is offered more. Of very many features, such as words, most are constant in a
+// it is offered more. With very many features, such as words, most are constant in a
 // small node: there, as in RandomForest, constant ones count as well (newsgroups20, 100
 // trees of 172 features a node: 71.0 % of the test rows right, mean of two seeds, in 15
 // s of CPU; 70.7 %, of three, in 19 s when nodes searched 1024 for 172 that vary;
@@ -138,7 +138,7 @@ class FeatureDraw {
     }
 
   private:
-    // Is a node that found so many done?
+    // Is a node with `n_found` features done?
     bool is_done(std::int64_t n_found) const {
         return n_drawn_ >= most_draws_ && n_found > 0;
     }
@@ -193,7 +193,7 @@ class FeatureDraw {
     std::size_t at_ = 0;  // how many of those offered are gone
     Stream stream_{0};
     std::size_t n_words_;
-    std::vector<std::uint64_t> constant_;  // one bit a feature, for each level
+    std::vector<std::uint64_t> constant_;  // a bit for each feature, for each level
     std::uint64_t* known_ = nullptr;
 };
 
@@ -211,9 +211,9 @@ class VaryingFeatures {
             line.is_compared = false;
     }
 
-    // The first rows tell of most features. Those of which they don't are mostly one
-    // value, and so are others beside them: all rows are then compared by whole lines
-    // of features (mercedes, half of 376 features drawn: 10 % of a forest's time).
+    // The first rows show that most features vary. The other features are mostly one
+    // value, and so are their neighbors: all rows are then compared by whole lines of
+    // features (mercedes, half of 376 features drawn: 10 % of a forest's time).
     bool has(std::int64_t f) {
         const std::uint8_t first = code(0, f);
         for (std::int64_t i = 1; i < n_first_; ++i) {

@@ -1,9 +1,8 @@
 // Search by histograms: one of a feature prices all its thresholds.
 //
-// What a histogram counts and how it is scanned is the target's: `Histograms` is
-// ClassHistograms or GradientHistograms. Common to them is that features come in
-// blocks, a task each; that the smaller child is counted and the larger one is the
-// parent's less that; and where histograms wait meanwhile.
+// `Histograms` is ClassHistograms, MomentHistograms or GradientHistograms: it counts
+// and scans. Common to them are the blocks of features, a task each; the larger child,
+// which is the parent less the smaller one; and the place where histograms wait.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +11,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "collective/sum.hpp"
 #include "grow/node.hpp"
 #include "search/split_chooser.hpp"
-#include "collective/sum.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -135,8 +134,8 @@ class HistogramSearch {
         }
     }
 
-    // The same with peers, of any number of nodes: what has to be counted for them is
-    // counted first, and makes one sum. Siblings stand side by side, the smaller first.
+    // The same with peers, for any number of nodes: all of their histograms are counted
+    // first, and make one sum. Siblings stand side by side, the smaller first.
     void find_together(const std::vector<Open*>& nodes, Context& context) {
         std::vector<typename Histograms::Prepared> prepared(nodes.size());
         std::vector<Counting> countings(nodes.size());
@@ -223,7 +222,7 @@ class HistogramSearch {
     // Hands the parent's histogram on: the smaller child is counted, the larger one is
     // the parent's minus that.
     void hand_over(Open& parent, Open& smaller, bool smaller_open, Open& larger,
-                 bool larger_open, Context& context) {
+                   bool larger_open, Context& context) {
         if (parent.hist < 0)
             return;
         if (!larger_open || !histograms_.needs_histogram(larger)) {
@@ -359,7 +358,7 @@ class HistogramSearch {
         }
     }
 
-    // The best of what was found in all slices, and what goes left by it.
+    // The best split of all slices, and the totals of its left side.
     void gather_splits(const std::vector<Open*>& nodes) {
         static_assert(std::is_trivially_copyable_v<Split> &&
                       sizeof(Split) % sizeof(std::int64_t) == 0);

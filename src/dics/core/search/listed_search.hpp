@@ -155,7 +155,7 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
         draw_->end();
     }
 
-    // A walk over the rows has told which features vary.
+    // After a walk over the rows, which finds the features that vary.
     void draw_known(const Open& node, Context& context) {
         NodeEntries& entries = context.entries;
         entries.start_by_rows(node);
@@ -185,7 +185,7 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
     }
 
     // By the number of entries that are to be walked, about. A feature that has less
-    // than one entry in the node is often drawn in vain.
+    // than one entry in the node is often constant.
     bool walks_rows(const Open& node) const {
         const auto n = static_cast<double>(node.size());
         const double of_feature =
@@ -199,7 +199,7 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
         return n * static_cast<double>(row_entries()) * kRowCost < by_features;
     }
 
-    // Of an entry that is found by its row: it is counted before it is copied.
+    // An entry that is found by its row is counted before it is copied.
     static constexpr double kRowCost = 2;
 
     const Target& target_;
@@ -209,8 +209,8 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
     RowPlaces places_;
     FeatureDraw* draw_;
     std::int64_t max_features_;
-    // Of a node whose rows were walked: features that vary, a chain for each group. A
-    // forest, which alone draws, has a search for each of its threads.
+    // After a walk over the rows: features that vary, a chain for each group. Only a
+    // forest samples, and it has a search for each of its threads.
     struct Group {
         std::int32_t first = -1, count = 0;
     };

@@ -1,4 +1,4 @@
-// Histograms of classes for several features side by side, and the scan of them.
+// Histograms of class counts for several features side by side, and their scan.
 #pragma once
 
 #include <cstring>
@@ -38,8 +38,8 @@ struct ClassLimits {
     Count min_weight;
 };
 
-// The best cut by counts of classes, [bin][class], and of rows if `width` is larger
-// than the number of classes. `left` is scratch.
+// The best cut by class counts, [bin][class], and by counts of rows if `width` exceeds
+// the number of classes by one. `left` is scratch.
 template <class Crit, class Count>
 Cut scan_bins(const Count* counts, int width, const CodeReading& reading,
               const std::vector<Count>& of_classes, const ClassTotals<Count>& totals,
@@ -231,7 +231,7 @@ class HistogramScanner {
   private:
     static constexpr double kBoundError = 1e-5;  // ten times what rounding can do
 
-    // False if there are no bounds for this kind of counts.
+    // Returns false if this kind of counts has none.
     template <class Counter>
     bool find_bounds(const HistogramShape& shape, const Counter* hist,
                      const int* n_thresholds, const ClassTotals<Count>& totals,

@@ -62,8 +62,8 @@ class ClassHistograms {
     // Where the histograms of a block stand among those of a node.
     std::int64_t block_start(std::int64_t block) const { return starts_[block]; }
     std::int64_t size() const { return starts_.back(); }
-    // All pools together may take an eighth of what the codes take (0.03 of a float32
-    // X).
+    // All pools together may take an eighth of the memory of the codes (0.03 of a
+    // float32 X).
     std::int64_t pool_bytes(std::int64_t) const {
         return std::max(kPoolBytes, codes_.n_rows * codes_.n_features / kPoolShare);
     }

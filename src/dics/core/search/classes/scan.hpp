@@ -1,4 +1,4 @@
-// The best cuts of a node of classes, from the codes of its rows.
+// The best cuts for classification, from the codes of a node's rows.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The best set of categories of a feature for a node of classes.
+// The best set of categories of a feature for classification.
 #pragma once
 
 #include <algorithm>

@@ -89,10 +89,10 @@ class GradientHistograms {
     std::int64_t block_start(std::int64_t block) const {
         return starts_[first_feature(block)];
     }
-    // Of the blocks that peers search, each process its slice of them.
+    // The first block of a slice; each of the peers searches one.
     std::int64_t first_block(int slice) const { return first_blocks_[slice]; }
     std::int64_t size() const { return starts_.back() + kLanes; }
-    // What doesn't fit is counted anew instead of being subtracted. Few entries are
+    // Histograms that do not fit are counted instead of subtracted. Few entries are
     // soon counted, and there a large pool would be most of the memory of a fit.
     std::int64_t pool_bytes(std::int64_t bytes) const {
         return std::max(codes_.lists ? kListedPoolBytes : kPoolBytes, 2 * bytes);
@@ -253,7 +253,7 @@ class GradientHistograms {
     }
 
     // Sums are exact, so the blocks may depend on the number of threads: two for each,
-    // in groups of four features, which is what the kernel likes. Slices of peers,
+    // in groups of four features, as the kernel reads them. Slices of peers,
     // which must not depend on it, are made of whole blocks.
     void make_blocks() {
         const std::size_t n_dense = splits_->dense.size();
@@ -378,7 +378,7 @@ class GradientHistograms {
         }
     }
 
-    // The commonest bin of a feature is what the others leave of the rows' total.
+    // The most frequent bin of a feature is the total less all others.
     void fill_sparse(std::int64_t block, std::int64_t begin, std::int64_t end,
                      std::int32_t* hists) const {
         const auto p = block - n_dense_blocks_;
@@ -448,10 +448,9 @@ class GradientHistograms {
 
 // For sums of gradients of more rows than 32 bits are enough for.
 //
-// Rows are added up in 32 bits, some at a time, and these sums in 64. Where a split is
-// looked for, sums are narrowed to 32 bits again (see Gradients::set_shift): what is
-// rounded there is 2^-31 of the node, and decides between cuts that are as good.
-// Numbers of rows are not rounded.
+// Rows are added up in 32 bits, some at a time, and these sums in 64. A search narrows
+// sums to 32 bits again (see Gradients::set_shift): it rounds by 2^-31 of the node,
+// which decides between equally good cuts. Numbers of rows are not rounded.
 class WideGradientHistograms : public GradientHistograms {
   public:
     using Value = std::int64_t;
@@ -493,7 +492,7 @@ class WideGradientHistograms : public GradientHistograms {
     }
 
   private:
-    // Of 16 bits each, so many can't overflow 31.
+    // Sums of this many numbers of 16 bits fit into 31.
     static constexpr std::int64_t kRowsAtOnce = 1 << 15;
 
     std::int64_t block_size(std::int64_t block) const {

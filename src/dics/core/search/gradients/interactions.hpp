@@ -10,8 +10,8 @@
 
 namespace dics {
 
-// The features of a path are all in one of some groups. A state is what is left of the
-// groups below a node; it has a number, which nodes keep. The root's is 0.
+// The features of a path are all in one of some groups. A state is the list of groups
+// that remain below a node; it has a number, which nodes keep. The root's is 0.
 class Interactions {
   public:
     // Without groups, all features may meet.

@@ -45,7 +45,7 @@ class MomentEntryScan {
             column_[rows[entry.place]] = entry.code;
     }
 
-    // The common bin gets what the others leave of the node.
+    // The common bin gets the rest of the node.
     void add_up(std::span<const NodeEntry> entries, std::uint8_t common,
                 const CodeReading& reading) {
         const int n_cells = r_->n_cells;

@@ -136,7 +136,7 @@ class MomentHistograms {
     std::int64_t n_blocks() const { return blocks_.size(); }
     std::int64_t block_start(std::int64_t block) const { return starts_[block]; }
     std::int64_t size() const { return starts_.back(); }
-    // What doesn't fit is counted anew instead of being subtracted.
+    // Histograms that do not fit are counted instead of subtracted.
     std::int64_t pool_bytes(std::int64_t bytes) const {
         return std::max(kPoolBytes, 2 * bytes);
     }

@@ -14,7 +14,7 @@
 
 namespace dics {
 
-// The bins of a feature that have a row, in their order, and what is missing.
+// The bins of a feature that have a row, in their order, and the missing rows.
 struct BinPairs {
     static constexpr int kMost = kMaxThresholds + 2;
 
@@ -99,8 +99,8 @@ class PairMaker {
         }
     }
 
-    // Of a feature with few bins: rows that follow one another go to copies of them, or
-    // each would wait for the sum of the one before.
+    // With few bins, consecutive rows go to copies of them, or each would wait for the
+    // sum of the one before.
     static void add_to_few(const CodeColumn& column, const PairRows& r,
                            BinPairs& pairs) {
         const auto* cells = reinterpret_cast<const CellPair*>(r.cells);
@@ -124,8 +124,8 @@ class PairMaker {
 
     // Bins are marked by a byte each, which a loop over the rows writes and never
     // reads: bits of words would make each row wait for the one before. So would the
-    // sums of a feature that is mostly one value: that of the first row gets what the
-    // others leave of the total.
+    // sums of a feature that is mostly one value: that of the first row gets the
+    // rest of the total.
     void add(const CodeColumn& column, const PairRows& r, BinPairs& pairs) {
         const CodeColumn local = column;
         auto* sums = reinterpret_cast<CellPair*>(sums_);
@@ -218,7 +218,7 @@ struct SideLimits {
     // `left` are the cells of the left side.
     [[gnu::always_inline]] bool allow(const std::int64_t* left,
                                       const MomentTotals& totals, int n_outputs) const {
-        // Without a cell of their own, rows are what they weigh.
+        // Without a cell of their own, each row weighs one.
         const bool counted = static_cast<int>(totals.cells.size()) > n_outputs + 1;
         return allow(left[0], counted ? left[n_outputs + 1] : left[0], totals);
     }
@@ -372,7 +372,7 @@ class MomentScan {
     bool is_constrained_;
     SideLimits limits_;
     int n_outputs_, n_cells_;
-    // Of the cuts of a feature.
+    // For each cut of a feature.
     std::int64_t left_weights_[BinPairs::kMost + 1], left_sums_[BinPairs::kMost + 1];
     double rates_[BinPairs::kMost + 1];
 };

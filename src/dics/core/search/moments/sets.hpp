@@ -1,4 +1,4 @@
-// The best set of categories of a feature for a node of numbers.
+// The best set of categories of a feature for regression.
 #pragma once
 
 #include <cmath>
