@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "data/code_lists.hpp"
 #include "data/code_set.hpp"
 #include "data/matrix.hpp"
 #include "data/split_side.hpp"
@@ -46,6 +47,10 @@ struct Split {
             return !other.found() || score > other.score;
         }
         return tie != other.tie ? tie > other.tie : feature < other.feature;
+    }
+    void keep_better(const Split& other) {
+        if (other.beats(*this))
+            *this = other;
     }
 };
 
@@ -94,6 +99,24 @@ class CodeSetSide {
     const std::uint8_t* column_;
     std::int64_t stride_;
     CodeSet left_;
+};
+
+// The same for a threshold and codes that are lists.
+class ListedSide {
+  public:
+    ListedSide(const CodeLists& lists, const Dictionary& dictionary, const Split& split)
+        : lists_(lists),
+          feature_(split.feature),
+          test_(split.index, split.missing_left, dictionary.count(split.feature)) {}
+
+    bool operator()(std::uint32_t row) const {
+        return test_.goes_left(lists_.code(feature_, row));
+    }
+
+  private:
+    const CodeLists& lists_;
+    std::int64_t feature_;
+    CodeTest test_;
 };
 
 }  // namespace dics

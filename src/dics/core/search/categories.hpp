@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "data/matrix.hpp"
 #include "grow/split.hpp"
+#include "principal.hpp"
 #include "random.hpp"
 #include "search/cut.hpp"
 
@@ -145,7 +145,6 @@ class CategoryOrder {
         std::int64_t n_rows;
         double key;
     };
-    static constexpr int kPowerSteps = 12;
 
     // Calls visit(category, group) in the order of the categories.
     template <class Visit>
@@ -177,54 +176,15 @@ class CategoryOrder {
         }
     }
 
-    // One value is the key itself. Several are projected on their first principal
-    // direction, weighted by rows, by power iteration; it begins with the values of the
-    // category that has most rows.
     void find_keys() {
-        const int n = n_categories(), k = n_values_;
-        if (k == 1) {
-            for (int i = 0; i < n; ++i)
-                categories_[i].key = values_[i];
-            return;
-        }
-        std::vector<double> mean(k), direction(k), next(k);
-        double total = 0, most = -1;
-        int first = 0;
-        for (int i = 0; i < n; ++i) {
-            const auto rows = static_cast<double>(categories_[i].n_rows);
-            total += rows;
-            if (rows > most) {
-                most = rows;
-                first = i;
-            }
-            for (int c = 0; c < k; ++c)
-                mean[c] += rows * values_[i * k + c];
-        }
-        for (int c = 0; c < k; ++c) {
-            mean[c] /= std::max(total, 1.0);
-            for (int i = 0; i < n; ++i)
-                values_[i * k + c] -= mean[c];
-            direction[c] = values_.empty() ? 0 : values_[first * k + c];
-        }
-        for (int step = 0; step <= kPowerSteps; ++step) {
-            double length = 0;
-            for (const double d : direction)
-                length += d * d;
-            if (length == 0)
-                break;
-            length = std::sqrt(length);
-            std::fill(next.begin(), next.end(), 0.0);
-            for (int i = 0; i < n; ++i) {
-                double along = 0;
-                for (int c = 0; c < k; ++c)
-                    along += values_[i * k + c] * (direction[c] / length);
-                categories_[i].key = along;
-                const auto rows = static_cast<double>(categories_[i].n_rows);
-                for (int c = 0; c < k; ++c)
-                    next[c] += rows * along * values_[i * k + c];
-            }
-            direction = next;
-        }
+        std::vector<double> weights;
+        for (const Category& category : categories_)
+            weights.push_back(static_cast<double>(category.n_rows));
+        const std::vector<double> keys =
+            n_values_ == 1 ? values_
+                           : principal_projections(weights, n_values_, values_);
+        for (std::size_t i = 0; i < keys.size(); ++i)
+            categories_[i].key = keys[i];
     }
 
     int n_codes_ = 0, n_values_ = 1;

@@ -1,7 +1,9 @@
 // The cuts of one feature: how its codes are read, and the walk over all of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace dics {
 
@@ -42,6 +44,31 @@ struct CodeColumn {
         return reading(codes[row * stride]);
     }
 };
+
+// Sorts keys by their codes; those of equal codes stay in order.
+template <class Key, class CodeOf>
+void sort_by_code(std::vector<Key>& keys, std::vector<Key>& scratch, CodeOf code_of) {
+    constexpr std::size_t few = 32;
+    if (keys.size() <= few) {
+        for (std::size_t i = 1; i < keys.size(); ++i) {
+            const Key key = keys[i];
+            std::size_t j = i;
+            for (; j > 0 && code_of(keys[j - 1]) > code_of(key); --j)
+                keys[j] = keys[j - 1];
+            keys[j] = key;
+        }
+        return;
+    }
+    std::uint32_t start[257] = {};
+    for (const Key& key : keys)
+        ++start[code_of(key) + 1];
+    for (int b = 0; b < 256; ++b)
+        start[b + 1] += start[b];
+    scratch.resize(keys.size());
+    for (const Key& key : keys)
+        scratch[start[code_of(key)]++] = key;
+    keys.swap(scratch);
+}
 
 // Walks over the cuts of a feature from the left to the right, with NaN on one side.
 // `each_bin(visit)` calls visit(bin) for the bins that have a row, without that of NaN;

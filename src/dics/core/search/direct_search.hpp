@@ -48,8 +48,7 @@ class DirectSearch : public PlainSearch<ClassTotals<CountT>> {
                  const ClassRows<Count>& rows, bool reuse_splits, Team& team)
         : target_(target),
           X_(X),
-          rules_{rules.dictionary, kNoCategories, rules.min_samples_leaf,
-                 rules.max_candidates},
+          rules_(rules),
           r_(rows),
           limits_{rules.min_samples_leaf, target.min_weight()},
           reuse_splits_(reuse_splits),
@@ -128,7 +127,6 @@ class DirectSearch : public PlainSearch<ClassTotals<CountT>> {
                                    node.totals.counts, node.totals, own.limits_,
                                    context.left);
         }
-        Split best_set(std::int64_t, std::int64_t, const std::uint64_t*) { return {}; }
     };
 
     void count_block(std::int64_t block, const Open& node, Context& context) {

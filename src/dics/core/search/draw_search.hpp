@@ -260,15 +260,16 @@ class VaryingFeatures {
     std::vector<Line> lines_;
 };
 
-// Draws until `max_features` features were found that vary within the node. `draw` and
-// `varying` have begun the node.
-inline void draw_varying(std::int64_t max_features, VaryingFeatures& varying,
-                         FeatureDraw& draw, std::vector<std::int32_t>& features) {
+// Samples until `max_features` features were found that vary within the node. `draw`
+// has begun the node.
+template <class Varies>
+void draw_varying(std::int64_t max_features, Varies varies, FeatureDraw& draw,
+                  std::vector<std::int32_t>& features) {
     features.clear();
     std::int32_t feature;
     while (std::ssize(features) < max_features &&
            draw.next(std::ssize(features), feature)) {
-        if (varying.has(feature))
+        if (varies(feature))
             features.push_back(feature);
         else
             draw.mark_constant(feature);
@@ -320,7 +321,9 @@ class DrawSearch : public PlainSearch<typename Scan::Target::Totals> {
         if (node.size() <= kFetchedRows)
             fetch_codes(node);
         varying_.start_node(codes_, r_.rows, node);
-        draw_varying(max_features_, varying_, draw_, features_);
+        draw_varying(
+            max_features_, [&](std::int64_t f) { return varying_.has(f); }, draw_,
+            features_);
         const bool samples = rules_.max_candidates > 0;
         if (samples) {
             std::sort(features_.begin(), features_.end());

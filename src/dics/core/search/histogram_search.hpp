@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -17,45 +16,6 @@
 #include "team.hpp"
 
 namespace dics {
-
-// Buffers for histograms. Depth first, the smaller child is always grown first, so at
-// most log2(rows) are in use. When the cap is reached a node does without.
-template <class Value>
-class BufferPool {
-  public:
-    // Before use, and whenever no buffer is in use. Smaller ones are kept as they are.
-    void reset(std::int64_t size, std::int64_t max_buffers) {
-        if (size > size_) {
-            size_ = size;
-            buffers_.clear();
-            free_.clear();
-        }
-        max_buffers_ = max_buffers;
-    }
-
-    int acquire() {
-        if (!free_.empty()) {
-            const int id = free_.back();
-            free_.pop_back();
-            return id;
-        }
-        if (static_cast<std::int64_t>(buffers_.size()) >= max_buffers_)
-            return -1;
-        buffers_.push_back(
-            std::make_unique_for_overwrite<Value[]>(static_cast<std::size_t>(size_)));
-        return static_cast<int>(buffers_.size()) - 1;
-    }
-    void release(int id) {
-        if (id >= 0)
-            free_.push_back(id);
-    }
-    Value* at(int id) { return buffers_[static_cast<std::size_t>(id)].get(); }
-
-  private:
-    std::int64_t size_ = 0, max_buffers_ = 0;
-    std::vector<std::unique_ptr<Value[]>> buffers_;
-    std::vector<int> free_;
-};
 
 template <class Histograms>
 class HistogramSearch {
@@ -120,12 +80,12 @@ class HistogramSearch {
             best_of_block_.resize(n_blocks * n_nodes);
             team_.run(n_blocks, histograms_.uses_threads(n_filled), search_block);
             for (std::int64_t i = 0; i < n_blocks * n_nodes; ++i)
-                keep_better(best_of_block_[i], nodes[i % n_nodes]->split);
+                nodes[i % n_nodes]->split.keep_better(best_of_block_[i]);
         } else {
             for (std::int64_t block = 0; block < n_blocks; ++block) {
                 for (int i = 0; i < n_nodes; ++i)
-                    keep_better(find_in_block(block, *nodes[i], context, i, thread),
-                                nodes[i]->split);
+                    nodes[i]->split.keep_better(
+                        find_in_block(block, *nodes[i], context, i, thread));
             }
         }
         for (int i = 0; i < n_nodes; ++i) {
@@ -397,11 +357,6 @@ class HistogramSearch {
             return hist.data();
         }
     };
-
-    static void keep_better(const Split& found, Split& best) {
-        if (found.beats(best))
-            best = found;
-    }
 
     Split find_in_block(std::int64_t block, const Open& node, Context& context,
                         int which, int thread) {

@@ -31,8 +31,7 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
                  const Rows& rows, FeatureDraw* draw, std::int64_t max_features)
         : target_(target),
           lists_(lists),
-          rules_{rules.dictionary, kNoCategories, rules.min_samples_leaf,
-                 rules.max_candidates, rules.splitter},
+          rules_(rules),
           r_(rows),
           places_(lists, rows.rows),
           draw_(draw),
@@ -84,7 +83,6 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
             return context.scan.scan(context.entries.of(f), f, own.lists_.common(f),
                                      reading);
         }
-        Split best_set(std::int64_t, std::int64_t, const std::uint64_t*) { return {}; }
     };
 
     Split best_split(const Open& node, Context& context) {
@@ -130,34 +128,21 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
         }
     }
 
-    // Draws until `max_features` were found that vary within the node.
     void draw_features(const Open& node, Context& context) {
-        context.features.clear();
-        if (walks_rows(node))
-            draw_known(node, context);
-        else
-            draw_unknown(node, context);
-    }
-
-    void draw_unknown(const Open& node, Context& context) {
         NodeEntries& entries = context.entries;
-        std::vector<std::int32_t>& features = context.features;
+        if (walks_rows(node))
+            return draw_known(node, context);
         entries.start_by_features(node);
         draw_->begin(node.key, node.depth);
-        std::int32_t f;
-        while (std::ssize(features) < max_features_ &&
-               draw_->next(std::ssize(features), f)) {
-            if (entries.varies(f))
-                features.push_back(f);
-            else
-                draw_->mark_constant(f);
-        }
-        draw_->end();
+        draw_varying(
+            max_features_, [&](std::int32_t f) { return entries.varies(f); }, *draw_,
+            context.features);
     }
 
     // After a walk over the rows, which finds the features that vary.
     void draw_known(const Open& node, Context& context) {
         NodeEntries& entries = context.entries;
+        context.features.clear();
         entries.start_by_rows(node);
         for (const std::int32_t f : entries.touched()) {
             if (!entries.varies(f))

@@ -162,22 +162,4 @@ class NodeEntries {
     bool is_by_rows_ = false;
 };
 
-// The side of rows by a feature that is a list.
-class ListedSide {
-  public:
-    ListedSide(const CodeLists& lists, const Dictionary& dictionary, const Split& split)
-        : lists_(lists),
-          feature_(split.feature),
-          test_(split.index, split.missing_left, dictionary.count(split.feature)) {}
-
-    bool operator()(std::uint32_t row) const {
-        return test_.goes_left(lists_.code(feature_, row));
-    }
-
-  private:
-    const CodeLists& lists_;
-    std::int64_t feature_;
-    CodeTest test_;
-};
-
 }  // namespace dics

@@ -144,14 +144,11 @@ struct PlainSearch {
     void release(Open&, Context&) {}
 };
 
-// For searches that split categorical features by thresholds only.
-inline const CategorySettings kNoCategories;
-
 // Keeps the best split of a node. Any search gives it features and a scan of them:
 //   Cut cut(j, f, reading, floor)    the best cut of feature f, number j of those
 //                                    searched; none is needed that scores below `floor`
 //   Split best_set(j, f, key)        the best set of categories; with a key, one that
-//                                    this key chooses
+//                                    this key chooses; optional
 //   CodeRange range(j, f)            for random splits: the codes in the node
 class SplitChooser {
   public:
@@ -163,14 +160,15 @@ class SplitChooser {
     // `feature_of(j)` is a feature, or negative for one that is passed over.
     template <class FeatureOf, class Scan>
     const Split& choose(std::int64_t n_features, FeatureOf feature_of, Scan& scan) {
-        const bool is_random = rules_.splitter == Splitter::random;
+        [[maybe_unused]] const bool is_random = rules_.splitter == Splitter::random;
         for (std::int64_t j = 0; j < n_features; ++j) {
             const std::int64_t f = feature_of(j);
             if (f < 0 || rules_.dictionary.count(f) == 0)
                 continue;
-            if (rules_.categories.covers(f, n_rows_)) {
+            if constexpr (requires { scan.best_set(j, f, nullptr); }) {
                 const std::uint64_t key = cut_key(f);
-                offer(scan.best_set(j, f, is_random ? &key : nullptr));
+                if (rules_.categories.covers(f, n_rows_))
+                    offer(scan.best_set(j, f, is_random ? &key : nullptr));
             }
             offer_cut(j, f, scan);
         }
@@ -254,10 +252,7 @@ class SplitChooser {
             return;  // ties are decided below
         offer(rules_.breaks_ties ? split_by_gap(cut, f) : Split(cut, f, 0));
     }
-    void offer(const Split& split) {
-        if (split.beats(best_))
-            best_ = split;
-    }
+    void offer(const Split& split) { best_.keep_better(split); }
 
     // Equal scores: the split with the widest gap between its sides wins, as a fraction
     // of the feature's thresholds (in 16 bits), then a random number of the node and

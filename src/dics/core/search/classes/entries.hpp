@@ -65,25 +65,7 @@ class ClassEntryScan {
                 keys_.push_back({entry.place, code});
         }
         has_common_ = std::ssize(keys_) < node_->size();
-        sort();
-    }
-
-    void sort() {
-        if (keys_.size() <= kFewKeys) {
-            std::sort(
-                keys_.begin(), keys_.end(),
-                [](const NodeEntry& a, const NodeEntry& b) { return a.code < b.code; });
-            return;
-        }
-        std::uint32_t next[257] = {};
-        for (const NodeEntry& key : keys_)
-            ++next[key.code + 1];
-        for (int code = 0; code < 256; ++code)
-            next[code + 1] += next[code];
-        sorted_.resize(keys_.size());
-        for (const NodeEntry& key : keys_)
-            sorted_[next[key.code]++] = key;
-        keys_.swap(sorted_);
+        sort_by_code(keys_, sorted_, [](const NodeEntry& key) { return key.code; });
     }
 
     // Adds entries begin..end-1 to the part.
@@ -175,8 +157,6 @@ class ClassEntryScan {
         if (cut.score > best.score)
             best = cut;
     }
-
-    static constexpr std::size_t kFewKeys = 64;
 
     const ClassRows<Count>* r_ = nullptr;
     const Open* node_ = nullptr;

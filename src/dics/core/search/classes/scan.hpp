@@ -86,41 +86,14 @@ class SortedSearch {
             read([table = column.reading.table](std::uint8_t c) { return table[c]; });
         else
             read([](std::uint8_t code) { return code; });
-        if (n <= kInsertionRows) {
-            insertion_sort();
-        } else {
-            counting_sort();
-        }
+        sort_by_code(keys_, sorted_, [](std::uint32_t key) { return key >> 24; });
         return search_sorted(column.reading, r, node, limits);
     }
 
   private:
     using W = typename Wide<Count>::type;
-    static constexpr std::uint32_t kInsertionRows = 32;
 
     std::uint32_t code(std::size_t i) const { return keys_[i] >> 24; }
-
-    void insertion_sort() {
-        for (std::size_t i = 1; i < keys_.size(); ++i) {
-            const std::uint32_t key = keys_[i];
-            std::size_t j = i;
-            for (; j > 0 && keys_[j - 1] > key; --j)
-                keys_[j] = keys_[j - 1];
-            keys_[j] = key;
-        }
-    }
-
-    void counting_sort() {
-        std::uint32_t start[257] = {};
-        for (const std::uint32_t key : keys_)
-            ++start[(key >> 24) + 1];
-        for (int b = 0; b < 256; ++b)
-            start[b + 1] += start[b];
-        sorted_.resize(keys_.size());
-        for (const std::uint32_t key : keys_)
-            sorted_[start[key >> 24]++] = key;
-        keys_.swap(sorted_);
-    }
 
     Cut search_sorted(const CodeReading& reading, const ClassRows<Count>& r,
                       const Open& node, const ClassLimits<Count>& limits) {
