@@ -75,7 +75,7 @@ class FeatureScan<AbsoluteError> {
             return 0;
         const RankSums::Below below = sums.median();
         const double middle =
-            ranked_[output].values[below.rank] - target_->centre(output);
+            ranked_[output].values[below.rank] - target_->center(output);
         const double weight_below =
             static_cast<double>(2 * below.weight - sums.weight()) *
             target_->weight_unit();
