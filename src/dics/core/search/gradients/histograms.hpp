@@ -116,7 +116,7 @@ class GradientHistograms {
             return fill_sparse(block, begin, end, hists);
         const std::size_t first = first_feature(block);
         const std::size_t last = first_feature(block + 1);
-        std::memset(hists, 0, sizeof(std::int32_t) * starts_[last] - starts_[first]);
+        std::memset(hists, 0, sizeof(std::int32_t) * (starts_[last] - starts_[first]));
         FillArgs args{};
         args.n_features = static_cast<int>(last - first);
         for (std::size_t j = first; j < last; ++j)
