@@ -322,7 +322,7 @@ def test_regression_is_marked_as_not_in_the_paper(monkeypatch, tmp_path):
     for family in ("tree", "forest", "boosting"):
         experiment = Regression(family)
         table, *_ = experiment.parts(options, results_of(experiment, options, grown))
-        assert table.title.startswith("Beyond the paper: regression")
+        assert table.title.startswith("Not in the paper: regression")
         assert "not in the paper" in table.notes[0]
         assert [column.label for column in table.columns][4] == "Test R2"
         assert not any(cell.paper for row in table.rows for cell in row)

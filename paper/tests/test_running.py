@@ -185,7 +185,7 @@ def test_dying_process_is_a_failed_task(worker, tmp_path, monkeypatch):
     monkeypatch.setattr(process, "is_alive", lambda: True)  # as if it died later
     result = worker.run(task(), None)
     assert result.status == "failed"
-    assert result.error == "the process ended with code -9: it wrote nothing"
+    assert result.error == "the process ended with code -9: no output"
     monkeypatch.undo()
     assert worker.run(task(), None).ok
 

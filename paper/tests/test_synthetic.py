@@ -55,7 +55,7 @@ def test_bad_parameters_are_named(name, value):
 
 @pytest.mark.parametrize("n_features", [1, 2, 7, 8, 31, 1000])
 def test_parts_have_the_sizes_of_the_paper(n_features):
-    parts = _synthetic._draw_parts(np.random.default_rng(0), n_features)
+    parts = _synthetic._sample_parts(np.random.default_rng(0), n_features)
     sizes = [n_features // 2, n_features // 4, n_features // 8]
     assert [len(part) for part in parts] == [*sizes, n_features - sum(sizes)]
     assert sorted(np.concatenate(parts)) == list(range(n_features))
@@ -78,7 +78,7 @@ def naive_score(x, parts, weights):
 def test_scores_follow_the_formula(n_features):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((20, n_features), dtype=np.float32)
-    parts = _synthetic._draw_parts(rng, n_features)
+    parts = _synthetic._sample_parts(rng, n_features)
     weights = _synthetic._draw_weights(rng, parts)
     naive = [naive_score(x, parts, weights) for x in X.astype(float)]
     score = _synthetic._score(X, parts, weights)

@@ -282,7 +282,9 @@ def test_weights_of_very_different_sizes(n_classes, early_stopping, largest):
 def test_validation_rows_without_weight(data):
     X, y = data
     model = booster(class_weight={0: 1.0, 1: 0.0})
-    with pytest.raises(ValueError, match=r"X_val, y_val.*no row has any weight"):
+    with pytest.raises(
+        ValueError, match=r"X_val, y_val.*All validation rows have zero weight"
+    ):
         model.fit(X, y, X_val=X[y == 1], y_val=y[y == 1])
 
 

@@ -18,7 +18,9 @@ from dics import (
     CGForestRegressor,
     CGTreeClassifier,
     CGTreeRegressor,
+    ForestOptions,
     QuantileCandidates,
+    TreeOptions,
 )
 from dics._estimator.arguments import ANSWERS, answer, argument_names
 
@@ -35,7 +37,8 @@ MODELS = (
 def test_suggestions_exist():
     here = {name for model in MODELS for name in argument_names(model)}
     here |= {name for model in MODELS for name in argument_names(model.fit)}
-    here |= set(argument_names(CentroidCandidates))
+    for group in (CentroidCandidates, TreeOptions, ForestOptions):
+        here |= set(argument_names(group))
     for known in ANSWERS.values():
         for text in (known,) if isinstance(known, str) else known:
             assert text.endswith(".") or text.partition("=")[0] in here

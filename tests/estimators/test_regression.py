@@ -189,7 +189,7 @@ def test_quantiles_after_a_warm_start_and_a_pickle():
         ({}, lambda y: y[:7], "inconsistent"),
         ({}, lambda y: y * 1j, "Complex"),
         ({}, lambda y: y[:, None, None], "dimensions"),
-        ({}, lambda y: np.where(y > 10, 1e308, -1e308), "more than float64 holds"),
+        ({}, lambda y: np.where(y > 10, 1e308, -1e308), "exceed float64"),
         ({}, lambda y: None, "y"),
     ],
 )

@@ -272,7 +272,7 @@ def test_custom_candidates():
     tree = CGTreeClassifier(candidates=Halves(), random_state=0).fit(sparse, y)
     dense = CGTreeClassifier(candidates=DenseHalves(), random_state=0)
     same_bytes(tree, dense.fit(X, y))
-    with pytest.raises(ValueError, match=r"DenseHalves\.find_.* takes a dense X"):
+    with pytest.raises(ValueError, match=r"DenseHalves\.find_.* needs a dense X"):
         dense.fit(sparse, y)
 
 
