@@ -57,17 +57,20 @@ from dics._input.checks import (
 )
 from dics._input.sparse import SparseRows
 from dics._model.checks import check_dictionary, require
-from dics._training import LocalRows, SampledRows, TrainingData
+from dics._training import (
+    MEASURE_ROWS,
+    MOMENT_ROWS,
+    N_STEPS,
+    LocalRows,
+    SampledRows,
+    TrainingData,
+)
 
 __all__ = ["BaseCandidates", "CentroidCandidates", "QuantileCandidates"]
 # From 5 to 32 clusters, the accuracy at depth 8 (MNIST, Fashion-MNIST, CIFAR-10; 8 to
 # 20 seeds each) differed no more than between seeds. Class means matter more (MNIST
 # 0.8182 without, 0.8233 with them; 2026-11).
 AUTO_CLUSTERS = 8
-# Bounded rows and steps: 44 ms for CIFAR-10, as long as X.sum().
-N_STEPS = 12
-MOMENT_ROWS = 2048
-MEASURE_ROWS = 4096
 # Without quantiles, the boundaries need more rows: the dictionary of the paper keeps
 # 97.3 % of the exhaustive gain at depth 8 (CIFAR-10, mean of 8 seeds) instead of
 # 97.0 %, for 35 ms more (2026-11).

@@ -82,7 +82,7 @@ TRIAL_ROWS = {False: (1_000, 100_000), True: (1_000, 200_000)}
 # Leaves of a tree after a discarded trial with categorical features, and the factor of
 # the learning rate for usual and for such small trees. 57 real tables of the suite of
 # 150 discarded a trial (six splits each). With small trees the loss is lower on 36 (20
-# by more than 0.5 %) and higher on 21 (11), and 0.3 % lower in the mean.
+# by more than 0.5 %) and higher on 21 (11), and 0.3 % lower on average.
 SMALL_TREE_LEAVES = 8
 TRIAL_RATE_FACTOR = {False: 1.15, True: 2.0}
 
@@ -105,7 +105,7 @@ MIN_ROUND_FEATURES = 100
 # outputs. If 5 of 1,000 features are informative, 3,000 rows and 126 sampled features
 # cost 0.1 of accuracy.
 MAX_ROUND_VALUES = 20e6
-# `feature_fraction` holds for up to so many features, and keeps at least so many.
+# `feature_fraction` applies to tables with up to 64 features and keeps at least 8.
 FEW_FEATURES, MIN_FEW_FEATURES = 64, 8
 
 # Outputs from which splits are searched by random sums, and the number of sums. Seconds
