@@ -53,25 +53,6 @@ class CodeLists {
         list_both(read_row);
     }
 
-    // Lists the dense codes that differ from `common`, the most frequent codes.
-    CodeLists(const Codes& codes, std::vector<std::uint8_t> common)
-        : n_rows_(codes.n_rows),
-          n_features_(codes.n_features),
-          common_(std::move(common)),
-          row_features_(n_features_) {
-        list_both([&](std::int64_t row, auto each) {
-            for (std::int64_t b = 0; b < codes.n_blocks(); ++b) {
-                const std::int64_t first = b * codes.width;
-                const std::uint8_t* own = codes.block(b) + row * codes.width - first;
-                const std::int64_t last = std::min(n_features_, first + codes.width);
-                for (std::int64_t f = first; f < last; ++f) {
-                    if (own[f] != common_[f])
-                        each(f, own[f]);
-                }
-            }
-        });
-    }
-
     // Some rows of other lists, sorted and with new indices. The new lists share the
     // entries and skip those of other rows. There are no lists by row.
     CodeLists(const CodeLists& all, const std::int64_t* rows, std::int64_t n_rows)
