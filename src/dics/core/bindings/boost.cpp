@@ -8,7 +8,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
-#include "collective/links.hpp"
+#include "collective/peers.hpp"
 #include "objective/objective.hpp"
 
 namespace dics {
@@ -52,7 +52,7 @@ nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
                        const nb::list& validation,
                        const Array<std::int64_t>& used_splits,
                        const BoostSettings& settings, const nb::callable& after_round,
-                       const LinkedPeers* peers, int n_threads) {
+                       const Peers* peers, int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const Outputs outputs(objective.n_outputs());
     const RowArrays arrays(training);  // own the memory of the rows below

@@ -1,4 +1,6 @@
 // Processes that fit one model together, see Peers.
+#include "collective/peers.hpp"
+
 #include <nanobind/stl/unique_ptr.h>
 
 #include <map>
@@ -6,7 +8,6 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
-#include "collective/links.hpp"
 #include "collective/sockets.hpp"
 
 namespace dics {
@@ -62,13 +63,12 @@ std::vector<int> ints_of(const nb::list& values) {
 
 // Takes lists and a dict as they are: the casters of nanobind to containers of C++
 // abort if memory is exhausted.
-std::unique_ptr<LinkedPeers> peers_of(int rank, int n_ranks, int parent,
-                                      const nb::list& children,
-                                      const nb::list& partners,
-                                      const Table<std::int64_t>& runs,
-                                      const Array<std::int64_t>& run_starts,
-                                      const nb::object& descriptors, nb::callable send,
-                                      nb::callable receive) {
+std::unique_ptr<Peers> peers_of(int rank, int n_ranks, int parent,
+                                const nb::list& children, const nb::list& partners,
+                                const Table<std::int64_t>& runs,
+                                const Array<std::int64_t>& run_starts,
+                                const nb::object& descriptors, nb::callable send,
+                                nb::callable receive) {
     std::vector<RowRun> own;
     for (std::size_t i = 0; i < runs.shape(0); ++i) {
         const std::int64_t* run = runs.data() + 3 * i;
@@ -85,7 +85,7 @@ std::unique_ptr<LinkedPeers> peers_of(int rank, int n_ranks, int parent,
 #endif
     if (!channel)
         channel = std::make_unique<PythonChannel>(std::move(send), std::move(receive));
-    return std::make_unique<LinkedPeers>(
+    return std::make_unique<Peers>(
         LinkOrder{rank, n_ranks, parent, ints_of(children), ints_of(partners)},
         std::move(channel), std::move(own), list_of(run_starts));
 }
@@ -103,16 +103,16 @@ bool succeeds(Body body) {
 }
 
 template <class T>
-bool allreduce(const LinkedPeers& peers, const Output<T>& values) {
+bool allreduce(const Peers& peers, const Output<T>& values) {
     return succeeds([&] { peers.allreduce(values.data(), values.shape(0)); });
 }
 
-bool allreduce_max(const LinkedPeers& peers, const Output<double>& values) {
+bool allreduce_max(const Peers& peers, const Output<double>& values) {
     return succeeds([&] { peers.allreduce_max(values.data(), values.shape(0)); });
 }
 
 template <class T>
-bool reduce_scatter(const LinkedPeers& peers, const Output<T>& values,
+bool reduce_scatter(const Peers& peers, const Output<T>& values,
                     const Array<std::int64_t>& slice_starts) {
     const std::vector<std::int64_t> starts = list_of(slice_starts);
     if (starts.size() != peers.n_ranks() + std::size_t{1} ||
@@ -122,7 +122,7 @@ bool reduce_scatter(const LinkedPeers& peers, const Output<T>& values,
     return succeeds([&] { peers.reduce_scatter(values.data(), starts); });
 }
 
-bool allgather(const LinkedPeers& peers, const Output<std::int64_t>& values) {
+bool allgather(const Peers& peers, const Output<std::int64_t>& values) {
     const std::int64_t n = values.shape(0) / peers.n_ranks();
     return succeeds([&] { peers.allgather(values.data(), n); });
 }
@@ -136,10 +136,9 @@ void bind_peers(nb::module_& m) {
 #else
         false;
 #endif
-    nb::class_<LinkedPeers>(
-        m, "Peers",
-        "Processes that fit one model. The operations change arrays "
-        "in place and return False if a process is lost.")
+    nb::class_<Peers>(m, "Peers",
+                      "Processes that fit one model. The operations change arrays "
+                      "in place and return False if a process is lost.")
         .def(nb::new_(&peers_of), "rank"_a, "n_ranks"_a, "parent"_a, "children"_a,
              "partners"_a, "runs"_a, "run_starts"_a, "descriptors"_a.none(), "send"_a,
              "receive"_a)
@@ -151,9 +150,9 @@ void bind_peers(nb::module_& m) {
         .def("reduce_scatter", &reduce_scatter<std::int64_t>, "values"_a.noconvert(),
              "starts"_a)
         .def("allgather", &allgather, "values"_a.noconvert())
-        .def_prop_ro("n_sums", &LinkedPeers::n_sums)
-        .def_prop_ro("bytes_sent", &LinkedPeers::bytes_sent)
-        .def_prop_ro("bytes_of_all", &LinkedPeers::bytes_of_all);
+        .def_prop_ro("n_sums", &Peers::n_sums)
+        .def_prop_ro("bytes_sent", &Peers::bytes_sent)
+        .def_prop_ro("bytes_of_all", &Peers::bytes_of_all);
 }
 
 }  // namespace dics

@@ -3,7 +3,6 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
-#include "predict/contributions.hpp"
 
 namespace dics {
 namespace {

@@ -16,7 +16,7 @@
 #include <map>
 #include <utility>
 
-#include "collective/links.hpp"
+#include "collective/peers.hpp"
 #include "team.hpp"
 
 namespace dics {

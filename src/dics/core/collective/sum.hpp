@@ -7,51 +7,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "collective/peers.hpp"
+
 namespace dics {
-
-// A run of consecutive rows: `n` rows from the local index `own` on have the global
-// indices from `number` on.
-struct RowRun {
-    std::int64_t own, number, n;
-};
-
-// Thrown if another process of the fit is lost.
-struct PeersLost : std::exception {
-    const char* what() const noexcept override {
-        return "A process of the fit is lost.";
-    }
-};
-
-// Processes that fit one model together, each with its own rows. All of them make the
-// same calls in the same order, each from one thread.
-class Peers {
-  public:
-    virtual ~Peers() = default;
-    virtual int rank() const = 0;
-    virtual int n_ranks() const = 0;
-    // Replaces each value by its sum over all processes.
-    virtual void allreduce(std::int32_t* values, std::int64_t n) const = 0;
-    virtual void allreduce(std::int64_t* values, std::int64_t n) const = 0;
-    // Replaces each value by its maximum over all processes.
-    virtual void allreduce_max(double* values, std::int64_t n) const = 0;
-    // Sums values in one slice per rank; slice i begins at starts[i]. Afterwards only
-    // the slice of this rank holds sums, the others hold no useful values.
-    virtual void reduce_scatter(std::int32_t* values,
-                                const std::vector<std::int64_t>& starts) const = 0;
-    virtual void reduce_scatter(std::int64_t* values,
-                                const std::vector<std::int64_t>& starts) const = 0;
-    // Fills values [rank][n], of which each process has the part of its rank.
-    virtual void allgather(std::int64_t* values, std::int64_t n) const = 0;
-    // The runs of local rows, in the order of these rows, and the sorted global indices
-    // of the first rows of all runs of all processes.
-    virtual const std::vector<RowRun>& runs() const = 0;
-    virtual const std::vector<std::int64_t>& run_starts() const = 0;
-};
 
 class Sum {
   public:
@@ -62,18 +23,36 @@ class Sum {
     int rank() const { return peers_ ? peers_->rank() : 0; }
     int n_ranks() const { return peers_ ? peers_->n_ranks() : 1; }
 
+    // For these operations, see Peers.
     template <class T>
     void allreduce(T* values, std::int64_t n) const {
         if (peers_)
-            peers_->allreduce(as_signed(values), n);
+            peers_->allreduce(values, n);
     }
     template <class T>
     void allreduce(std::vector<T>& values) const {
         allreduce(values.data(), values.size());
     }
+    void allreduce_max(double* values, std::int64_t n) const {
+        if (peers_)
+            peers_->allreduce_max(values, n);
+    }
+    double allreduce_max(double value) const {
+        allreduce_max(&value, 1);
+        return value;
+    }
+    template <class T>
+    void reduce_scatter(T* values, const std::vector<std::int64_t>& starts) const {
+        if (peers_)
+            peers_->reduce_scatter(values, starts);
+    }
+    void allgather(std::int64_t* values, std::int64_t n) const {
+        if (peers_)
+            peers_->allgather(values, n);
+    }
 
     // Adds the parts of the tasks, [n_parts][size], into the first part, and then over
-    // all processes. The first part exists even if there are no tasks.
+    // all processes. The first part exists even without tasks.
     template <class T>
     void allreduce_parts(std::vector<T>& values, std::size_t n_parts,
                          std::size_t size) const {
@@ -83,25 +62,6 @@ class Sum {
                 values[i] += values[part * size + i];
         }
         allreduce(values.data(), size);
-    }
-
-    double allreduce_max(double value) const {
-        allreduce_max(&value, 1);
-        return value;
-    }
-    void allreduce_max(double* values, std::int64_t n) const {
-        if (peers_)
-            peers_->allreduce_max(values, n);
-    }
-
-    template <class T>
-    void reduce_scatter(T* values, const std::vector<std::int64_t>& starts) const {
-        if (peers_)
-            peers_->reduce_scatter(as_signed(values), starts);
-    }
-    void allgather(std::int64_t* values, std::int64_t n) const {
-        if (peers_)
-            peers_->allgather(values, n);
     }
 
     // The number of rows of all processes.
@@ -148,14 +108,6 @@ class Sum {
     }
 
   private:
-    // Sums wrap around, so the bits of signed and unsigned sums are equal.
-    template <class T>
-    static auto* as_signed(T* values) {
-        static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
-        using Signed = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-        return reinterpret_cast<Signed*>(values);
-    }
-
     const Peers* peers_ = nullptr;
 };
 

@@ -50,7 +50,15 @@ class CodeLists {
         // A vector that grows is copied, and unused pages take no memory.
         row_features_.reserve(X.starts[X.n_rows]);
         row_codes_.reserve(X.starts[X.n_rows]);
-        list_both(read_row);
+        row_starts_.push_back(0);
+        for (std::int64_t row = 0; row < n_rows_; ++row) {
+            read_row(row, [&](std::int32_t f, std::uint8_t code) {
+                row_features_.push_back(f);
+                row_codes_.push_back(code);
+            });
+            row_starts_.push_back(row_codes_.size());
+        }
+        list_columns([&](std::int64_t row, auto each) { each_feature(row, each); });
     }
 
     // Some rows of other lists, sorted and with new indices. The new lists share the
@@ -149,19 +157,6 @@ class CodeLists {
             });
         }
         columns_ = std::make_shared<const Columns>(std::move(columns));
-    }
-
-    template <class ReadRow>
-    void list_both(ReadRow read_row) {
-        row_starts_.push_back(0);
-        for (std::int64_t row = 0; row < n_rows_; ++row) {
-            read_row(row, [&](std::int32_t f, std::uint8_t code) {
-                row_features_.push_back(f);
-                row_codes_.push_back(code);
-            });
-            row_starts_.push_back(row_codes_.size());
-        }
-        list_columns([&](std::int64_t row, auto each) { each_feature(row, each); });
     }
 
     std::int64_t n_rows_, n_features_;

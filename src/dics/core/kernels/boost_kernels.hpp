@@ -103,8 +103,8 @@ struct ObjectiveKernels {
 };
 
 struct ObjectiveTable {
-    ObjectiveKernels two_class_log_loss, many_class_log_loss;
-    ObjectiveKernels squared, absolute, huber, quantile, poisson, gamma, custom;
+    ObjectiveKernels two_class_log_loss, many_class_log_loss, quantile, custom;
+    ObjectiveKernels regression[5];  // by RegressionLoss
 };
 
 const ObjectiveTable& objective_kernels();

@@ -167,13 +167,13 @@ extern const ObjectiveTable objective_table;
 const ObjectiveTable objective_table = {
     with<LogLossHessian>(&logistic_gradients),
     with<LogLossHessian>(&many_class_gradients),
-    with<UnitHessian>(&regression_gradients<SquaredLoss>),
-    with<UnitHessian>(&regression_gradients<AbsoluteLoss>),
-    with<UnitHessian>(&regression_gradients<HuberLoss>),
     with<UnitHessian>(&regression_gradients<QuantileLoss>),
-    with<StoredHessian>(&regression_gradients<PoissonLoss>),
-    with<StoredHessian>(&regression_gradients<GammaLoss>),
     with<StoredHessian>(&add_steps_only),
+    {with<UnitHessian>(&regression_gradients<SquaredLoss>),
+     with<UnitHessian>(&regression_gradients<AbsoluteLoss>),
+     with<UnitHessian>(&regression_gradients<HuberLoss>),
+     with<StoredHessian>(&regression_gradients<PoissonLoss>),
+     with<StoredHessian>(&regression_gradients<GammaLoss>)},
 };
 
 }  // namespace dics::DICS_ISA

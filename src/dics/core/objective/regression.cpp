@@ -17,19 +17,7 @@ class RegressionObjective : public Objective {
 
     int n_outputs() const override { return n_outputs_; }
     const ObjectiveKernels& kernels() const override {
-        const ObjectiveTable& table = objective_kernels();
-        switch (loss_) {
-            case RegressionLoss::squared:
-                return table.squared;
-            case RegressionLoss::absolute:
-                return table.absolute;
-            case RegressionLoss::huber:
-                return table.huber;
-            case RegressionLoss::poisson:
-                return table.poisson;
-            default:
-                return table.gamma;
-        }
+        return objective_kernels().regression[int(loss_)];
     }
     Hessians hessians() const override {
         return has_log_link() ? Hessians::stored : Hessians::ones;

@@ -65,15 +65,16 @@ class CodedTrees {
 
     void collect_thresholds(const ForestView& forest) {
         std::vector<std::pair<std::int32_t, double>> cuts;
+        std::set<std::int32_t> categorical;
         for (std::int64_t i = forest.node_starts[0];
              i < forest.node_starts[forest.n_trees]; ++i) {
             const Node& node = forest.all.nodes[i];
-            const bool has_set =
-                forest.all.set_numbers && forest.all.set_numbers[i] >= 0;
-            if (node.feature >= 0 && node.threshold > kNone && !has_set)
+            if (forest.all.set_of(i))
+                categorical.insert(node.feature);
+            else if (node.feature >= 0 && node.threshold > kNone)
                 cuts.emplace_back(node.feature, node.threshold);
         }
-        for (const std::int32_t feature : features_of_sets(forest)) {
+        for (const std::int32_t feature : categorical) {
             // With these thresholds, the code of a category is its index.
             for (int category = 1; category <= kMaxThresholds; ++category)
                 cuts.emplace_back(feature, category - 0.5);
@@ -86,18 +87,6 @@ class CodedTrees {
         }
         for (std::size_t f = 1; f < offsets_.size(); ++f)
             offsets_[f] += offsets_[f - 1];
-    }
-
-    static std::set<std::int32_t> features_of_sets(const ForestView& forest) {
-        std::set<std::int32_t> features;
-        if (!forest.all.set_numbers)
-            return features;
-        for (std::int64_t i = forest.node_starts[0];
-             i < forest.node_starts[forest.n_trees]; ++i) {
-            if (forest.all.set_numbers[i] >= 0)
-                features.insert(forest.all.nodes[i].feature);
-        }
-        return features;
     }
 
     CodeTest test_of(const TreeView& tree, std::int32_t i) {

@@ -1,11 +1,10 @@
-#include "predict/contributions.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "kernels/contribution_kernels.hpp"
+#include "predict/predict.hpp"
 
 namespace dics {
 namespace {

@@ -20,7 +20,7 @@ struct TreeView {
     const std::int32_t* set_numbers = nullptr;
     const CodeSet* sets = nullptr;
 
-    const CodeSet* set_of(std::int32_t node) const {
+    const CodeSet* set_of(std::int64_t node) const {
         return set_numbers && set_numbers[node] >= 0 ? sets + set_numbers[node]
                                                      : nullptr;
     }
@@ -66,5 +66,19 @@ void vote(const AnyRows& X, const ForestView& forest, const LeafTable<float>& le
 template <class T>
 void add_values(const AnyRows& X, const ForestView& forest, const LeafTable<T>& leaves,
                 const std::uint32_t* rows, std::int64_t n_rows, Team& team, T* sums);
+
+// The training weight of every node, and the place of the values of every leaf.
+struct ContributionView {
+    ForestView forest;
+    const float* weight;
+    const std::int64_t* leaf_row;
+    LeafTable<double> leaves;
+};
+
+// out[(i * (n_features + 1) + f) * width + c] += the contribution of feature f to
+// output c of row i. The last one, f = n_features, is the prediction without any
+// feature.
+void add_contributions(const AnyRows& X, const ContributionView& trees, Team& team,
+                       double* out);
 
 }  // namespace dics

@@ -10,15 +10,28 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "collective/sum.hpp"
-
 namespace dics {
+
+// A run of consecutive rows: `n` rows from the local index `own` on have the global
+// indices from `number` on.
+struct RowRun {
+    std::int64_t own, number, n;
+};
+
+// Thrown if another process of the fit is lost.
+struct PeersLost : std::exception {
+    const char* what() const noexcept override {
+        return "A process of the fit is lost.";
+    }
+};
 
 // The header of a message: kind of the operation, its index and its size in bytes. It
 // must be the same in all processes.
@@ -59,43 +72,52 @@ struct LinkOrder {
     std::vector<int> children, partners;
 };
 
-class LinkedPeers : public Peers {
+// Processes that fit one model together, each with its own rows. All of them make the
+// same calls in the same order, each from one thread.
+class Peers {
   public:
-    LinkedPeers(LinkOrder order, std::unique_ptr<Channel> channel,
-                std::vector<RowRun> runs, std::vector<std::int64_t> run_starts)
+    Peers(LinkOrder order, std::unique_ptr<Channel> channel, std::vector<RowRun> runs,
+          std::vector<std::int64_t> run_starts)
         : order_(std::move(order)),
           channel_(std::move(channel)),
           runs_(std::move(runs)),
           run_starts_(std::move(run_starts)) {}
 
-    int rank() const override { return order_.rank; }
-    int n_ranks() const override { return order_.n_ranks; }
+    int rank() const { return order_.rank; }
+    int n_ranks() const { return order_.n_ranks; }
 
-    void allreduce(std::int32_t* values, std::int64_t n) const override {
-        reduce(kSum, values, n, sum<std::int32_t>);
+    // Replaces each value by its sum over all processes, which wraps around.
+    template <class T>
+    void allreduce(T* values, std::int64_t n) const {
+        reduce(kSum, values, n, sum<T>);
     }
-    void allreduce(std::int64_t* values, std::int64_t n) const override {
-        reduce(kSum, values, n, sum<std::int64_t>);
-    }
-    void allreduce_max(double* values, std::int64_t n) const override {
+    // Replaces each value by its maximum over all processes.
+    void allreduce_max(double* values, std::int64_t n) const {
         reduce(kMax, values, n, [](double a, double b) { return std::max(a, b); });
     }
-    void reduce_scatter(std::int32_t* values,
-                        const std::vector<std::int64_t>& starts) const override {
-        reduce_slices(values, starts);
+    // Sums values in one slice per rank; slice i begins at starts[i]. Afterwards only
+    // the slice of this rank holds sums, the others hold no useful values.
+    template <class T>
+    void reduce_scatter(T* values, const std::vector<std::int64_t>& starts) const {
+        const LinkHeader header = begin_exchange<T>(kScatter, starts.back());
+        auto size = [&](int rank) { return starts[rank + 1] - starts[rank]; };
+        const std::int64_t n = size(order_.rank);
+        for (const int rank : order_.partners) {
+            exchange(rank, header, values + starts[rank], size(rank), space<T>(n), n);
+            join_space(values + starts[order_.rank], n, sum<T>);
+        }
     }
-    void reduce_scatter(std::int64_t* values,
-                        const std::vector<std::int64_t>& starts) const override {
-        reduce_slices(values, starts);
-    }
-    void allgather(std::int64_t* values, std::int64_t n) const override {
+    // Fills values [rank][n], of which each process has the part of its rank.
+    void allgather(std::int64_t* values, std::int64_t n) const {
         const LinkHeader header = begin_exchange<std::int64_t>(kGather, n * n_ranks());
         for (const int rank : order_.partners)
             exchange(rank, header, values + order_.rank * n, n, values + rank * n, n);
     }
 
-    const std::vector<RowRun>& runs() const override { return runs_; }
-    const std::vector<std::int64_t>& run_starts() const override { return run_starts_; }
+    // The runs of local rows, in the order of these rows, and the sorted global indices
+    // of the first rows of all runs of all processes.
+    const std::vector<RowRun>& runs() const { return runs_; }
+    const std::vector<std::int64_t>& run_starts() const { return run_starts_; }
 
     std::int64_t n_sums() const { return n_sums_; }
     std::int64_t bytes_sent() const { return bytes_sent_; }
@@ -105,7 +127,6 @@ class LinkedPeers : public Peers {
   private:
     static constexpr std::int64_t kSum = 1, kMax = 2, kScatter = 3, kGather = 4;
 
-    // Wraps around.
     template <class T>
     static T sum(T a, T b) {
         return std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b);
@@ -125,17 +146,6 @@ class LinkedPeers : public Peers {
         }
         for (const int child : order_.children)
             send(child, header, values, n);
-    }
-
-    template <class T>
-    void reduce_slices(T* values, const std::vector<std::int64_t>& starts) const {
-        const LinkHeader header = begin_exchange<T>(kScatter, starts.back());
-        auto size = [&](int rank) { return starts[rank + 1] - starts[rank]; };
-        const std::int64_t n = size(order_.rank);
-        for (const int rank : order_.partners) {
-            exchange(rank, header, values + starts[rank], size(rank), space<T>(n), n);
-            join_space(values + starts[order_.rank], n, sum<T>);
-        }
     }
 
     template <class T>
