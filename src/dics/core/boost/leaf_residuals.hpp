@@ -15,7 +15,7 @@
 
 namespace dics {
 
-struct Weighed {
+struct WeightedValue {
     float value;
     std::int64_t weight;
 };
@@ -27,25 +27,25 @@ inline std::int64_t weight_up_to(std::int64_t total, double level) {
 
 // The smallest value up to which the values have at least the fraction `level` of the
 // total weight.
-inline float weighed_quantile(Weighed* begin, Weighed* end, double level) {
+inline float weighted_quantile(WeightedValue* begin, WeightedValue* end, double level) {
     if (begin == end)
         return 0;
     std::int64_t total = 0;
-    for (const Weighed* at = begin; at < end; ++at)
+    for (const WeightedValue* at = begin; at < end; ++at)
         total += at->weight;
     if (total == 0)
         return 0;
     std::int64_t wanted = weight_up_to(total, level);
     // Bisects until few values are left.
-    auto by_value = [](const Weighed& a, const Weighed& b) {
+    auto by_value = [](const WeightedValue& a, const WeightedValue& b) {
         return a.value < b.value;
     };
     constexpr std::ptrdiff_t kSortedValues = 32;
     while (end - begin > kSortedValues) {
-        Weighed* middle = begin + (end - begin) / 2;
+        WeightedValue* middle = begin + (end - begin) / 2;
         std::nth_element(begin, middle, end, by_value);
         std::int64_t below = 0;
-        for (const Weighed* at = begin; at < middle; ++at)
+        for (const WeightedValue* at = begin; at < middle; ++at)
             below += at->weight;
         if (below >= wanted) {
             end = middle;
@@ -55,7 +55,7 @@ inline float weighed_quantile(Weighed* begin, Weighed* end, double level) {
         }
     }
     std::sort(begin, end, by_value);
-    for (const Weighed* at = begin; at < end - 1; ++at) {
+    for (const WeightedValue* at = begin; at < end - 1; ++at) {
         wanted -= at->weight;
         if (wanted <= 0)
             return at->value;
@@ -149,8 +149,8 @@ class LeafResiduals {
                     std::vector<float>& steps) {
         const std::size_t n_steps = n_leaves * n_outputs();
         const std::vector<float> middles = sum_.is_alone()
-                                               ? own_middles(leaf, n_leaves)
-                                               : shared_middles(leaf, n_leaves);
+                                               ? local_quantiles(leaf, n_leaves)
+                                               : shared_quantiles(leaf, n_leaves);
         std::vector<double> found(middles.begin(), middles.end());
         if (objective_.distance_level() > 0)
             add_means(leaf, n_leaves, middles, parameters, found);
@@ -186,17 +186,18 @@ class LeafResiduals {
     std::size_t n_outputs() const { return outputs_.n; }
 
     // The quantile of each leaf's residuals, [leaf][output].
-    std::vector<float> own_middles(const std::uint32_t* leaf, std::size_t n_leaves) {
+    std::vector<float> local_quantiles(const std::uint32_t* leaf,
+                                       std::size_t n_leaves) {
         sort_by_leaf(leaf, n_leaves);
         std::vector<float> middles(n_leaves * n_outputs());
         team_.run(middles.size(), rows_.codes.n_rows >= kParallelRows,
                   [&](std::int64_t at, int) {
-                      middles[at] = middle_of(at / n_outputs(), at % n_outputs());
+                      middles[at] = leaf_quantile(at / n_outputs(), at % n_outputs());
                   });
         return middles;
     }
 
-    float middle_of(std::size_t l, int c) const {
+    float leaf_quantile(std::size_t l, int c) const {
         return quantile_of(
             starts_[l], starts_[l + 1], objective_.residual_level(c),
             [&](std::int64_t at) { return std::int64_t{order_[at]}; },
@@ -204,7 +205,8 @@ class LeafResiduals {
     }
 
     // The same for the rows of all processes.
-    std::vector<float> shared_middles(const std::uint32_t* leaf, std::size_t n_leaves) {
+    std::vector<float> shared_quantiles(const std::uint32_t* leaf,
+                                        std::size_t n_leaves) {
         return quantiles_.find(
             n_leaves * n_outputs(), sum_,
             [&](auto body) {
@@ -253,12 +255,12 @@ class LeafResiduals {
                 values[i] = value_of(row_at(first + i));
             return plain_quantile(values.data(), values.data() + n, level);
         }
-        std::vector<Weighed> values(n);
+        std::vector<WeightedValue> values(n);
         for (std::size_t i = 0; i < n; ++i) {
             const std::int64_t row = row_at(first + i);
             values[i] = {value_of(row), weight(row)};
         }
-        return weighed_quantile(values.data(), values.data() + n, level);
+        return weighted_quantile(values.data(), values.data() + n, level);
     }
 
     // Huber: adds the mean distance from the median, clipped at the parameter.

@@ -30,14 +30,14 @@ class SparseCodes {
     // A round uses `max_features`. If these are few, most entries would be unused.
     SparseCodes(const Codes& codes, const Dictionary& dictionary,
                 std::int64_t max_features, const Sum& sum, Team& team)
-        : commonest_(dictionary.n_features, kNone) {
+        : common_codes_(dictionary.n_features, kNone) {
         lists_ = codes.lists;
         if (lists_)  // each round lists the entries of its features
-            find_commonest_of_lists(dictionary);
+            find_common_codes_of_lists(dictionary);
         if (lists_ || 2 * max_features < dictionary.n_features)
             return;
         // Histograms must have the same layout in all processes, with any threads.
-        make_parts(find_commonest(codes, dictionary, sum),
+        make_parts(find_common_codes(codes, dictionary, sum),
                    sum.is_alone() ? team.size() : sum.n_ranks());
         team.run(parts_.size(), true,
                  [&](std::int64_t p, int) { list(codes, parts_[p]); });
@@ -57,8 +57,8 @@ class SparseCodes {
                  [&](std::int64_t p, int) { take_lists(*lists_, parts_[p]); });
     }
 
-    bool has(std::int64_t feature) const { return commonest(feature) != kNone; }
-    int commonest(std::int64_t feature) const { return commonest_[feature]; }
+    bool has(std::int64_t feature) const { return common_code(feature) != kNone; }
+    int common_code(std::int64_t feature) const { return common_codes_[feature]; }
     const std::vector<Part>& parts() const { return parts_; }
 
   private:
@@ -67,14 +67,14 @@ class SparseCodes {
     static constexpr std::size_t kLeastFeatures = 8;  // of a part
     // Fraction of the rows with the most frequent code. The sum of an entry costs about
     // as much as the sum of two dense codes.
-    static constexpr double kLeastShare = 0.75;
+    static constexpr double kLeastFraction = 0.75;
 
     void make_parts(const std::vector<std::int32_t>& features, int n_threads) {
         const std::size_t n_parts = std::min<std::size_t>(
             n_threads, lists_ ? features.size() : features.size() / kLeastFeatures);
         parts_.resize(n_parts);
         if (n_parts == 0 && !lists_) {
-            std::fill(commonest_.begin(), commonest_.end(), kNone);
+            std::fill(common_codes_.begin(), common_codes_.end(), kNone);
             return;
         }
         for (std::size_t p = 0; p < n_parts; ++p) {
@@ -84,18 +84,18 @@ class SparseCodes {
         }
     }
 
-    void find_commonest_of_lists(const Dictionary& dictionary) {
+    void find_common_codes_of_lists(const Dictionary& dictionary) {
         for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
             if (dictionary.count(f) > 0 &&
-                lists_->n_entries(f) <= (1 - kLeastShare) * lists_->n_rows())
-                commonest_[f] = lists_->common(f);
+                lists_->n_entries(f) <= (1 - kLeastFraction) * lists_->n_rows())
+                common_codes_[f] = lists_->common(f);
         }
     }
 
     // Finds features with the same code in most rows of a sample.
-    std::vector<std::int32_t> find_commonest(const Codes& codes,
-                                             const Dictionary& dictionary,
-                                             const Sum& sum) {
+    std::vector<std::int32_t> find_common_codes(const Codes& codes,
+                                                const Dictionary& dictionary,
+                                                const Sum& sum) {
         std::vector<std::int32_t> features;
         if (sum.n_rows(codes.n_rows) < kLeastRows)
             return features;
@@ -117,9 +117,9 @@ class SparseCodes {
             for (std::int64_t f = first; f < last; ++f) {
                 const std::int32_t* counts = all.data() + 256 * (f - first);
                 const std::int32_t* most = std::max_element(counts, counts + 256);
-                if (dictionary.count(f) == 0 || *most < kLeastShare * n)
+                if (dictionary.count(f) == 0 || *most < kLeastFraction * n)
                     continue;
-                commonest_[f] = most - counts;
+                common_codes_[f] = most - counts;
                 features.push_back(f);
             }
         }
@@ -135,7 +135,7 @@ class SparseCodes {
             for (std::size_t k = 0; k < part.features.size(); ++k) {
                 const std::int64_t f = part.features[k];
                 const std::uint8_t* column = codes.column(f) + first * codes.width;
-                const int common = commonest(f);
+                const int common = common_code(f);
                 for (std::int64_t i = 0; i < n; ++i) {
                     const std::uint8_t code = column[i * codes.width];
                     if (code != common)
@@ -169,8 +169,8 @@ class SparseCodes {
     }
 
     const CodeLists* lists_ = nullptr;
-    std::vector<std::int32_t> listed_;     // features of the last round
-    std::vector<std::int16_t> commonest_;  // code of each feature, or kNone
+    std::vector<std::int32_t> listed_;        // features of the last round
+    std::vector<std::int16_t> common_codes_;  // code of each feature, or kNone
     std::vector<Part> parts_;
 };
 

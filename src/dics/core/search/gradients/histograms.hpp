@@ -414,7 +414,7 @@ class GradientHistograms {
 
     void complete(std::size_t j, const std::vector<std::int32_t>& total,
                   std::int32_t* hist) const {
-        const int common = sparse_.commonest(layout_[j]);
+        const int common = sparse_.common_code(layout_[j]);
         std::int32_t* left = hist + common * cells();
         std::copy(total.begin(), total.end(), left);
         for (int bin = 0; bin < dictionary_.count(layout_[j]) + 2; ++bin) {
