@@ -1,4 +1,4 @@
-"""The version, and the versions of everything a bug report needs."""
+"""The version of dics, and the versions of other libraries for bug reports."""
 
 VERSION = "0.1.0"
 

@@ -160,11 +160,11 @@ class TreeOptions(Options):
     renew_thresholds : bool or "auto", default="auto"
         Whether small nodes get new thresholds, the quantiles of their own rows, once
         they have a sixteenth of the rows of the current ones. "auto" does so for up to
-        128 features, but not for your own `candidates`. It has no effect with
+        128 features, but not for custom `candidates`. It has no effect with
         `max_candidates` or `max_features`.
     reuse_splits : bool, default=True
         Classifier only: False removes each split from the dictionary once it is used,
-        as line 8 of Algorithm 2 of the paper says. That is slower, and it excludes a
+        as in line 8 of Algorithm 2 of the paper. That is slower, and it excludes a
         sparse X, `splitter="random"`, `monotonic_cst`, `max_leaf_nodes` and
         `max_features`.
     min_impurity_decrease : float, default=0.0
@@ -258,7 +258,7 @@ class BoostingOptions(Options):
         100), from the thresholds of its features. None considers all.
     reuse_splits : bool, default=True
         Classifier only: False removes the first split of each round from the dictionary
-        of all later rounds, as line 15 of Algorithm 4 of the paper says.
+        of all later rounds, as in line 15 of Algorithm 4 of the paper.
     leaf_values : {"all", "sample"}, default="all"
         Whether leaf values are computed from all rows or, as in the paper, from the
         sampled rows only. The losses "absolute_error", "huber" and "quantile" always

@@ -228,8 +228,8 @@ class TargetEncoder:
             first, *second = (columns[f] for f in key)
             column = joined_column(first, *second) if second else first
             table = self.fold_table(column, row)
-            # Rows of categories in a single fold have NaN anyway. Most pairs are such,
-            # and need not be sent.
+            # Rows of categories in a single fold have NaN in any case. Most pairs are
+            # such, and need not be sent.
             kept = np.flatnonzero(np.isfinite(table.means).all(axis=1))
             tables[key] = FoldTable(
                 table.categories[kept],

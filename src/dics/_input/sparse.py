@@ -89,7 +89,7 @@ class SparseRows(_core.SparseArrays):
         return SparseRows, (self.values, self.columns, self.starts, self.shape[1])
 
     def __sizeof__(self) -> int:
-        # Dask uses it to decide what a worker has room for.
+        # Dask uses it to estimate the free memory of a worker.
         return self.values.nbytes + self.columns.nbytes + self.starts.nbytes
 
     def astype(self, dtype: npt.DTypeLike) -> SparseRows:

@@ -184,7 +184,7 @@ def _current_parameters(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
         return stored
     found = {k if k in known else RENAMED.get(k, k): v for k, v in stored.items()}
     if found.get("max_bins", "auto") != "auto":
-        found["max_bins"] += 1  # it was the number of thresholds
+        found["max_bins"] += 1  # format 1 stored the number of thresholds
     rates = {k: found.pop(k, "auto") for k in GOSS_RATES}
     rates = {k: rate for k, rate in rates.items() if rate != "auto"}
     if rates and found["sampling"] == "goss":
@@ -562,7 +562,7 @@ def _array(entry: dict[str, Any], body: memoryview) -> Array:
     part = body[offset : offset + size]
     if zlib.crc32(part) != entry["crc32"]:
         raise BadModel("array checksum mismatch: the file is corrupted.")
-    # NumPy refuses empty buffers.
+    # NumPy rejects empty buffers.
     if math.prod(shape) == 0:
         return np.empty(shape, dtype=dtype)
     # A view: the file is not copied.

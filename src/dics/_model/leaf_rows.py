@@ -157,7 +157,7 @@ class LeafRows:
         mass = np.ones(len(entries)) if weights is None else weights[entries]
         leaf = np.repeat(np.arange(len(flat)), self.counts[flat])
         total = np.bincount(leaf, mass, minlength=len(flat))
-        # Each tree has the same say, regardless of the size of its leaf.
+        # Trees have equal weights, regardless of the sizes of their leaves.
         mass /= total[leaf] * n_trees
         owner = leaf // n_trees
         # By row, then by target: each row of X is a sorted slice.

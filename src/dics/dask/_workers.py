@@ -136,7 +136,7 @@ class RankRows(NamedTuple):
     runs : ndarray of shape (n_parts, 3)
         See `Links`.
     labels, targets, weights : ndarray or None
-        Of all rows that are used, with the dtypes of the core.
+        Targets and weights of all rows that are used, with the dtypes of the core.
     """
 
     keys: list[Any]

@@ -196,7 +196,7 @@ def _of_leaves(tree: TreeArrays) -> dict[str, Array]:
     }
 
 
-# --- a model of its own -------------------------------------------------------------
+# --- export without skl2onnx ---------------------------------------------------------
 
 
 def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:

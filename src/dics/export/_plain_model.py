@@ -140,7 +140,7 @@ class PlainModel:
     def at_least_one(self) -> list[TreeArrays]:
         """Return the trees; for a model without trees, a single leaf that adds 0.
 
-        Other libraries refuse models without trees.
+        Other libraries reject models without trees.
         """
         none = np.full(1, -1)
         return list(self) or [
@@ -213,7 +213,7 @@ def are_single(threshold: FloatArray) -> npt.NDArray[np.bool_]:
 def rounded_up(threshold: FloatArray) -> npt.NDArray[np.float32]:
     """Round thresholds up to single precision, which keeps the side of float32 values.
 
-    A float32 value below the threshold stays below: there is no float32 in between.
+    A float32 value below the threshold stays below: no float32 value lies between.
     """
     with np.errstate(over="ignore"):
         single = threshold.astype(np.float32)

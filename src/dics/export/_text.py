@@ -288,7 +288,7 @@ def _dot_label(tree: Tree, node: int, cut: bool, style: Style, html: bool) -> st
     lines = [CUT] if cut else node_lines(tree, node, style)
     if not html:
         return '"' + "\\n".join(map(_quote, lines)) + '"'
-    # Readers differ in whether a backslash is an escape; all of them know the entity.
+    # Readers differ in whether a backslash is an escape; all support the entity.
     text = "<br/>".join(
         escape(line, quote=False).replace("\\", "&#92;") for line in lines
     )
