@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from dataclasses import dataclass
 from typing import Any
 
 import dask
@@ -37,6 +38,7 @@ def new_topic() -> str:
     return f"dics-{uuid.uuid4().hex}"
 
 
+@dataclass
 class ProgressReporter:
     """Reports the progress of a worker to the client.
 
@@ -48,10 +50,9 @@ class ProgressReporter:
         First entry of the reports.
     """
 
-    def __init__(self, topic: str | None, who: int = 0) -> None:
-        self.topic = topic
-        self.who = who
-        self._last = 0.0
+    topic: str | None
+    who: int = 0
+    _last: float = 0.0  # time of the last report
 
     def update(self, done: int, *more: Any) -> None:
         """Send a report, unless the last one was sent just before."""
@@ -165,13 +166,9 @@ class Watch:
         # Only finished tasks are gathered: an interrupted gather keeps its futures for
         # a while, and the workers would continue them.
         self.wait(futures)
-
-        def goes_on() -> bool:
-            self.check_workers()
-            return True
-
-        results: list[Any] = self._gather(futures, goes_on)
-        return results
+        # Without an end: Dask computes results of lost workers again.
+        found: list[Any] = self._gather(futures, lambda: self.check_workers() or True)
+        return found
 
     def computed(self, tasks: list[Any]) -> list[Any]:
         """Compute tasks on the cluster and return their results."""

@@ -175,11 +175,12 @@ class RankRows(NamedTuple):
     ) -> tuple[Array | None, ...]:
         """Return the arrays of a set of rows in the order of the core."""
         codes = self.joined(store, len(job.dictionary.offsets) - 1)
-
-        def add(trees: Trees, scores: npt.NDArray[np.float32]) -> None:
-            add_values(trees, codes, job.dictionary, scores, n_threads)
-
-        scores = job.first_scores(codes.shape[1], add)
+        scores = job.first_scores(
+            codes.shape[1],
+            lambda trees, scores: add_values(
+                trees, codes, job.dictionary, scores, n_threads
+            ),
+        )
         return codes.ravel(), self.labels, self.targets, self.weights, scores
 
 
