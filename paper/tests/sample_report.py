@@ -79,7 +79,7 @@ def make_figure(svg=SVG):
     return Figure(
         "real-tree",  # as the table: parts of one command can have the same name
         "Figure 3: times compared",
-        "How many times longer the peers take, with a <caption> & signs.",
+        "How many times longer other libraries take, with a <caption> & signs.",
         'A line that "rises" from left to right',
         svg,
         notes=["A note below a figure."],

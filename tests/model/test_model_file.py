@@ -353,7 +353,7 @@ HOSTILE = {
         predict=3
     ),
     "a special attribute": lambda h: h["model"]["attributes"].update(__class__=3),
-    "a parameter that isn't there": lambda h: h["model"]["parameters"].update(abc=3),
+    "a missing parameter": lambda h: h["model"]["parameters"].update(abc=3),
     "an array far away": lambda h: h["arrays"][0].update(offset=2**60),
     "an array of huge size": lambda h: h["arrays"][0].update(shape=[2**40, 2**40]),
     "a negative length": lambda h: h["arrays"][0].update(shape=[-1]),
