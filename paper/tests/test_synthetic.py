@@ -79,7 +79,7 @@ def test_scores_follow_the_formula(n_features):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((20, n_features), dtype=np.float32)
     parts = _synthetic._sample_parts(rng, n_features)
-    weights = _synthetic._draw_weights(rng, parts)
+    weights = _synthetic._sample_weights(rng, parts)
     naive = [naive_score(x, parts, weights) for x in X.astype(float)]
     score = _synthetic._score(X, parts, weights)
     np.testing.assert_allclose(score, naive, rtol=1e-4, atol=1e-4)
