@@ -15,7 +15,7 @@ PIP = $(PY) -m pip --disable-pip-version-check --retries 10 --timeout 60
 CORE := $(shell find src/dics/core -type f)
 COMMA := ,
 # Paths whose spelling and terms are checked: add src and tests.
-PROSE := benchmarks examples paper/src tools CONTRIBUTING.md SECURITY.md
+PROSE := src tests benchmarks examples paper tools CONTRIBUTING.md SECURITY.md
 
 # Stamps. They are in the environment, so that they are removed with it.
 S_VENV := $(VENV)/.stamp-venv

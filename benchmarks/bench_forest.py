@@ -100,10 +100,6 @@ MODELS: dict[str, tuple[str, int | None, dict[str, Any]]] = {
     "ours": ("cgrf", None, {}),
     "random": ("cgrf", None, RANDOM),
 }
-HAS_SPLITTER = "splitter" in CGForestClassifier().get_params(deep=False)
-if not HAS_SPLITTER:
-    MODELS = {name: model for name, model in MODELS.items() if model[2] is not RANDOM}
-    PAIRS = tuple(pair for pair in PAIRS if pair[1] in MODELS)
 
 
 def count_nodes(model: Any) -> int:
@@ -191,11 +187,6 @@ def full_cells(row: dict[str, Any]) -> list[Any]:
 
 def print_random(rows: Sequence[dict[str, Any]]) -> None:
     """Print the comparison of the random splitter with ExtraTrees, and the means."""
-    if not HAS_SPLITTER:
-        print(
-            "\nSkipped the random splitter: CGForestClassifier has no `splitter` yet."
-        )
-        return
     print("\nCGForestClassifier(splitter='random') and ExtraTreesClassifier:\n")
     cells, means = [], []
     for depth, et, random in (

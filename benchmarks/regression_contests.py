@@ -229,7 +229,6 @@ FAMILIES: dict[str, dict[str, Contest]] = {
     },
 }
 CONTESTS = {name: c for family in FAMILIES.values() for name, c in family.items()}
-HAS_SPLITTER = "splitter" in CGForestRegressor().get_params(deep=False)
 
 
 # --- one set ----------------------------------------------------------------
@@ -372,9 +371,6 @@ def main(
     rows: list[dict[str, Any]] = []
     with threadpool_limits(N_THREADS):
         for title in options.contests:
-            if title == RANDOM_FOREST and not HAS_SPLITTER:
-                print(f"\nSkipped {title}: CGForestRegressor has no `splitter` yet.")
-                continue
             contest = CONTESTS[title]
             names = [name for name in contest.data if name in options.datasets]
             results = run_sets(

@@ -33,7 +33,6 @@ RULES = {  # pattern of whole words: advice
     r"somebody|anybody|whoever": "name the thing that acts",
     r"alike": "equally; similar",
     r"farther|farthest": "further",
-    r"(?<!\[)peers?": "other libraries; other workers",
     r"be had": "is not supported; is not available",
     r"in vain|does no harm|by heart": "without effect; is safe; memorize",
     r"mend(s|ed)?": "fix",

@@ -400,7 +400,7 @@ class CentroidCandidates(BaseCandidates):
     scales_ : ndarray of shape (n_centroids, n_features)
         Standard deviation of each feature within each cluster.
     pairs_ : ndarray of shape (n_pairs, 2)
-        The pairs used, most distant first: those of clusters, then those of classes.
+        The pairs used, most distant first: pairs of clusters, then of class means.
     thresholds_ : list of n_features arrays, float64
     n_thresholds_ : ndarray of shape (n_features,)
 

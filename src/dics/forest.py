@@ -99,7 +99,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         """Return the configuration of the paper: features per tree, hard votes.
 
         The paper covers classification only. For regression, groups of rows with
-        similar targets replace the classes, and there are no votes.
+        similar targets replace the classes, without votes.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
     def _as_tree(self, t: int) -> TreeT:
         own = self.get_params(deep=False)
         names = own.keys() & set(self._tree_class._get_param_names())
-        # The weights of classes and the seed are those of the forest only.
+        # Class weights and the seed belong to the forest only.
         names -= {"class_weight", "random_state", "advanced"}
         tree = self._tree_class(
             **{name: own[name] for name in names},
@@ -391,7 +391,7 @@ def prune_with_rows(
     merged = rows.merged(
         leaf_index[pruned.leaf[trees.feature < 0]], len(pruned.trees.leaf_values)
     )
-    if forest.criterion == "absolute_error":  # means of merged leaves are no medians
+    if forest.criterion == "absolute_error":  # merged means are not medians
         weights = None if forest.bootstrap else data.weights
         merged.set_medians(pruned.trees, data.values, weights)
     return pruned.trees, merged

@@ -140,7 +140,7 @@ class CGTree(TreesEstimator):
         if self.ccp_alpha == 0:
             return trees
         trees = prune(trees, self.ccp_alpha).trees
-        if criterion == "absolute_error":  # means of merged leaves are no medians
+        if criterion == "absolute_error":  # merged means are not medians
             leaf = trees.leaf_value_rows(trees.apply(X, data.n_threads))[:, 0]
             rows = LeafRows.from_leaves(leaf, len(trees.leaf_values))
             rows.set_medians(trees, data.values, data.weights)
@@ -237,7 +237,7 @@ class CGTree(TreesEstimator):
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
         """
-        leaves = self.apply(X)  # raises if there is no tree yet
+        leaves = self.apply(X)  # raises before the fit
         return self.trees_.decision_path(leaves)
 
     def get_depth(self) -> int:

@@ -106,7 +106,7 @@ def test_validation_rows(client):
         model.fit(untouched(), LABELS, X_val=GIVEN[:1], y_val=da.array(["other"]))
     with pytest.raises(ValueError, match=r"X_val.* has 3 features, .* expecting 4"):
         model.fit(untouched(), LABELS, X_val=GIVEN[:, :3], y_val=LABELS)
-    said = r"X_val must be a dask array .* got ndarray; make one of it, as X is one"
+    said = r"X_val must be a dask array .* got ndarray; convert it with"
     with pytest.raises(TypeError, match=said):
         model.fit(untouched(), LABELS, X_val=X, y_val=LABELS)
     with pytest.raises(TypeError, match=r"eval_set\[1\] must be a dask array"):
@@ -218,7 +218,7 @@ def test_no_client(monkeypatch):
     monkeypatch.setattr("distributed.client._global_clients", {})
     none = contextvars.ContextVar("none", default=None)
     monkeypatch.setattr("distributed.client._current_client", none)
-    with pytest.raises(ValueError, match="there is no Dask client; start one"):
+    with pytest.raises(ValueError, match="No Dask client is running; start one"):
         dask_model("CGTreeClassifier").fit(GIVEN, LABELS)
     with pytest.raises(TypeError, match=r"must be a distributed.Client, got str"):
         dask_model("CGTreeClassifier", client="tcp://here").fit(GIVEN, LABELS)

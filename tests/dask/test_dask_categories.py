@@ -35,7 +35,7 @@ COLOR, WORD, OTHER = (RNG.integers(0, n, N_ROWS) for n in (4, 40, 40))
 SCORE = RNG.normal(size=N_ROWS) * 0.2 + (COLOR == 2) + 2.0 * ((WORD + OTHER) % 2)
 FRAME = pd.DataFrame(
     {
-        "color": pd.Categorical(np.array(["red", "green", "blue", "grey"])[COLOR]),
+        "color": pd.Categorical(np.array(["red", "green", "blue", "gray"])[COLOR]),
         "x": SCORE + RNG.normal(size=N_ROWS),
         "word": WORDS[WORD],
         "other": WORDS[OTHER],

@@ -128,14 +128,14 @@ def category_order(ranks, Y, w, smooth):
 def along(means, ranks, categories):
     """Project means onto their first principal direction, by power iteration."""
     rows = np.array([(ranks == category).sum() for category in categories])
-    centred = means - np.average(means, axis=0, weights=rows)
-    direction = centred[rows.argmax()]
+    centered = means - np.average(means, axis=0, weights=rows)
+    direction = centered[rows.argmax()]
     for _ in range(12):
         if not direction.any():
             break
         direction = direction / np.linalg.norm(direction)
-        direction = (rows * (centred @ direction)) @ centred
-    return centred @ direction
+        direction = (rows * (centered @ direction)) @ centered
+    return centered @ direction
 
 
 def allowed_sets(ranks, order, min_rows, max_categories):

@@ -57,7 +57,7 @@ def make_set(name):
     return X, y
 
 
-def make_numbers(name, n_outputs=1):
+def make_regression(name, n_outputs=1):
     """Return positive targets for the rows of a set, multiples of 1/64."""
     X, y = make_set(name)
     rng = np.random.default_rng(len(name))
@@ -123,19 +123,19 @@ BOOSTERS = {
 }
 
 
-TREES_OF_NUMBERS = {
+REGRESSION_TREES = {
     "default": {},
     "poisson": {"criterion": "poisson", "max_depth": 6},
     "k = 30": {"advanced__max_candidates": 30},
     "limits": {"min_samples_leaf": 7, "min_weight_fraction_leaf": 0.01},
 }
-FORESTS_OF_NUMBERS = {
+REGRESSION_FORESTS = {
     "default": {},
     "third": {"max_features": 0.34, "min_samples_leaf": 3},
     "per tree": {"max_features": 0.5, "advanced__feature_sampling": "tree"},
     "all rows": {"bootstrap": False, "max_features": "sqrt"},
 }
-BOOSTERS_OF_NUMBERS = {
+REGRESSION_BOOSTERS = {
     "squared_error": {},
     "absolute_error": {"sampling": "mvs"},
     "huber": {},
@@ -167,14 +167,14 @@ def cases():
     yield from every("boosting", ["default", "goss"], ["two", "missing"], weighted)
     yield from every("boosting", ["warm start", "validation"], ["two", "bytes"])
     numbers = ["three", "missing", "bytes"]
-    yield from every("tree of numbers", TREES_OF_NUMBERS, numbers)
-    yield from every("tree of numbers", ["default", "limits"], ["missing"], weighted)
-    yield from every("forest of numbers", FORESTS_OF_NUMBERS, numbers)
-    yield from every("boosting of numbers", BOOSTERS_OF_NUMBERS, numbers)
-    yield from every("boosting of numbers", BOOSTERS_OF_NUMBERS, ["two"], ["broken"])
-    yield from every("boosting of numbers", ["squared_error"], ["large"])
+    yield from every("regression tree", REGRESSION_TREES, numbers)
+    yield from every("regression tree", ["default", "limits"], ["missing"], weighted)
+    yield from every("regression forest", REGRESSION_FORESTS, numbers)
+    yield from every("regression boosting", REGRESSION_BOOSTERS, numbers)
+    yield from every("regression boosting", REGRESSION_BOOSTERS, ["two"], ["broken"])
+    yield from every("regression boosting", ["squared_error"], ["large"])
     for kind in ("tree", "forest", "boosting"):
-        yield from every(f"{kind} of numbers", ["three targets"], ["three"])
+        yield from every(f"regression {kind}", ["three targets"], ["three"])
 
 
 CASES = {", ".join(map(str, case)): case for case in cases()}
@@ -191,16 +191,16 @@ def make(cls, settings, setting, **shared):
     return model.set_params(**settings.get(setting, {}), **shared)
 
 
-def fit_numbers(kind, setting, data, weights):
-    X, y = make_numbers(data, 3 if setting == "three targets" else 1)
+def fit_regression(kind, setting, data, weights):
+    X, y = make_regression(data, 3 if setting == "three targets" else 1)
     shared = {"random_state": 3, "n_jobs": 2}
     if kind == "tree":
-        model = make(CGTreeRegressor, TREES_OF_NUMBERS, setting)
+        model = make(CGTreeRegressor, REGRESSION_TREES, setting)
     elif kind == "forest":
-        model = make(CGForestRegressor, FORESTS_OF_NUMBERS, setting, n_estimators=7)
+        model = make(CGForestRegressor, REGRESSION_FORESTS, setting, n_estimators=7)
     else:
-        loss = setting if setting in BOOSTERS_OF_NUMBERS else "squared_error"
-        model = make(CGBoostingRegressor, BOOSTERS_OF_NUMBERS, setting, n_estimators=12)
+        loss = setting if setting in REGRESSION_BOOSTERS else "squared_error"
+        model = make(CGBoostingRegressor, REGRESSION_BOOSTERS, setting, n_estimators=12)
         model.set_params(loss=loss)
     return model.set_params(**shared).fit(
         X, y, sample_weight=make_weights(weights, len(X))
@@ -208,8 +208,8 @@ def fit_numbers(kind, setting, data, weights):
 
 
 def fit(kind, setting, data, weights):
-    if kind.endswith(" of numbers"):
-        return fit_numbers(kind.split()[0], setting, data, weights)
+    if kind.startswith("regression "):
+        return fit_regression(kind.split()[1], setting, data, weights)
     X, y = make_set(data)
     weight = make_weights(weights, len(X))
     shared = {"random_state": 3, "n_jobs": 2}

@@ -267,8 +267,8 @@ def test_errors_of_the_worker(monkeypatch, tmp_path):
     assert "not set" in side.answer({"do": "load", "data": "mnist"})["missing"]
     assert "no data" in side.answer({"do": "time", "task": FIT, "calls": 1})["error"]
     side.answer({"do": "load", "data": "iris"})
-    unknown = {**FIT, "model": {**TREE, "parameters": {"colour": 3}}}
-    assert "colour" in side.answer({"do": "warm_up", "task": unknown})["error"]
+    unknown = {**FIT, "model": {**TREE, "parameters": {"color": 3}}}
+    assert "color" in side.answer({"do": "warm_up", "task": unknown})["error"]
 
 
 # --- processes ------------------------------------------------------------------------

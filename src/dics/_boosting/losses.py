@@ -444,11 +444,11 @@ def mean_of(y: FloatArray, weights: FloatArray | None) -> FloatArray:
     return mean
 
 
-def spread_of(centred: FloatArray, weights: FloatArray | None) -> FloatArray:
+def spread_of(centered: FloatArray, weights: FloatArray | None) -> FloatArray:
     """Return the root mean square of each column, without over- or underflow."""
-    largest = np.abs(centred).max(axis=0)
+    largest = np.abs(centered).max(axis=0)
     safe = np.where(largest > 0, largest, 1.0)
-    squares = np.square(centred / safe)
+    squares = np.square(centered / safe)
     spread: FloatArray = safe * np.sqrt(np.average(squares, axis=0, weights=weights))
     return np.where(largest > 0, spread, 1.0)
 

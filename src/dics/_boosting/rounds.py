@@ -206,7 +206,7 @@ class Rounds:
 
     @property
     def watches_training(self) -> bool:
-        """True if there is no validation set."""
+        """True without validation sets."""
         return len(self.losses) == 1
 
     @property

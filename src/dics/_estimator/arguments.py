@@ -26,7 +26,7 @@ BOOSTING = "Boosting has it: CGBoostingClassifier and CGBoostingRegressor."
 NO_BOOSTER = "There is one kind of boosting; its parameter sampling samples rows."
 CPU = "dics runs on the CPU only."
 LOG_LOSS = "Boosting for classification always minimizes the log-loss."
-NO_L1 = "There is no L1 penalty; use l2_regularization or min_samples_leaf."
+NO_L1 = "dics has no L1 penalty; use l2_regularization or min_samples_leaf."
 LIMITS = "Use max_leaf_nodes, max_depth or min_samples_leaf to limit the trees."
 BALANCED = ('class_weight="balanced"', "sample_weight")
 BINS = ("max_bins", "candidates=CentroidCandidates(max_bins=64)")
@@ -154,7 +154,7 @@ def argument_names(method: Callable[..., Any]) -> list[str]:
 
 
 def answer(cls: Any, method: str, unknown: str) -> str:
-    """Return a sentence about an unknown argument; empty if there is no answer."""
+    """Return a sentence about an unknown argument, or an empty string."""
     known = ANSWERS.get(unknown, ())
     answers = (known,) if isinstance(known, str) else known
     own, other = argument_names(cls), argument_names(cls.fit)

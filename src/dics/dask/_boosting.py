@@ -41,29 +41,29 @@ if TYPE_CHECKING:
 
 
 MAX_RESTARTS = 100
-# Longest wait for ranks that give up.
+# Longest wait for ranks that stop.
 STOP_SECONDS = 5.0
 
 LOG = logging.getLogger("dics.dask")
-# Restarts in a row without a new round: something is wrong with the workers.
+# Restarts in a row without a new round: the workers have a problem.
 MAX_FAILED_RESTARTS = 10
 
 
 class Placement(NamedTuple):
-    """Which worker has which partitions of each set."""
+    """The partitions of each set on each worker."""
 
     workers: list[str]
     parts: list[list[list[int]]]  # [set][rank] -> partitions
 
 
 class Ranks:
-    """Places ranks where the codes of rows are.
+    """Places ranks on the workers that store the codes of rows.
 
     Parameters
     ----------
     watch : Watch
     codes : list of list of Future
-        Of the partitions of each set of rows.
+        Codes of the partitions of each set of rows.
     """
 
     def __init__(self, watch: Watch, codes: list[list[Future]]) -> None:
@@ -73,7 +73,7 @@ class Ranks:
         self.fit = new_topic()
 
     def _place(self) -> Placement:
-        """Wait until the codes are there, and see where."""
+        """Wait for the codes, and return the workers that store them."""
         codes = [future for of_set in self.codes for future in of_set]
         while True:
             self.watch.wait(codes)
@@ -82,22 +82,23 @@ class Ranks:
                     future.result()  # raises
                 if future.status == "cancelled":
                     raise WorkersLost(
-                        "rows were lost with a worker, and can't be made again; pass "
-                        "collections that know how their partitions are made."
+                        "A worker was lost and its partitions cannot be recomputed, "
+                        "for example data from client.scatter. Use a collection that "
+                        "Dask can recompute."
                     )
             holders = self.client.who_has(codes)
             if all(holders.get(future.key) for future in codes):
                 return self._placement(holders)
-            time.sleep(0.01)  # a worker was lost this moment
+            time.sleep(0.01)  # a worker has just been lost
 
     def _placement(self, holders: dict[Any, Any]) -> Placement:
-        # A partition that several workers have goes to the one that has fewest.
+        # A partition on several workers goes to the one with the fewest partitions.
         load: dict[str, int] = defaultdict(int)
         owners = []
         for codes in self.codes:
             of_set = []
             for future in codes:
-                # Not load[w]: a worker that gets none would become a rank, too.
+                # Not load[w], which would make a rank of a worker without partitions.
                 worker = min(sorted(holders[future.key]), key=lambda w: load.get(w, 0))
                 load[worker] += 1
                 of_set.append(worker)
@@ -110,7 +111,7 @@ class Ranks:
         return Placement(workers, parts)
 
     def _open_ports(self, workers: list[str]) -> list[Port] | None:
-        """Let each rank listen; None if one is lost."""
+        """Open a port on each worker; None if one is lost."""
         futures = [
             self.client.submit(
                 open_port,

@@ -91,12 +91,12 @@ def _check_kinds(name: Any, categories: dict[int, Array]) -> None:
 
 
 class Collection:
-    """A Dask collection, and what its type tells.
+    """A Dask collection before it is computed.
 
     Parameters
     ----------
     watch : Watch
-        Over the workers.
+        Monitor of the workers.
     X : dask array or dataframe
     """
 
@@ -131,13 +131,13 @@ class Collection:
         check_columns(estimator, self.example, self.example.shape[1], reset=reset)
 
     def check_types(self, estimator: Any, *, reset: bool) -> None:
-        """Refuse what the types of the columns and their number tell, as `fit` would.
+        """Check the types and the number of the columns, as `fit` does.
 
-        A row of zeros stands for all rows.
+        A row of zeros replaces all rows, so nothing is computed.
         """
         check_kind(self.example)
         row = example_row(self.example, None, self.example.shape[1])
-        if self._is_array and row.shape[1] == 0:  # errors have the shape
+        if self._is_array and row.shape[1] == 0:  # errors show the shape
             row = np.empty(np.nan_to_num(self.X.shape, nan=1).astype(int))
         check_matrix(estimator, row, reset=reset)
         if reset:
@@ -187,7 +187,7 @@ class Collection:
     def _united(
         self, looks: list[PartitionInfo], names: dict[int, Any]
     ) -> CategoricalColumns:
-        """Put together the columns of all partitions."""
+        """Join the columns of all partitions."""
         tasks = {}
         for i, look in enumerate(looks):
             missing = [f for f in names if f not in look.columns]
@@ -211,15 +211,14 @@ class Collection:
         return ClusterRows.of(self.watch, self.example, self._parts, whole)
 
     def _known_shapes(self, features: list[int]) -> list[PartitionShape]:
-        """Return the shapes of the partitions, if nobody has to look at them."""
+        """Return the shapes of the partitions, if they are known without any work."""
         X = self.X
         if not self._is_array or X.dtype not in IN_PLACE:
             return []
-        # Sparse ones are looked at for how many values they store. That tells whether
-        # there is room to keep them.
+        # The number of stored values of a sparse partition decides if it is kept.
         if scipy.sparse.issparse(X._meta):
             return []
-        # Numbers in place of categories would not fit into a byte.
+        # The numbers that replace categories do not fit into a byte.
         if features and X.dtype == np.uint8:
             return []
         if np.isnan(np.array(X.shape, dtype=float)).any():

@@ -45,7 +45,7 @@ def client_of(estimator: Any) -> Client:
             client = get_client()
         except ValueError as error:
             raise ValueError(
-                "there is no Dask client; start one, such as "
+                "No Dask client is running; start one, such as "
                 "client = distributed.Client(), or pass client=..."
             ) from error
     if not isinstance(client, Client):
@@ -100,7 +100,7 @@ class DaskEstimator(TreesEstimator):
         Returns
         -------
         estimator : object
-            Of the class without "Dask" in its name.
+            An object of the class without "Dask" in its name.
         """
         local: Any = object.__new__(self._local_class)
         vars(local).update({k: v for k, v in vars(self).items() if k != "client"})
@@ -172,18 +172,18 @@ class DaskEstimator(TreesEstimator):
 
 
 def begin_fit(estimator: Any) -> Watch:
-    """Return who watches over the workers of a fit."""
+    """Return the monitor of the workers of a fit."""
     watch = Watch(client_of(estimator))
     watch.check_versions()
     return watch
 
 
 def check_collection(X: Any, name: str) -> None:
-    """Refuse an X that isn't a collection with columns."""
+    """Raise if X is not a collection with columns."""
     if not dask.is_dask_collection(X) or not hasattr(X, "_meta"):
-        remedy = "for rows in memory use the estimator of dics."
+        remedy = "for rows in memory, use the estimator without Dask in its name."
         if name != "X":
-            remedy = "make one of it, as X is one, by dask.array.from_array."
+            remedy = "convert it with dask.array.from_array."
         raise TypeError(
             f"{name} must be a dask array or a dask dataframe, got "
             f"{type(X).__name__}; {remedy}"
@@ -196,7 +196,7 @@ def check_collection(X: Any, name: str) -> None:
 
 
 def check_lengths(**given: Any) -> None:
-    """Refuse numbers of rows that differ, as far as they are known."""
+    """Raise if the known numbers of rows differ."""
     lengths = {name: known_length(values) for name, values in given.items()}
     known = {name: n for name, n in lengths.items() if n is not None}
     if len(set(known.values())) > 1:
@@ -228,7 +228,7 @@ def gather(watch: Watch, values: Any) -> Any:
 
 
 class DaskBoosting(DaskEstimator, Boosting):
-    """The fit of boosting."""
+    """Base class of boosting on Dask collections."""
 
     @explain_unknown_arguments
     def fit(
@@ -250,9 +250,9 @@ class DaskBoosting(DaskEstimator, Boosting):
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
-            In any partitions. Only codes of it, a byte a value, stay on the workers.
+            Rows in any partitions. Workers store only its codes, one byte per value.
         y : dask array, dataframe or series, or array-like, of shape (n_samples,)
-            Class labels or numbers; they are brought to the client.
+            Class labels or targets of regression, gathered on the client.
         sample_weight : the same, default=None
         X_val, y_val, sample_weight_val : the same, default=None
             Validation rows for early stopping.
@@ -337,7 +337,7 @@ def gather_targets(watch: Watch, given: EvalSet) -> EvalSet:
 
 
 class DaskImpurityTrees(DaskEstimator):
-    """The fit of trees and forests."""
+    """Base class of trees and forests on Dask collections."""
 
     @explain_unknown_arguments
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -346,9 +346,9 @@ class DaskImpurityTrees(DaskEstimator):
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
-            In any partitions. A tree is grown where its rows are gathered.
+            Rows in any partitions. A tree is grown where its rows are gathered.
         y : dask array, dataframe or series, or array-like, of shape (n_samples,)
-            Class labels or numbers; they are brought to the client.
+            Class labels or targets of regression, gathered on the client.
         sample_weight : the same, default=None
 
         Returns
@@ -393,10 +393,10 @@ class DaskTree(DaskImpurityTrees, CGTree):
 class DaskCGBoostingClassifier(DaskBoosting, CGBoostingClassifier):
     """`dics.CGBoostingClassifier` on Dask collections.
 
-    All parameters are those of the ordinary estimator, and `client`, a
-    ``distributed.Client`` or None for the current one. The fitted model is the same,
-    byte for byte, for any workers and partitions. Predictions of collections are lazy,
-    by partition.
+    The parameters are those of the ordinary estimator, and `client`: a
+    ``distributed.Client``, or None for the current one. The fitted model is
+    bit-identical for any workers and partitions. Predictions of collections are lazy,
+    partition by partition.
     """
 
     _local_class = CGBoostingClassifier

@@ -30,10 +30,10 @@ from dics.dask._partitions import threads_of_worker
 from dics.dask._watch import ProgressReporter, pause
 from dics.dask._workers import stop_if_cancelled
 
-# Trees that draw more than this share of the rows get the codes of all of them.
-MOST_DRAWN = 0.75
+# Trees that sample a larger fraction of the rows get the codes of all of them.
+MAX_GATHERED = 0.75
 # Rows that are arranged at a time, so that they stay in the cache: 1,000,000 x 50 codes
-# take 0.1 s instead of 0.4 feature by feature (2026-11).
+# take 0.1 s instead of 0.4 s feature by feature (2026-11).
 ARRANGED_ROWS = 4096
 
 
@@ -41,7 +41,7 @@ ARRANGED_ROWS = 4096
 
 
 class ForestJob(NamedTuple):
-    """The trees of a forest, as they are described to the workers that grow them.
+    """The trees of a forest, in a form that can be sent to workers.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class ForestJob(NamedTuple):
 
     @classmethod
     def of(cls, plan: ForestPlan, data: TrainingData) -> ForestJob:
-        """Describe what was planned for all rows."""
+        """Return the job of a plan for all rows."""
         if data.values is not None:
-            data = data._replace(labels=None)  # groups, which only thresholds need
+            data = data._replace(labels=None)  # only thresholds need the groups
         without_rows = data._replace(rows=None)  # type: ignore[arg-type]
         return cls(
             plan.dictionary, plan.order, settings_fields(plan.settings), without_rows
@@ -76,21 +76,21 @@ class ForestJob(NamedTuple):
         return len(targets)
 
     def plan(self, trees: range) -> ForestPlan:
-        """Return how some of the trees are grown."""
+        """Return the plan of some of the trees."""
         own = {"first_tree": trees.start, "n_trees": len(trees)}
         settings = make_settings(_core.ForestSettings, **{**self.settings, **own})
         return ForestPlan(self.dictionary, self.order, settings)
 
 
-class DrawnRows(NamedTuple):
-    """The rows that some trees of a forest have drawn.
+class TreeRows(NamedTuple):
+    """The rows that some trees of a forest have sampled.
 
     Attributes
     ----------
     numbers : ndarray
-        Of the rows, rising.
+        Increasing indices of the rows.
     counts : ndarray of shape (n_trees, n_numbers)
-        How often each tree has drawn them.
+        How often each tree has sampled them.
     """
 
     numbers: npt.NDArray[np.uint32]
@@ -98,9 +98,9 @@ class DrawnRows(NamedTuple):
 
 
 def n_gathered(n_rows: int, n_draws: int, n_trees: int) -> int:
-    """Return how many rows some trees need, about.
+    """Return the approximate number of rows that some trees need.
 
-    Without weights; with them, the trees draw fewer different rows.
+    With weights, the trees sample fewer different rows.
 
     >>> n_gathered(1000, 0, 1), n_gathered(1000, 1000, 3)
     (1000, 1000)
@@ -109,30 +109,30 @@ def n_gathered(n_rows: int, n_draws: int, n_trees: int) -> int:
     """
     if n_draws == 0:
         return n_rows
-    share = -math.expm1(-n_trees * n_draws / n_rows)
-    return n_rows if share > MOST_DRAWN else math.ceil(share * n_rows)
+    fraction = -math.expm1(-n_trees * n_draws / n_rows)
+    return n_rows if fraction > MAX_GATHERED else math.ceil(fraction * n_rows)
 
 
 def gathered_bytes(
     shape: tuple[int, int], n_draws: int, n_trees: int, row_bytes: int, n_workers: int
 ) -> int:
-    """Return the bytes that a worker needs to grow some trees of a forest, at least.
+    """Return the minimum number of bytes for some trees of a forest on a worker.
 
     `row_bytes` is the size of the target and the weight of a row.
     """
     n_rows, n_features = shape
     n_own = n_gathered(n_rows, n_draws, n_trees)
-    # Codes as they come, and as they are laid out for the core.
+    # Codes as they arrive, and in the layout of the core.
     n_bytes = n_rows * row_bytes + n_own * (2 * n_features + 16)
     if n_own < n_rows:
-        # Codes of its own rows, and what it sends of them; draws and their counts.
+        # Codes of its partitions and of sent rows; sampled rows and their counts.
         n_bytes += (n_rows // n_workers + n_own) * n_features
         n_bytes += n_rows * 5 + n_own * 4 * n_trees
     return n_bytes
 
 
-def draw_rows(job: ForestJob, trees: range) -> DrawnRows:
-    """Draw the rows of some trees."""
+def draw_rows(job: ForestJob, trees: range) -> TreeRows:
+    """Sample the rows of some trees."""
     is_drawn = np.zeros(job.n_rows, dtype=np.bool_)
     of_trees = []
     with stop_if_cancelled():
@@ -150,10 +150,10 @@ def draw_rows(job: ForestJob, trees: range) -> DrawnRows:
     table = np.zeros((len(trees), len(numbers)), dtype=np.uint32)
     for to, (own, counts) in zip(table, of_trees, strict=True):
         to[np.searchsorted(numbers, own)] = counts
-    return DrawnRows(numbers, table)
+    return TreeRows(numbers, table)
 
 
-def rows_in_part(drawn: DrawnRows, first: int, last: int) -> npt.NDArray[np.uint32]:
+def rows_in_part(drawn: TreeRows, first: int, last: int) -> npt.NDArray[np.uint32]:
     """Return which rows of a partition were drawn; it has rows first..last-1."""
     begin, end = np.searchsorted(drawn.numbers, [first, last])
     return drawn.numbers[begin:end] - np.uint32(first)
@@ -169,7 +169,7 @@ def chosen_codes(
 def grow_trees(
     job: ForestJob,
     trees: range,
-    drawn: DrawnRows | None,
+    drawn: TreeRows | None,
     codes: list[npt.NDArray[np.uint8]],
     topic: str | None,
 ) -> dict[str, Any]:
@@ -179,13 +179,13 @@ def grow_trees(
     ----------
     job : ForestJob
     trees : range
-        Their numbers.
-    drawn : DrawnRows or None
-        The rows that the codes are of; None for all of them.
+        Indices of the trees.
+    drawn : TreeRows or None
+        The rows of the codes; None for all rows.
     codes : list of ndarray
-        Of the partitions of X, [feature][row][1].
+        Codes of the partitions of X, [feature][row][1].
     topic : str or None
-        What progress is reported under.
+        Topic of the progress reports.
     """
     plan, data = job.plan(trees), job.data._replace(n_threads=threads_of_worker())
     if drawn is not None:
@@ -246,16 +246,16 @@ def call_with_rows(pickled: bytes) -> Any:
 
 
 class Gathered:
-    """Partitions that are brought together: dense ones on the disk of the worker.
+    """Partitions gathered on one worker, dense ones in a file on its disk.
 
-    The system keeps in memory what there is room for. Sparse ones are small, and stay
-    in memory and as they are, unless others are dense.
+    The system keeps as much of the file in memory as there is room for. Sparse
+    partitions are small and stay in memory, unless others are dense.
     """
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self._shape = shape
         self._dtype = dtype
-        self._sparse: dict[int, SparseRows] = {}  # by the number of the first row
+        self._sparse: dict[int, SparseRows] = {}  # by the index of the first row
         self._path: Path | None = None
         self._array: Array | None = None
 
@@ -268,9 +268,9 @@ class Gathered:
             self._path.unlink()
 
     def fill(self, parts: list[Future], check: Callable[[], None]) -> None:
-        """Take one partition after the other, and let it go.
+        """Copy one partition after the other, and release it.
 
-        `check` is called now and then; what it raises ends this.
+        `check` is called from time to time and raises if the task was cancelled.
         """
         first = 0
         for i in range(len(parts)):

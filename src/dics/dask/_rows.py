@@ -57,22 +57,22 @@ from dics.dask._watch import (
     subscribed,
 )
 
-# Share of the workers' memory that X may take to be kept there during a fit; a larger
-# one is made again whenever rows of it are looked at.
-KEPT_SHARE = 0.3
+# Workers keep an X of up to this fraction of their memory during a fit. The partitions
+# of a larger X are computed again for each use.
+MAX_KEPT = 0.3
 
 
 class Whole(NamedTuple):
-    """Partitions of an X: where each begins, and the type that all have."""
+    """Partitions of an X: the first row of each, and the common type."""
 
-    starts: npt.NDArray[np.int64]  # and where the last one ends
+    starts: npt.NDArray[np.int64]  # and the end of the last one
     n_columns: int
     dtype: np.dtype[Any]
-    n_stored: int | None = None  # values of partitions that are known to be sparse
+    n_stored: int | None = None  # stored values, if all partitions are sparse
 
     @classmethod
     def of(cls, shapes: list[PartitionShape]) -> Whole:
-        """Put together what is known of the partitions."""
+        """Join the shapes of the partitions."""
         for i, shape in enumerate(shapes):
             if shape.n_columns != shapes[0].n_columns:
                 raise ValueError(
@@ -95,11 +95,11 @@ class Whole(NamedTuple):
         n_rows = int(self.starts[-1])
         if self.n_stored is None:
             return n_rows * self.n_columns * self.dtype.itemsize
-        # Of each value its column, too, and of each row where it begins.
+        # Each value has a column index, and each row a start.
         return self.n_stored * (self.dtype.itemsize + 4) + 8 * n_rows
 
     def shapes(self) -> list[PartitionShape]:
-        """Return what the partitions are to be like."""
+        """Return the shapes of the partitions, in the common type."""
         return [
             PartitionShape(int(n), self.n_columns, self.dtype)
             for n in np.diff(self.starts)
@@ -108,7 +108,7 @@ class Whole(NamedTuple):
     def numbers(
         self, rows: npt.NDArray[np.integer[Any]] | None, part: int
     ) -> tuple[int, npt.NDArray[np.int64] | None]:
-        """Return where the rows of a part begin in a choice, and which it chooses."""
+        """Return the position of a partition in chosen rows, and its chosen rows."""
         first, last = self.starts[part : part + 2]
         if rows is None:
             return int(first), None
@@ -128,7 +128,7 @@ class ClusterRows(TrainingRows):
     Parameters
     ----------
     watch : Watch
-        Over the workers.
+        Monitor of the workers.
     meta : object
         An empty X with the names and types of the columns.
     parts : list of Delayed
@@ -178,10 +178,10 @@ class ClusterRows(TrainingRows):
 
     @property
     def parts(self) -> list[Any]:
-        """The partitions; nothing is done for them before they are asked for."""
+        """The partitions; nothing is computed before the first use."""
         if self._may_keep:
             self._may_keep = False
-            if self.whole.n_bytes <= KEPT_SHARE * sum(self.watch.memory().values()):
+            if self.whole.n_bytes <= MAX_KEPT * sum(self.watch.memory().values()):
                 self._parts = self.client.persist(self._parts)
         return self._parts
 
@@ -242,7 +242,7 @@ class ClusterRows(TrainingRows):
         if means is not None:
             bare = means._replace(folds=means.folds[:, :0])
             known = known.without_pair_means()  # which are those of `means`
-        # Sent once, however often a partition is made.
+        # Sent once, even if a partition is computed several times.
         sent = self._sent(known), self._sent(bare)
         parts = []
         for i, (part, shape) in enumerate(
@@ -258,14 +258,14 @@ class ClusterRows(TrainingRows):
         return ClusterRows(self.watch, self.meta, parts, whole)
 
     def _sent(self, values: Any) -> Future:
-        """Send something to the cluster, which can send it to another worker again."""
+        """Send an object to the cluster; Dask can send it again if a worker is lost."""
         task = dask.delayed(values, pure=False, traverse=False)
-        with warnings.catch_warnings():  # it is sent once, and has to be
+        with warnings.catch_warnings():  # it has to be sent once
             warnings.filterwarnings("ignore", "Sending large graph")
             return self.client.compute(task)
 
     def codes(self, dictionary: Dictionary) -> list[Future]:
-        """Encode the partitions where they are; see `encode_partition`."""
+        """Encode the partitions on their workers; see `encode_partition`."""
         known = dask.delayed(dictionary, pure=False)
         tasks = [dask.delayed(encode_partition)(part, known) for part in self.parts]
         futures: list[Future] = self.client.compute(tasks)
@@ -291,8 +291,8 @@ class ClusterRows(TrainingRows):
         if is_sampled and data.values is not None:
             settings.tree.scale = _core.moment_scale(data.values, settings)
         codes = self.codes(dictionary)
-        # Made before the tasks: as a part of them it would belong to the worker that
-        # is to grow the last trees, and be gone with it.
+        # Sent before the tasks. As a part of them, it would belong to the worker that
+        # grows the last trees, and be lost with it.
         job = self._sent(ForestJob.of(plan, data))
         n_groups = max(min(len(trees), n_workers), -(-len(trees) // n_trees))
         cuts = np.linspace(trees.start, trees.stop, n_groups + 1).astype(int)
@@ -309,8 +309,7 @@ class ClusterRows(TrainingRows):
 
         grown = []
         with subscribed(self.client, topic, note):
-            # One group for each worker at a time: the rows of the next ones would
-            # take memory while they wait.
+            # One group per worker at a time: waiting groups hold rows in memory.
             for first in range(0, n_groups, n_workers):
                 some = groups[first : first + n_workers]
                 grown += self._grow_groups(
@@ -321,7 +320,7 @@ class ClusterRows(TrainingRows):
     def _trees_at_once(
         self, data: TrainingData, n_draws: int, n_trees: int, n_workers: int
     ) -> int:
-        """Return how many trees a worker grows from the rows that it has gathered."""
+        """Return the number of trees that a worker grows from gathered rows."""
         values = data.labels if data.values is None else data.values
         assert values is not None
         row_bytes = values.nbytes // len(values) + (0 if data.weights is None else 8)
@@ -340,7 +339,7 @@ class ClusterRows(TrainingRows):
     def _chosen_codes(
         self, job: Future, trees: range, codes: list[Future]
     ) -> tuple[Future, list[Future]]:
-        """Let workers choose the codes of the rows that some trees have drawn."""
+        """Let workers select the codes of the rows that some trees have sampled."""
         drawn = self.client.submit(draw_rows, job, trees, pure=False)
         chosen = [
             self.client.submit(
@@ -364,7 +363,7 @@ class ClusterRows(TrainingRows):
         *,
         is_sampled: bool,
     ) -> list[dict[str, Any]]:
-        """Let each worker grow a group of trees, from all rows or those drawn."""
+        """Let each worker grow a group of trees, from all rows or a sample."""
         gathered = [
             self._chosen_codes(job, trees, codes) if is_sampled else (None, codes)
             for trees in groups
@@ -403,7 +402,7 @@ class ClusterRows(TrainingRows):
         self.watch.wait_for_workers()
         try:
             (sent,) = self.client.scatter([text], hash=False)
-        except OSError:  # the worker that was to have it has just died
+        except OSError:  # the target worker has just been lost
             self.watch.check_connection()
             time.sleep(LOOK_SECONDS)
             return None
@@ -424,7 +423,7 @@ class ClusterRows(TrainingRows):
         n_threads: int,  # noqa: ARG002 (those of each worker)
     ) -> OutOfBagSums:
         ends = list(pairwise(self.whole.starts))
-        # Rows are drawn here, and a bit for each tree goes to where a row is.
+        # The client samples the rows, and sends one bit per row and tree.
         bits: list[list[npt.NDArray[np.uint8]]] = [[] for _ in ends]
         for own in left_out:
             for of_part, (first, last) in zip(bits, ends, strict=True):
@@ -442,7 +441,7 @@ class ClusterRows(TrainingRows):
         return OutOfBagSums(np.concatenate(sums), np.concatenate(n_trees))
 
     def check_tree_room(self) -> None:
-        """Refuse a tree whose rows no worker has memory for, before any work."""
+        """Raise if no worker has memory for the rows of a tree, before any work."""
         n_bytes = self.whole.n_bytes
         if self.whole.n_stored is None:
             n_bytes += self.shape[0] * (self.shape[1] + 16)
@@ -457,12 +456,12 @@ class ClusterRows(TrainingRows):
             )
 
     def check_forest_room(self, n_draws: int, row_bytes: int = 4) -> None:
-        """Refuse a forest if a worker has no memory for the rows of one tree.
+        """Raise if a worker has no memory for the rows of one tree of a forest.
 
         Parameters
         ----------
         n_draws : int
-            Rows drawn for each tree; 0 for all.
+            Number of rows sampled for each tree; 0 for all.
         row_bytes : int, default=4
             See `gathered_bytes`.
         """
@@ -479,17 +478,14 @@ class ClusterRows(TrainingRows):
             )
 
     def _smallest_limit(self) -> tuple[int | None, int]:
-        """Return how many bytes each worker may use, and how many workers there are.
-
-        None stands for no limit.
-        """
+        """Return the smallest memory limit (or None), and the number of workers."""
         limits = list(self.watch.memory().values()) or [0]
         return min(limits) or None, len(limits)
 
     def _check_room(self, n_bytes: int) -> None:
-        """Refuse what all workers together have no memory for, before any work."""
+        """Raise if all workers together have too little memory, before any work."""
         limits = list(self.watch.memory().values())
-        if not limits or min(limits) <= 0:  # of a worker without a limit
+        if not limits or min(limits) <= 0:  # a worker has no limit
             return
         if sum(limits) < n_bytes:
             raise MemoryError(
