@@ -170,6 +170,7 @@ class LocalRows(TrainingRows):
         if self.X.dtype != np.float64:
             return everything
         sampled = np.unique(np.concatenate(indices()))
+        # A copy of the sample only: X may be a memmap larger than memory.
         single = as_float32(self.X, sampled)
         return everything if single is None else SampledRows(single, sampled, len(self))
 
@@ -326,11 +327,13 @@ def group_targets(
     -------
     groups : ndarray of shape (n_samples,)
     """
+    # Evenly spaced rows need no seed, and give the same groups on a cluster.
     sample = values[:: -(-len(values) // GROUPED_ROWS)]
     if values.shape[1] == 1:
         limits = np.unique(np.quantile(sample[:, 0], np.arange(1, n_groups) / n_groups))
         groups = np.searchsorted(limits, values[:, 0], side="left")
         return np.unique(groups, return_inverse=True)[1].astype(np.uint32)
+    # Targets of different scales get the same influence on the clusters.
     spread = sample.std(axis=0)
     scaled = np.ascontiguousarray(
         (values - sample.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -302,10 +302,12 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
             raise ValueError(
                 f"Validation labels contain classes that are not in y: {unknown}."
             )
+        # A validation set may lack some classes of y.
         indices = np.searchsorted(classes, targets.classes).astype(np.uint32)
         labels = indices[targets.labels]
         weights = check_weights(given.weights, len(labels))
         if self.class_weight is not None:
+            # "balanced" is computed from the training rows.
             of_classes: FloatArray = np.empty(len(classes))
             of_classes[training.labels] = combine_weights(
                 None, self.class_weight, training
@@ -319,6 +321,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         return CheckedEvalSet(labels, None, weights)
 
     def _current_model(self, rows: CodedRows) -> tuple[BaseEstimator, Array]:
+        # A view: the core adds to the scores in place, and the padding is cut off.
         scores = rows.scores[:, : len(self._start)]
         assert rows.labels is not None
         y = self.classes_[rows.labels]
@@ -711,6 +714,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
             return squeezed(self._loss.predictions(scaled.astype(np.float32)))
 
         assert rows.targets is not None
+        # The rows have no other copy of y.
         y = self._loss.original(rows.targets)
         return CurrentRegressor(predict, rows.scores), self._shaped(y)
 
@@ -732,6 +736,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
 
     def _contributions(self, X: Array | SparseRows) -> FloatArray:
         added = super()._contributions(X)
+        # Scores of the model are relative to the center of y.
         added[:, -1] += self._loss.offset()
         return added
 

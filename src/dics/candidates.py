@@ -204,6 +204,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             y = data.values[:, 0] if data.values.shape[1] == 1 else data.values
         elif data.labels is not None:
             y = data.labels.astype(np.intp)
+        # A custom source must not use validation rows, which have weight zero.
         if weights is not None and not weights.all():
             rows = np.flatnonzero(weights)
             X, weights = X[rows], weights[rows]
@@ -213,7 +214,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if isinstance(X, SparseRows):
             X = X.to_scipy()
         else:
-            X = X.view()
+            X = X.view()  # the flag of the user's array stays
             X.flags.writeable = False
         weights = None if weights is None else weights.copy()
         rng = np.random.default_rng(data.seed)
@@ -264,6 +265,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         if self._needs_labels():
             return check_class_labels(y, n_rows)
+        # Labels are optional here, so an unusable y is ignored.
         kind = type_of_target(y, input_name="y")
         return (
             check_class_labels(y, n_rows) if kind in ("binary", "multiclass") else None
@@ -635,6 +637,7 @@ def fit_candidates(
     if estimator.candidates is None:
         candidates = CentroidCandidates() if default is None else default
     else:
+        # The parameter of the user stays unfitted, as in scikit-learn.
         candidates = clone(estimator.candidates)
         candidates._validate_params()
         if candidates.random_state is not None:

@@ -146,6 +146,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             if not is_warm_start:
                 self.candidates_ = fit_candidates(self, data)
             new = self._grow(data, n_draws, n_before)
+            # Estimates of fewer trees would not belong to this forest.
             for stale in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
                 self.__dict__.pop(stale, None)
             self.trees_ = self.trees_.concat(new) if is_warm_start else new
@@ -187,6 +188,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         """Grow the new trees, and prune them."""
         dictionary, criterion = self.candidates_._dictionary, criterion_name(self)
         n_trees, n_features = self.n_estimators - first_tree, data.rows.n_features
+        # Binary constraints set `values` later, so this is a regressor.
         keeps_rows = data.values is not None  # of a regressor, for its quantiles
         settings = grow_settings(
             self,
@@ -357,6 +359,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
     def feature_importances_(self) -> FloatArray:
         """Mean decrease of impurity by each feature, normalized to sum to one."""
         check_is_fitted(self, "trees_")
+        # Each tree counts equally, as in scikit-learn.
         total: FloatArray = np.zeros(self.n_features_in_)
         for t in range(len(self.trees_)):
             total += self.trees_[t].feature_importances(self.n_features_in_)
@@ -612,6 +615,7 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
             data, n_draws, data.n_classes, self._options.voting == "hard"
         )
         seen = n_trees > 0
+        # Rows that all trees have sampled stay NaN.
         votes[seen] /= votes[seen].sum(axis=1, keepdims=True)
         self.oob_decision_function_ = votes
         assert data.labels is not None
@@ -811,6 +815,7 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     def _keep_targets(self, data: TrainingData) -> None:
         super()._keep_targets(data)
         assert data.values is not None
+        # Quantiles are computed from the targets of the rows in the leaves.
         self._y = data.values
         self._weights = None if self.bootstrap else data.weights
 

@@ -208,6 +208,7 @@ class CGTree(TreesEstimator):
         >>> len(path.ccp_alphas) == len(path.impurities)
         True
         """
+        # The path starts with the unpruned tree.
         whole = clone(self).set_params(ccp_alpha=0.0)
         alphas, impurities = pruning_path(whole.fit(X, y, sample_weight).trees_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
@@ -404,6 +405,7 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # The direct search, which removes used splits, reads a dense X.
         tags.input_tags.sparse = bool(self._options.reuse_splits)
         return tags
 

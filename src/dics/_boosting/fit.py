@@ -274,6 +274,7 @@ class Boosting(TreesEstimator):
         n_before = len(self.trees_) if is_warm_start else 0
         check_options(self, n_before)
         checked = self._check_input(X, y, sample_weight, is_warm_start=is_warm_start)
+        # Errors in small arrays come before the work on X.
         held_targets = check_eval_targets(self, sets, checked.targets)
         loss = self._make_loss(checked.targets)
         data = self._training_data(
@@ -296,6 +297,7 @@ class Boosting(TreesEstimator):
         stops_early = self.early_stopping
         if is_constant or stops_early == "auto":
             stops_early = len(eval_data) > 0 and not is_constant
+        # Rows are held out only if the user gave no validation rows.
         holds_out = stops_early and not eval_data
         split = split_rows(data, self.validation_fraction if holds_out else None)
         self.plan_ = plan_rounds(
@@ -309,7 +311,7 @@ class Boosting(TreesEstimator):
         )
         if not is_warm_start:
             self._begin(data, split, loss)
-        if is_constant:
+        if is_constant:  # the start predicts it, and gradients are zero
             self.n_iter_ = 0
             self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
             self.evals_result_ = {}
@@ -326,7 +328,7 @@ class Boosting(TreesEstimator):
         validation = {name: self._encode(some) for name, some in eval_data.items()}
         if split.validation is not None:
             validation["validation"] = coded.take(split.validation)
-        del coded
+        del coded  # copies of its rows are enough
         score = None
         if stops_early and self.scoring not in LOSS_SCORINGS:
             last = list(eval_data.values())[-1].rows if eval_data else None
@@ -376,6 +378,7 @@ class Boosting(TreesEstimator):
         loss: LogLoss | RegressionLoss,
     ) -> None:
         """Make the dictionary and a model without rounds."""
+        # Held-out rows have weight zero, so they do not influence the thresholds.
         self.candidates_ = fit_candidates(
             self,
             data._replace(weights=split.weights),
@@ -408,11 +411,13 @@ class Boosting(TreesEstimator):
         assert split.training is not None
         assert split.validation is not None
         training, held = rows.take(split.training), rows.take(split.validation)
+        # The settings of the core come from the plan, so the trial has its own.
         self.plan_ = replace(plan, n_estimators=plan.n_trial_rounds)
         job, (training, held) = boost_job(self, data, [training, held])
         with progress_of(self, trial, ", trial") as progress:
             new, used = training.boost(job, [held], trial, data.n_threads)
             progress.stopped_at = trial.n_done
+        # The loss of the held-out rows no longer falls: the rate is too large.
         if trial.n_done - trial.best_round >= TRIAL_PATIENCE:
             self.plan_ = plan.after_trial(
                 trial.best_round, self.n_estimators, self.max_leaf_nodes
@@ -450,7 +455,7 @@ class Boosting(TreesEstimator):
 
         `names` are those of the validation sets, `trial` the kept rounds of a trial.
         """
-        if self.plan_.early_stopping:
+        if self.plan_.early_stopping:  # rounds after the best one overfit
             new = new.first(rounds.best_round)
         first = 1 if len(self.trees_) else 0  # the start of the first fit is kept
         train = np.array(rounds.train[first:])
@@ -492,6 +497,7 @@ class Boosting(TreesEstimator):
         X = self._check_rows(X)
         scores = np.tile(self._start, (len(X), 1))
         n_threads = effective_n_threads(self.n_jobs)
+        # One tree at a time: stages cost no more than one prediction.
         for t in range(len(self.trees_)):
             self.trees_[t].add_values(X, scores, n_threads=n_threads)
             yield scores

@@ -105,7 +105,7 @@ class LogLoss:
         wide: FloatArray = scores.astype(np.float64)
         if self.n_outputs < self.n_classes:
             wide = np.column_stack([-wide[:, 0] / 2, wide[:, 0] / 2])
-        wide -= wide.max(axis=1, keepdims=True)
+        wide -= wide.max(axis=1, keepdims=True)  # exp cannot overflow
         np.exp(wide, out=wide)
         wide /= wide.sum(axis=1, keepdims=True)
         return wide
@@ -213,6 +213,7 @@ class NumberLoss(RegressionLoss):
     def _begin(self, y: FloatArray, weights: FloatArray | None) -> None:
         """Choose centre, unit and start from y, of shape (n_samples, n_targets)."""
         if self.name in LOG_LINK_LOSSES:
+            # A power of two divides y without a rounding error.
             unit = power_of_two(np.average(y, axis=0, weights=weights))
             mean = np.average(y / unit, axis=0, weights=weights)
             self.centre, self.unit = np.zeros(y.shape[1]), unit
@@ -220,7 +221,7 @@ class NumberLoss(RegressionLoss):
             return
         if self.name == "squared_error":
             centre = mean_of(y, weights)
-        else:
+        else:  # the median does not depend on outliers
             centre = weighted_quantile(y, weights, 0.5)
         unit = power_of_two(spread_of(y - centre, weights))
         start = np.zeros(self.n_outputs)
@@ -385,6 +386,7 @@ class CustomLoss(RegressionLoss):
                 g, h = self._gradients(squeezed(y), raw, weights, len(scores))
                 gradients[:, : self.n_outputs] = g
                 hessians[:, : self.n_outputs] = h
+                # The core samples rows by this norm, as for built-in losses.
                 longest = np.sqrt(np.square(g).sum(axis=1))
                 norms[:, 0] = np.maximum(longest, np.abs(h).max(axis=1))
             # The core divides by the number of rows.
@@ -439,7 +441,7 @@ def squeezed(values: FloatArray) -> FloatArray:
 
 def mean_of(y: FloatArray, weights: FloatArray | None) -> FloatArray:
     """Return the mean of each column, without loss of digits far from 0."""
-    first = y[0]
+    first = y[0]  # differences keep the digits of a y far from 0
     mean: FloatArray = first + np.average(y - first, axis=0, weights=weights)
     return mean
 
@@ -462,6 +464,7 @@ def weighted_quantile(
     y: FloatArray, weights: FloatArray | None, level: float
 ) -> FloatArray:
     """Return the smallest value of each column with the fraction `level` up to it."""
+    # Stable, so that equal values with different weights keep their order.
     order = np.argsort(y, axis=0, kind="stable")
     given = np.ones(len(y)) if weights is None else weights
     found = np.empty(y.shape[1])

@@ -55,6 +55,7 @@ def watched_score(
     X = rows.for_scorer(which, scored.n_rows)
     current, y = model._current_model(scored)
     scorer = scorer_of(model)
+    # Custom scorers may not accept weights.
     weights = {}
     takes_weights = "sample_weight" in inspect.signature(scorer).parameters
     if takes_weights and scored.weights is not None:
@@ -219,6 +220,7 @@ class Rounds:
         losses = [train_loss, *validation_losses]
         for kept, loss in zip(self.losses, losses, strict=True):
             kept.append(loss)
+        # scikit-learn's convention: higher is better.
         score = -losses[-1]
         if self.score is not None:
             score = self.score()
@@ -231,7 +233,7 @@ class Rounds:
         if self.progress is not None:
             self.progress.update(done, self.describe(losses, score))
         stops = False
-        if self.report_to is not None and done > 0:
+        if self.report_to is not None and done > 0:  # not for the start
             stops = self.report_to(done, train_loss, validation_losses, score)
         # The core needs a bool of Python, but the patience may be a NumPy integer.
         waited = done - self.best_round
@@ -270,7 +272,8 @@ def reporter(
     """
     if not callbacks:
         return None
-    n_before = len(model.trees_) - first  # of this fit, in a trial
+    # Rounds of a trial that was kept belong to this fit.
+    n_before = len(model.trees_) - first
 
     def call_all(done: int, train: float, held: list[float], score: float) -> bool:
         report = RoundReport(

@@ -91,6 +91,7 @@ class BoostJob(NamedTuple):
 
     def as_trees(self, arrays: dict[str, Any]) -> Trees:
         """Return new trees in the units of the model."""
+        # Gains are sums over weighted rows, leaf values are not.
         arrays["gain"] *= self.loss_unit / self.settings["weight_unit"]
         if self.score_unit is not None:
             arrays["leaf_values"] *= self.score_unit.astype(np.float32)
@@ -125,6 +126,7 @@ class BoostJob(NamedTuple):
             add(self.trees, scores)
         if self.score_unit is not None:
             scores /= self.score_unit.astype(np.float32)
+        # Vector kernels read whole registers; -inf gives the padding no probability.
         width = _core.score_width(n_outputs)
         if width == n_outputs:
             return scores
@@ -137,6 +139,7 @@ def kept_splits(
     before: npt.NDArray[np.int64], used: npt.NDArray[np.int64], new: Trees
 ) -> npt.NDArray[np.int64]:
     """Return the used splits up to the first ones of new trees."""
+    # Each round uses up the split of its root only.
     roots = new.node_starts[:-1]
     cuts = (new.feature[roots] >= 0) & np.isfinite(new.threshold[roots])
     return used[: len(before) + int(np.count_nonzero(cuts))]
@@ -291,6 +294,7 @@ class LocalCodes(CodedRows):
             return self
         codes: Codes
         if isinstance(self.codes, np.ndarray):
+            # [feature][row]: a round reads some of the features.
             columns = self.codes.reshape(-1, self.n_rows)
             codes = np.ascontiguousarray(columns[:, rows]).ravel()
         else:
@@ -384,7 +388,7 @@ def check_eval_sets(
             "eval_set, not as both."
         )
     if isinstance(eval_set, tuple) and len(eval_set) == 2:
-        eval_set = [eval_set]  # as LightGBM, one pair may stand alone
+        eval_set = [eval_set]  # LightGBM accepts a single pair too
     sets = list(eval_set)
     for i, pair in enumerate(sets):
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
@@ -457,11 +461,12 @@ def hold_out(
             "training."
         )
     counts = np.unique(labels[rows], return_counts=True)[1]
+    # A class with a single row cannot be on both sides.
     can_stratify = counts.min() > 1 and min(n_held, len(rows) - n_held) >= len(counts)
     kept, held = train_test_split(
         rows,
         test_size=n_held,
-        random_state=seed % 2**32,
+        random_state=seed % 2**32,  # scikit-learn accepts 32 bits
         stratify=labels[rows] if can_stratify else None,
     )
     return np.sort(kept), np.sort(held)

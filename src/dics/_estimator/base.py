@@ -255,6 +255,7 @@ class TreesEstimator(BaseEstimator, ABC):
         if self._categories is None:
             return check_rows(self, X, reset=False)
         read = read_known_categories(self, X)
+        # The numeric columns are checked with zeros in place of the categories.
         checked = check_matrix(self, read.X, reset=False)
         return self._categories.encode(read, checked)
 
@@ -341,6 +342,7 @@ class TreesEstimator(BaseEstimator, ABC):
         """
         X = self._check_rows(X)
         added = self._contributions(X)
+        # Users see the features of X, not the columns of pairs.
         if self._categories is not None and self._categories.pairs:
             by_feature = self._categories.fold_back_pairs(added[:, :-1], axis=1)
             added = np.concatenate([by_feature, added[:, -1:]], axis=1)
@@ -387,7 +389,7 @@ class TreesEstimator(BaseEstimator, ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         version = state.pop("_dics_version", None)
-        if version != VERSION:
+        if version != VERSION:  # attributes may have changed
             warnings.warn(
                 f"This {type(self).__name__} was pickled by dics "
                 f"{version or '(unknown)'} and is read by {VERSION}. Pickles are not "
@@ -516,7 +518,7 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
         -------
         log_p : ndarray of shape (n_samples, n_classes)
         """
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # probabilities of trees can be 0
             logs: FloatArray = np.log(self.predict_proba(X))
             return logs
 

@@ -192,7 +192,7 @@ class Ranks:
         """Let ranks give up that would wait for a lost one."""
         if not workers:
             return
-        # In a thread: one of them may hang.
+        # In a thread, because one of them may hang.
         stopping = threading.Thread(
             target=self.client.run,
             args=(end_fit, self.fit),
@@ -251,7 +251,7 @@ class BoostSession(Ranks):
         for _ in range(MAX_RESTARTS):
             result = self._attempt(job)
             self.history = result.history
-            if self._client_decides:  # other rounds have to be done again
+            if self._client_decides:  # ranks repeat rounds without a decision
                 self.history = self.history[: self._n_noted]
             new = self._new_trees(job, result)
             found = found.concat(new)

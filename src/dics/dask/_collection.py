@@ -121,7 +121,7 @@ class Collection:
         if not self._is_array:
             return self.X._meta
         n_columns = self.X.shape[1]
-        if np.isnan(n_columns):
+        if np.isnan(n_columns):  # Dask does not know it before a partition is computed
             shape = dask.delayed(np.shape)(self._parts[0])
             n_columns = self.watch.computed([shape])[0][1]
         return np.empty((0, int(n_columns)), dtype=self.X.dtype)
@@ -229,7 +229,7 @@ class Collection:
 def delayed_parts(X: Any) -> list[Any]:
     """Return the partitions of a collection, each with all columns."""
     if hasattr(X, "rechunk"):
-        if X.numblocks[1] != 1:
+        if X.numblocks[1] != 1:  # the core needs whole rows
             X = X.rechunk({1: -1})
         return list(X.to_delayed()[:, 0])
     return list(X.to_delayed())

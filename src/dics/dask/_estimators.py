@@ -102,6 +102,7 @@ class DaskEstimator(TreesEstimator):
         estimator : object
             An object of the class without "Dask" in its name.
         """
+        # Without a constructor call: all attributes are copied.
         local: Any = object.__new__(self._local_class)
         vars(local).update({k: v for k, v in vars(self).items() if k != "client"})
         return local
@@ -123,7 +124,7 @@ class DaskEstimator(TreesEstimator):
             self.__dict__.pop("_categories", None)  # of an earlier fit
             rows = X.read(vars(self)["categorical_features"])
         rows.check(self, reset=not is_warm_start)
-        self._check_room(rows)
+        self._check_room(rows)  # the shape is known, and nothing is gathered yet
         return rows
 
     def _check_room(self, rows: ClusterRows) -> None:
@@ -160,6 +161,7 @@ class DaskEstimator(TreesEstimator):
         if not dask.is_dask_collection(X):
             return float(model.to_local().score(X, y, sample_weight))
         known = (model.predict(X), y, sample_weight)
+        # One graph, so that partitions of X are computed once.
         if self.client is None:
             predicted, y, sample_weight = dask.compute(*known)
         else:
@@ -174,6 +176,7 @@ class DaskEstimator(TreesEstimator):
 def begin_fit(estimator: Any) -> Watch:
     """Return the monitor of the workers of a fit."""
     watch = Watch(client_of(estimator))
+    # Another version on a worker could give another model.
     watch.check_versions()
     return watch
 
