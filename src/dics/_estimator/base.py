@@ -255,7 +255,7 @@ class TreesEstimator(BaseEstimator, ABC):
         if self._categories is None:
             return check_rows(self, X, reset=False)
         read = read_known_categories(self, X)
-        # The numeric columns are checked with zeros in place of the categories.
+        # Indices of categories make all columns numeric for the check.
         checked = check_matrix(self, read.X, reset=False)
         return self._categories.encode(read, checked)
 
