@@ -29,8 +29,8 @@ class Node(NamedTuple):
 
 
 def first_component(X):
-    centred = X - X.mean(axis=0)
-    found = np.linalg.svd(centred, full_matrices=False)[2][0]
+    centered = X - X.mean(axis=0)
+    found = np.linalg.svd(centered, full_matrices=False)[2][0]
     return found if found[np.abs(found).argmax()] > 0 else -found
 
 

@@ -181,7 +181,7 @@ HOLE[3, 1] = np.nan
         ({"data": X, "target": Y}, "found data, target"),
         ({"X": X[:, 0], "y": Y}, r"X must be a numeric matrix.*shape \(40,\)"),
         ({"X": X.astype(str), "y": Y}, "numeric matrix.*type <U"),
-        ({"X": X.astype(object), "y": Y}, "cannot be read.*[Oo]bject"),
+        ({"X": X.astype(object), "y": Y}, "cannot be read.*(Object|object)"),
         ({"X": HOLE, "y": Y}, "X has 1 values of NaN or infinity"),
         ({"X": X, "y": Y[1:]}, r"each of the 40 rows.*shape \(39,\)"),
         ({"X": X, "y": Y[:, None]}, r"shape \(40, 1\)"),

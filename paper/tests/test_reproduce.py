@@ -204,7 +204,7 @@ def test_a_figure_alone(tmp_path, no_fits):
     ("arguments", "message"),
     [
         (["table", "foo"], "Unknown table 'foo'; use one of datasets, synthetic-tree"),
-        (["figure", "foo"], "Unknown figure 'foo'; use one of illustration, sensitiv"),
+        (["figure", "foo"], "Unknown figure 'foo'; use one of illustration"),
         (["all", "--models", "foo"], "Unknown model 'foo'; use one of cgct-paper"),
         (["all", "--datasets", "foo"], "Unknown data set 'foo'; use one of helena"),
         (["all", "--data-dir", "/no/such"], "data directory /no/such does not exist"),

@@ -379,7 +379,7 @@ def test_stopped_fit_counts_up_to_its_limit(tmp_path, limit, fits):
 
 def test_result_of_another_format_is_computed_again(tmp_path):
     store = Store(tmp_path / "fits.jsonl")
-    store.keep(task().describe(), result={"colour": "red"}, machine={})
+    store.keep(task().describe(), result={"color": "red"}, machine={})
     runner = make_runner(tmp_path)
     with pytest.warns(UserWarning, match="CGCT, default is broken"):
         runner.run([task()], NO_RULES)

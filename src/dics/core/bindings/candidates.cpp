@@ -136,7 +136,7 @@ void bind_candidates(nb::module_& m) {
              "n_cols"_a);
     m.def("cluster", &cluster_array, "X"_a, "numbers"_a.none(), "n_rows"_a,
           "weights"_a.none(), "labels"_a.none(), "settings"_a, "n_threads"_a,
-          "Compute means, scales and distances of clusters and of classes.");
+          "Compute means, scales and distances of clusters and class means.");
     m.def("make_thresholds", &make_thresholds_array, "X"_a, "numbers"_a.none(),
           "n_rows"_a, "weights"_a.none(), "boundaries"_a, "budget"_a, "least_even"_a,
           "n_drawn"_a, "seed"_a, "n_threads"_a,

@@ -198,7 +198,7 @@ void bind_grow(nb::module_& m) {
           "cumulative"_a.none(), "counts"_a.noconvert(),
           "Write how often a tree of a forest drew each row.");
     m.def("moment_scale", &moment_scale, "y"_a.noconvert(), "settings"_a,
-          "What the targets of all rows are multiplied by to become whole numbers.");
+          "Return the scale that turns the targets of all rows into integers.");
 }
 
 }  // namespace dics

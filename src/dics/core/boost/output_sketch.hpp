@@ -23,7 +23,7 @@ namespace dics {
 // outputs, 1.9 s and 2.93 with 6 projections; 14 projections are not better (2026-11).
 class OutputSketch {
   public:
-    // There is no sketch if `n_sketched` is 0 or at least the number of outputs.
+    // The sketch is empty if `n_sketched` is 0 or at least the number of outputs.
     OutputSketch(const Outputs& outputs, int n_sketched, const float* weights,
                  std::int64_t n_rows, Team& team)
         : outputs_(outputs),

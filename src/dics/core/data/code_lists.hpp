@@ -62,7 +62,7 @@ class CodeLists {
     }
 
     // Some rows of other lists, sorted and with new indices. The new lists share the
-    // entries and skip those of other rows. There are no lists by row.
+    // entries and skip those of other rows. They have no lists by row.
     CodeLists(const CodeLists& all, const std::int64_t* rows, std::int64_t n_rows)
         : n_rows_(n_rows),
           n_features_(all.n_features_),

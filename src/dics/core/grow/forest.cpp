@@ -141,7 +141,7 @@ class TreeGrower {
         return tree;
     }
 
-    // What is to be known of some features alone.
+    // The settings of some of the features.
     GrowSettings settings_of(const std::vector<std::int64_t>& features) const {
         GrowSettings settings = settings_.tree;
         if (!settings.monotonic.empty()) {

@@ -88,7 +88,7 @@ struct ForestArrays {
     TreeArrays trees;
     std::vector<std::int64_t> node_starts{0}, leaf_starts{0};  // [n_trees + 1]
 
-    // What was added since the last call is a tree, with `width` values a leaf.
+    // Ends a tree of all nodes since the last call, with `width` values per leaf.
     void end_tree(int width) {
         node_starts.push_back(trees.nodes.size());
         leaf_starts.push_back(static_cast<std::int64_t>(trees.leaf_values.size() +

@@ -1,6 +1,5 @@
-// Grows a tree, whatever its target adds up, its search looks at and its frontier
-// takes next: the recursion of Algorithm 2 without recursing. Subtrees too small for
-// all threads to share are handed out whole.
+// Grows a tree for every target, search and frontier: the recursion of Algorithm 2
+// without recursing. Subtrees too small for all threads to share are handed out whole.
 #pragma once
 
 #include <limits>
@@ -22,7 +21,7 @@ inline constexpr std::int64_t kParallelWork = 1 << 18;
 
 // Grows the subtree of a node from a dictionary of its own, made from the node's rows.
 // The dictionary of all rows is too coarse for a deep node of narrow data (Remark 1 of
-// the paper), while 254 even cuts of a sixteenth of the rows are fine enough for it.
+// the paper), while 254 quantiles of a sixteenth of the rows are fine enough for it.
 template <class Target>
 class Renewal {
   public:
@@ -52,7 +51,7 @@ class Grower {
         Open open;
         bool is_open;
     };
-    // What the nodes grown by one thread share.
+    // State that the nodes of one thread share.
     struct Growth {
         std::vector<GrownNode>& nodes;
         Context& context;

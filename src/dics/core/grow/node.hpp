@@ -15,7 +15,7 @@ namespace dics {
 // each.
 inline constexpr std::int64_t kSharedWork = 1 << 16;
 
-// When a node isn't split; each is compared with sums over all contributors.
+// Limits of nodes that are split; each is compared with sums over all contributors.
 struct NodeLimits {
     static constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
     std::int64_t max_depth = kNoLimit;

@@ -20,7 +20,7 @@ struct Split {
     std::int32_t index = -1;  // threshold of the feature; -1: -inf, only NaN goes left
     bool missing_left = false;
     bool saw_missing = false;
-    bool is_set = false;  // the codes in `left` go left, whatever `index` is
+    bool is_set = false;  // the codes in `left` go left; `index` is unused
     CodeSet left;
 
     Split() = default;
@@ -39,7 +39,7 @@ struct Split {
     bool found() const { return feature >= 0; }
 
     // Equal scores: the feature with the larger tie number wins, then the lower one, so
-    // no thread is favoured by its speed.
+    // no thread is favored by its speed.
     bool beats(const Split& other) const {
         if (!found())
             return false;

@@ -64,7 +64,7 @@ inline void encode_chunk(const T* x, const T* tau, int n_tau, std::uint8_t* code
 }
 
 // Counts many thresholds in two vector steps: the complete groups below the value, and
-// the thresholds of the next group. There is no branch and only one dependent load:
+// the thresholds of the next group. It has one dependent load and does not branch:
 // 15,000 values take 0.1 ms, with a binary search 0.8 ms (2026-11).
 template <class T>
 class ThresholdGroups {

@@ -23,7 +23,7 @@ struct Move {
 
 // Adds a bin to the running left counts. For Gini, with h the bin, l the left and t the
 // node's counts: sum (l+h)^2 = sum l^2 + 2 hl + hh, and the right side likewise, so
-// three products of 32-bit numbers a class do, and they vectorise.
+// three products of 32-bit numbers a class do, and they vectorize.
 template <class Crit, class Count>
 inline Move<Count> move_bin(const Count* h, const Count* total, int n_classes,
                             Count* left) {

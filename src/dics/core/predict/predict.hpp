@@ -16,7 +16,7 @@ struct TreeView {
     const Node* nodes;
     const std::uint8_t* missing_left;
     // For each node, the index of the set of codes that go left, or -1 for a threshold.
-    // Null if there are no sets.
+    // Null without sets.
     const std::int32_t* set_numbers = nullptr;
     const CodeSet* sets = nullptr;
 

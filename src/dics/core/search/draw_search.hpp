@@ -24,10 +24,10 @@ namespace dics {
 // s of CPU; 70.7 %, of three, in 19 s when nodes searched 1024 for 172 that vary;
 // 2026-11).
 //
-// The order is a function of the node's key alone. Features that don't vary within the
-// node are reported by mark_constant(): they are constant in the whole subtree, so they
-// are passed over there without a look at the data. Trees that aren't grown depth first
-// do without: the last node of the level above need not be the parent.
+// The order is a function of the node's key alone. Features that are constant within
+// the node are reported by mark_constant(): they are constant in the whole subtree, so
+// they are passed over there without a look at the data. Trees that are not grown depth
+// first do without: the last node of the level above need not be the parent.
 class FeatureDraw {
   public:
     static constexpr std::int64_t kGroup = 64;
@@ -94,7 +94,7 @@ class FeatureDraw {
 
     // Draws as many features that vary as `next` would find, for a caller who knows
     // which do: count(group) of a group, and take(group) adds them to `features`.
-    // Where all that vary among those offered are taken, their order doesn't matter.
+    // Where all that vary among those offered are taken, their order has no effect.
     template <class Count, class Take, class Varies>
     void draw_known(std::int64_t max_features, std::uint64_t node_key, Count count,
                     Take take, Varies varies, std::vector<std::int32_t>& features) {

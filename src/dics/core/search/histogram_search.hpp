@@ -24,7 +24,7 @@ class HistogramSearch {
     using Value = typename Histograms::Value;
     using Open = OpenNode<typename Target::Totals>;
 
-    // What the nodes grown by one thread share.
+    // State that the nodes of one thread share.
     struct Context {
         BufferPool<Value> pool;
         typename Histograms::Prepared prepared[2];  // of a node and its sibling
@@ -151,7 +151,7 @@ class HistogramSearch {
         return histograms_.set_side(split);
     }
 
-    // What the children of a node may look at, see Interactions.
+    // Groups of features for the children of a node, see Interactions.
     int interactions_below(const Open& node)
         requires requires(Histograms& h) { h.interactions_below(node); }
     {
@@ -399,7 +399,7 @@ class HistogramSearch {
     Sum sum_;
     std::vector<Scratch> scratch_;
     std::vector<Split> best_of_block_;
-    // What is added up with peers, and where its slices and blocks begin; the cells of
+    // The sums over all processes, and the starts of slices and blocks; the cells of
     // a block for the next node follow after a stride.
     struct BlockPlace {
         std::int64_t start, stride;

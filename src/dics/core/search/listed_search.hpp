@@ -1,4 +1,4 @@
-// Search of a node whose codes are lists: what isn't listed is never looked at.
+// Search of a node whose codes are lists: only listed codes are read.
 #pragma once
 
 #include <vector>

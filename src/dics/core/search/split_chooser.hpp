@@ -1,5 +1,5 @@
-// How the split of a node is chosen among the cuts and sets of its features, whatever
-// the target is.
+// Chooses the split of a node among the cuts and sets of its features, for every
+// target.
 #pragma once
 
 #include <algorithm>

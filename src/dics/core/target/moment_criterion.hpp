@@ -12,9 +12,9 @@
 namespace dics {
 
 // A criterion belongs to a node and rates the sums of the left side: larger is better,
-// and 0 is no gain. The gain of a split is rate() * unit(). noise() is the expected
-// gain of one more side that is independent of a target with this variance and mean,
-// per unit of row weight.
+// and 0 means that nothing is gained. The gain of a split is rate() * unit(). noise()
+// is the expected gain of one more side that is independent of a target with this
+// variance and mean, per unit of row weight.
 
 // The decrease of the sum of squares, W D^2 / (L R): L and R are the weights of the
 // sides, W = L + R, and D = (S_left R - S_right L) / W. This is also Friedman's

@@ -1,4 +1,5 @@
-// The best cut of a feature for classes, from the rows whose code isn't the common one.
+// The best cut of a feature for classes, from the rows with other codes than the common
+// one.
 #pragma once
 
 #include <algorithm>
@@ -162,7 +163,7 @@ class ClassEntryScan {
     const Open* node_ = nullptr;
     ClassLimits<Count> limits_{};
     std::vector<NodeEntry> keys_, sorted_;
-    std::int64_t n_present_ = 0;  // keys that aren't NaN
+    std::int64_t n_present_ = 0;  // keys without those of NaN
     int common_ = 0;
     bool has_common_ = false;
     std::vector<Count> counts_;  // of each class in a part; all zero between calls

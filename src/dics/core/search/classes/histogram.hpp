@@ -70,7 +70,7 @@ Cut scan_bins(const Count* counts, int width, const CodeReading& reading,
 // counts[slice][bin][lane]: a slice for each class (and, where rows are counted
 // separately from weights, one more), a lane for each feature. Rows are in the order of
 // their classes, so one slice at a time is written to: it fits into the first-level
-// cache where the whole doesn't (CIFAR-10, 55 features: 6 KB of 59 KB).
+// cache if the whole does not (CIFAR-10, 55 features: 6 KB of 59 KB).
 struct HistogramShape {
     int n_features = 0;
     int n_lanes = 0;  // one or an even number of groups

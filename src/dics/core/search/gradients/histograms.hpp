@@ -364,7 +364,7 @@ class GradientHistograms {
     }
 
     // Where the entries of a part's features are added, from the start of their block;
-    // those that the round doesn't look at go to a dump of their own behind it.
+    // those that the round does not use go to a separate dump after it.
     void place_sparse(std::size_t p) {
         const auto& part = sparse_.parts()[p];
         const std::int64_t block = n_dense_blocks_ + static_cast<std::int64_t>(p);

@@ -1,4 +1,4 @@
-// The best cut of a feature for numbers, from the rows whose code isn't the common one.
+// The best cut of a feature in regression, from rows without the common code.
 #pragma once
 
 #include <span>

@@ -280,8 +280,8 @@ class MomentScan {
         return best;
     }
 
-    // Cut k has k bins on the left. The sums come first, then all ratings: they don't
-    // depend on each other.
+    // Cut k has k bins on the left. The sums come first, then all ratings, which
+    // are independent.
     void offer_pairs(const BinPairs& pairs, const CodeReading& reading, int direction,
                      bool missing_left, Cut& best) {
         const int n = pairs.n;
