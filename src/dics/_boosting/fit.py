@@ -413,9 +413,9 @@ class Boosting(TreesEstimator):
         training, held = rows.take(split.training), rows.take(split.validation)
         # The settings of the core come from the plan, so the trial has its own.
         self.plan_ = replace(plan, n_estimators=plan.n_trial_rounds)
-        job, (training, held) = boost_job(self, data, [training, held])
+        job, sets = boost_job(self, data, [training, held])  # they share the scores
         with progress_of(self, trial, ", trial") as progress:
-            new, used = training.boost(job, [held], trial, data.n_threads)
+            new, used = sets[0].boost(job, sets[1:], trial, data.n_threads)
             progress.stopped_at = trial.n_done
         # The loss of the held-out rows no longer falls: the rate is too large.
         if trial.n_done - trial.best_round >= TRIAL_PATIENCE:
