@@ -26,6 +26,7 @@ from dics._growing.settings import (
     core_rows,
     criterion_name,
     grow_settings,
+    make_settings,
 )
 from dics._input.checks import FloatArray, is_sparse
 from dics._input.sparse import SparseRows
@@ -171,13 +172,12 @@ class CGTree(TreesEstimator):
         make = encode if settings.renew_thresholds else encode_or_list
         width = _core.code_width(n_features)
         codes = None if is_direct else make(X, dictionary, width, data.n_threads)
-        grow = _core.grow_tree if data.values is None else _core.grow_regression_tree
-        arrays: dict[str, Any] = grow(
-            X,
-            codes=codes,
+        arrays: dict[str, Any] = _core.grow(
+            codes,
             code_width=width,
             **core_rows(data, dictionary),
-            settings=settings,
+            settings=make_settings(_core.ForestSettings, tree=settings, n_trees=1),
+            X=X,
         )
         return arrays
 

@@ -97,6 +97,7 @@ TREES = {
         "advanced__min_impurity_decrease": 0.001,
     },
     "balanced": {"class_weight": "balanced"},
+    "random": {"splitter": "random"},
 }
 FORESTS = {
     "default": {},
@@ -107,6 +108,7 @@ FORESTS = {
     "k = 15": {"advanced__max_candidates": 15},
     "all rows": {"bootstrap": False, "min_samples_leaf": 3},
     "balanced": {"class_weight": "balanced_subsample"},
+    "random": {"splitter": "random", "bootstrap": False},
 }
 BOOSTERS = {
     "default": {},
@@ -128,12 +130,14 @@ REGRESSION_TREES = {
     "poisson": {"criterion": "poisson", "max_depth": 6},
     "k = 30": {"advanced__max_candidates": 30},
     "limits": {"min_samples_leaf": 7, "min_weight_fraction_leaf": 0.01},
+    "random": {"splitter": "random"},
 }
 REGRESSION_FORESTS = {
     "default": {},
     "third": {"max_features": 0.34, "min_samples_leaf": 3},
     "per tree": {"max_features": 0.5, "advanced__feature_sampling": "tree"},
     "all rows": {"bootstrap": False, "max_features": "sqrt"},
+    "random": {"splitter": "random", "bootstrap": False},
 }
 REGRESSION_BOOSTERS = {
     "squared_error": {},

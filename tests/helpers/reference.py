@@ -54,6 +54,10 @@ def stratified_rows(key, n, n_draws):
     ]
 
 
+def tree_key(seed, number):
+    return combine(mix(seed), 0x7472656500000000 + number)
+
+
 def tie_number(key, feature):
     return combine(key, 0x7469650000000000 + feature)
 
@@ -295,7 +299,9 @@ class Grower:
         # The rows for new thresholds are sampled by position.
         rows = rows.take(np.argsort(rows.y, kind="stable"))
         first = first_dictionary(self.dictionary, len(rows.y))
-        return self.build(rows, 0, mix(self.seed) if key is None else key, first)
+        return self.build(
+            rows, 0, tree_key(self.seed, 0) if key is None else key, first
+        )
 
     def build(self, rows, depth, key, dictionary):
         node = Node(rows)

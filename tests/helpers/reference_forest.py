@@ -16,12 +16,8 @@ from reference import (
     make_rows,
     mix,
     sample_without_replacement,
+    tree_key,
 )
-
-
-def tree_key(seed, number):
-    return combine(mix(seed), 0x7472656500000000 + number)
-
 
 # --- the rows of a tree ---------------------------------------------------------------
 

@@ -238,7 +238,7 @@ def no_work(monkeypatch):
     def work(*_args, **_kwargs):
         raise AssertionError("work was done before the parameters were checked")
 
-    for name in ("cluster", "make_thresholds", "encode", "grow_forest", "boost"):
+    for name in ("cluster", "make_thresholds", "encode", "grow", "boost"):
         monkeypatch.setattr(f"dics._core.{name}", work)
 
 

@@ -110,8 +110,7 @@ def grow_planned(
     progress : callable, default=None
         Called with the number of finished trees, a few times per second.
     """
-    grow = _core.grow_forest if data.values is None else _core.grow_regression_forest
-    arrays: dict[str, Any] = grow(
+    arrays: dict[str, Any] = _core.grow(
         codes,
         code_width=plan.code_width,
         **core_rows(data, plan.dictionary, is_sampled=plan.settings.n_draws > 0),

@@ -148,11 +148,12 @@ def core_rows(
     If each tree samples rows, weights are probabilities and not counts.
     """
     counts = split_counts(None if is_sampled else data.weights)
-    target = {"labels": data.labels} if data.values is None else {"y": data.values}
     return {
         "values": dictionary.values,
         "offsets": dictionary.offsets,
-        **target,
+        # A regression has labels, too: groups of rows, which only thresholds need.
+        "labels": data.labels if data.values is None else None,
+        "y": data.values,
         "counts": counts.narrow,
         "wide_counts": counts.wide,
         "weights": data.weights,

@@ -97,21 +97,6 @@ struct ForestArrays {
     }
 };
 
-// From codes (see encode.hpp), with X only for renewed thresholds; or from the values
-// of X.
-template <class Count>
-TreeArrays grow_from_codes(const AnyRows& X, const Codes& codes,
-                           const Dictionary& dictionary, const Sample<Count>& sample,
-                           const GrowSettings& settings, Team& team);
-template <class Count>
-TreeArrays grow_from_values(const AnyRows& X, const Dictionary& dictionary,
-                            const Sample<Count>& sample, const GrowSettings& settings,
-                            Team& team);
-// The same for a continuous target.
-TreeArrays grow_regression(const AnyRows& X, const Codes& codes,
-                           const Dictionary& dictionary, const TargetColumns& columns,
-                           const GrowSettings& settings, Team& team);
-
 enum class FeatureSampling {
     none,  // every node sees all features; codes in blocks, as for one tree
     tree,  // drawn once per tree, the paper's; codes column-major
@@ -143,21 +128,24 @@ std::vector<std::int32_t> forest_order(const Dictionary& dictionary,
 // (all features) blocks, as for one tree.
 int forest_code_width(FeatureSampling sampling, std::int64_t n_features);
 
-// Trees are grown side by side, a thread each. `done` counts them.
+// Grows trees side by side, a thread each, or a single tree by all threads. `done`
+// counts them. Codes come from encode.hpp; X (may be null) is only read for renewed
+// thresholds, or without codes, for few candidates of a classification tree.
+//
 // Without a bootstrap every tree is grown from `sample`; with one, only its labels are
-// used, and its weights (null for equal ones) are the chances of the rows to be drawn.
-// Where only some of the rows are here, `drawn` [tree][row] says how often each tree
-// drew them; otherwise it is null.
+// used, and its weights (null for equal ones) are the probabilities of the rows. If
+// only some of the rows are here, `drawn` [tree][row] is the number of times that each
+// tree sampled them; otherwise it is null.
 template <class Count>
-ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
-                         const Sample<Count>& sample, const std::uint32_t* drawn,
-                         const ForestSettings& settings, Team& team,
-                         std::atomic<std::int64_t>& done);
-// The same of a continuous target.
-ForestArrays grow_forest(const Codes& codes, const Dictionary& dictionary,
-                         const TargetColumns& columns, const std::uint32_t* drawn,
-                         const ForestSettings& settings, Team& team,
-                         std::atomic<std::int64_t>& done);
+ForestArrays grow(const AnyRows* X, const Codes& codes, const Dictionary& dictionary,
+                  const Sample<Count>& sample, const std::uint32_t* drawn,
+                  const ForestSettings& settings, Team& team,
+                  std::atomic<std::int64_t>& done);
+// The same for a continuous target.
+ForestArrays grow(const AnyRows* X, const Codes& codes, const Dictionary& dictionary,
+                  const TargetColumns& columns, const std::uint32_t* drawn,
+                  const ForestSettings& settings, Team& team,
+                  std::atomic<std::int64_t>& done);
 
 // The scale of all rows that trees draw from, for `GrowSettings::scale`.
 MomentScale scale_of(const TargetColumns& columns, const ForestSettings& settings);

@@ -1,6 +1,4 @@
-// The parts of regression trees.
-#pragma once
-
+// Trees and forests for regression.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -8,13 +6,13 @@
 #include <vector>
 
 #include "grow/flatten.hpp"
-#include "grow/grow.hpp"
-#include "search/draw_search.hpp"
+#include "grow/forest.hpp"
 #include "search/listed_search.hpp"
 #include "search/moments/entries.hpp"
 #include "search/moments/histograms.hpp"
 
 namespace dics {
+namespace {
 
 // Weight of the rows of a node, and their sum of squares about the means of the outputs
 // (for other criteria, the sum of their deviations), over all outputs.
@@ -245,13 +243,42 @@ auto choose_moment_trees(Criterion criterion, WithKind with_kind) {
 }
 
 // Criteria of targets that must not be negative need the original zero.
-inline bool is_centered(Criterion criterion) {
+bool is_centered(Criterion criterion) {
     return criterion != Criterion::poisson && criterion != Criterion::binomial;
 }
 
 // Must rows be counted in addition to their weights?
-inline bool counts_rows(const GrowSettings& settings, bool is_weighted) {
+bool counts_rows(const GrowSettings& settings, bool is_weighted) {
     return is_weighted && settings.limits.min_samples_leaf > 1;
+}
+
+}  // namespace
+
+ForestArrays grow(const AnyRows* X, const Codes& codes, const Dictionary& dictionary,
+                  const TargetColumns& columns, const std::uint32_t* drawn,
+                  const ForestSettings& settings, Team& team,
+                  std::atomic<std::int64_t>& done) {
+    const Draws draws(columns.weights, columns.n_rows, drawn, settings);
+    const MomentSample sample(
+        columns, settings.n_draws,
+        counts_rows(settings.tree, settings.n_draws > 0 || columns.weights),
+        is_centered(settings.tree.criterion), settings.tree.scale);
+    auto grow_tree = [&](std::int64_t number, Team& own) {
+        std::vector<std::uint32_t> space;
+        MomentRows rows(sample, draws.of_tree(number, own, space));
+        return choose_moment_trees(settings.tree.criterion, [&]<class Kind>(Kind) {
+            return TreeGrower<Kind>(X, columns.weights, codes, dictionary, settings,
+                                    own)
+                .grow(sample, std::move(rows), tree_key(settings.tree.seed, number));
+        });
+    };
+    return grow_trees(settings, columns.n_outputs, team, done, grow_tree);
+}
+
+MomentScale scale_of(const TargetColumns& columns, const ForestSettings& settings) {
+    return MomentSample(columns, settings.n_draws, false,
+                        is_centered(settings.tree.criterion))
+        .scale();
 }
 
 }  // namespace dics
