@@ -1,5 +1,4 @@
-// Chooses the split of a node among the cuts and sets of its features, for every
-// target.
+// Chooses the split of a node among the cuts and sets of its features.
 #pragma once
 
 #include <algorithm>

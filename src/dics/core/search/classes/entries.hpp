@@ -1,5 +1,4 @@
-// The best cut of a feature for classes, from the rows with other codes than the common
-// one.
+// The best cut of a feature in classification, from rows without the common code.
 #pragma once
 
 #include <algorithm>
