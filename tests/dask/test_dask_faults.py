@@ -29,6 +29,7 @@ import dics
 import dics.dask
 from dics.dask import WorkersLost
 from dics.dask._watch import Watch
+from dics.tree import CGTree
 
 pytestmark = pytest.mark.slow
 
@@ -91,7 +92,7 @@ class Meeting:
         owner, method = {
             "CGBoostingClassifier": (RoundReporter, "note"),
             "CGForestClassifier": (_gather, "grow_planned"),
-            "CGTreeClassifier": (dics.CGTreeClassifier, "_grow"),
+            "CGTreeClassifier": (CGTree, "_grow"),
         }[self.name]
         original = getattr(owner, method)
 
@@ -338,9 +339,9 @@ def test_interrupted_fit(name, tmp_path):
 def slowly(original):
     """Return a method that repeats its work for many minutes."""
 
-    def again_and_again(this, *args):
+    def again_and_again(*args, **kwargs):
         for _ in range(10_000):
-            grown = original(this, *args)
+            grown = original(*args, **kwargs)
         return grown
 
     return again_and_again
@@ -348,8 +349,10 @@ def slowly(original):
 
 def grow_slowly():
     """Replace the methods on a worker."""
-    dics.CGTreeClassifier._grow = slowly(dics.CGTreeClassifier._grow)
-    dics.CGForestClassifier._grow_arrays = slowly(dics.CGForestClassifier._grow_arrays)
+    from dics.dask import _gather
+
+    CGTree._grow = slowly(CGTree._grow)
+    _gather.grow_planned = slowly(_gather.grow_planned)
 
 
 def n_running(dask_worker):
