@@ -197,41 +197,21 @@ class Rows(NamedTuple):
 class Dictionary(NamedTuple):
     """Thresholds of a subtree.
 
-    A code represents the codes lowest[f][code]..highest[f][code] of the thresholds of
-    the root, which measure gaps. `made_from` is the number of rows that placed the
-    thresholds, 0 if they are exact.
+    `made_from` is the number of rows that placed them, 0 if they are exact.
     """
 
     thresholds: list
-    lowest: list
-    highest: list
-    first_sizes: list
     made_from: int
 
 
-def first_dictionary(thresholds, n_rows):
-    codes = [np.arange(len(tau) + 1) for tau in thresholds]
-    return Dictionary(thresholds, codes, codes, [len(t) for t in thresholds], n_rows)
-
-
-def renewed(rows, old, weighted):
+def renewed(rows, weighted):
     """Return quantiles of the rows of a node; other tests check QuantileCandidates."""
     weights = rows.weights if weighted else None
     made = QuantileCandidates().fit(rows.X, sample_weight=weights).thresholds_
     codes = np.column_stack([encode(rows.X[:, f], tau) for f, tau in enumerate(made)])
-    lowest, highest = [], []
-    for f, tau in enumerate(made):
-        present = codes[:, f] <= len(tau)
-        now, before = codes[present, f], rows.codes[present, f]
-        low, high = np.full(len(tau) + 1, 255), np.zeros(len(tau) + 1, dtype=int)
-        np.minimum.at(low, now, old.lowest[f][before])
-        np.maximum.at(high, now, old.highest[f][before])
-        lowest.append(low)
-        highest.append(high)
     distinct = [len(np.unique(x[~np.isnan(x)])) for x in rows.X.T]
     made_from = 0 if max(distinct) <= 255 else len(rows.y)
-    new = Dictionary(made, lowest, highest, old.first_sizes, made_from)
-    return rows._replace(codes=codes), new
+    return rows._replace(codes=codes), Dictionary(made, made_from)
 
 
 class Split(NamedTuple):
@@ -298,7 +278,7 @@ class Grower:
         self.total = float(rows.counts.sum())
         # The rows for new thresholds are sampled by position.
         rows = rows.take(np.argsort(rows.y, kind="stable"))
-        first = first_dictionary(self.dictionary, len(rows.y))
+        first = Dictionary(self.dictionary, len(rows.y))
         return self.build(
             rows, 0, tree_key(self.seed, 0) if key is None else key, first
         )
@@ -309,7 +289,7 @@ class Grower:
         if depth >= self.max_depth or n < self.min_split or len(set(rows.y)) < 2:
             return node
         if self.whole and self.renew and n <= dictionary.made_from // 16:
-            rows, dictionary = renewed(rows, dictionary, self.weighted)
+            rows, dictionary = renewed(rows, self.weighted)
         if self.whole:
             split = self.best_of_all(rows, key, dictionary)
         else:
@@ -391,13 +371,8 @@ class Grower:
         if best is None:
             return None
         score, low, high, missing_left = best
-        gap = 0
-        if low >= 0:
-            gap = max(
-                0, dictionary.lowest[f][high + 1] - 1 - dictionary.highest[f][low]
-            )
-        share = int(gap) * 65535 // max(1, dictionary.first_sizes[f])
-        tie = share << 48 | tie_number(key, f) >> 16
+        gap = int(high - low) * 65535 // n_tau if low >= 0 else 0
+        tie = gap << 48 | tie_number(key, f) >> 16
         index = -1 if low < 0 else int(low + high) // 2
         return Split(score, tie, f, index, missing_left, bool(n_missing))
 

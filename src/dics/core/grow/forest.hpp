@@ -190,8 +190,7 @@ class TreeGrower {
             [&](const auto& X) {
                 using T = typename std::decay_t<decltype(X)>::value_type;
                 const RenewalStep<T, Kind> renewal(target, X, weights_, rows.size(),
-                                                   codes, dictionary, nullptr,
-                                                   settings);
+                                                   codes.width, dictionary, settings);
                 return grow_with(target, search, rows, dictionary, sample, &renewal);
             },
             *X_);

@@ -34,16 +34,10 @@ struct GrowSettings {
     std::uint64_t seed = 0;
 };
 
-// `origin` is null for the tree's first dictionary.
 inline SplitRules split_rules(const Dictionary& dictionary,
-                              const GrowSettings& settings,
-                              const Origin* origin = nullptr) {
-    return {dictionary,
-            settings.categories,
-            settings.limits.min_samples_leaf,
-            settings.max_candidates,
-            settings.splitter,
-            origin};
+                              const GrowSettings& settings) {
+    return {dictionary, settings.categories, settings.limits.min_samples_leaf,
+            settings.max_candidates, settings.splitter};
 }
 
 // The part of a node that a row needs on its way down, a quarter of a cache line.

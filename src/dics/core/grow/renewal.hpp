@@ -27,16 +27,14 @@ class RenewalStep : public Renewal<typename Kind::Target> {
 
     // `made_from` rows gave the dictionary; 0 if it is exact and need never be renewed.
     RenewalStep(const Target& target, const RowSource<T>& X, const double* weights,
-                std::int64_t made_from, const Codes& codes,
-                const Dictionary& dictionary, const Origin* origin,
+                std::int64_t made_from, int code_width, const Dictionary& dictionary,
                 const GrowSettings& settings)
         : target_(target),
           X_(X),
           weights_(weights),
           made_from_(made_from),
-          codes_(codes),
+          code_width_(code_width),
           dictionary_(dictionary),
-          origin_(origin),
           settings_(settings) {}
 
     bool is_due(std::int64_t n_rows) const override {
@@ -57,17 +55,16 @@ class RenewalStep : public Renewal<typename Kind::Target> {
             make_thresholds(local, {}, local_weights, nullptr, 0, kMaxThresholds, 0,
                             settings_.renew_rows, node.key, team));
         const Dictionary dictionary{made.values.data(), made.offsets.data(), n_cols};
-        std::vector<std::uint8_t> space(codes_size(n, n_cols, codes_.width));
-        encode(local, dictionary, codes_.width, team, space.data());
-        const Codes codes{space.data(), n, n_cols, codes_.width};
-        const Origin origin = trace(codes, dictionary, r, node);
+        std::vector<std::uint8_t> space(codes_size(n, n_cols, code_width_));
+        encode(local, dictionary, code_width_, team, space.data());
+        const Codes codes{space.data(), n, n_cols, code_width_};
 
         Rows local_rows = Kind::rows_of(r, node);
         typename Kind::Histograms histograms(
-            target_, codes, split_rules(dictionary, settings_, &origin), local_rows);
+            target_, codes, split_rules(dictionary, settings_), local_rows);
         Search search(histograms, team);
-        const RenewalStep next(target_, local, local_weights, made.exact ? 0 : n, codes,
-                               dictionary, &origin, settings_);
+        const RenewalStep next(target_, local, local_weights, made.exact ? 0 : n,
+                               code_width_, dictionary, settings_);
         NodeLimits limits = settings_.limits;
         limits.max_leaf_nodes = max_leaf_nodes;
         Open root = node;
@@ -118,38 +115,12 @@ class RenewalStep : public Renewal<typename Kind::Target> {
         }
     }
 
-    // Which codes of the first dictionary the new codes came from.
-    Origin trace(const Codes& codes, const Dictionary& dictionary, const Rows& r,
-                 const Open& node) const {
-        Origin origin(dictionary, origin_, dictionary_);
-        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
-            const std::uint8_t* now = codes.column(f);
-            const std::uint8_t* before = codes_.column(f);
-            for (std::int64_t i = 0; i < node.size(); ++i) {
-                const int code = now[i * codes.width];
-                if (code > dictionary.count(f))
-                    continue;  // NaN
-                const std::uint8_t old =
-                    before[std::int64_t{r.rows[node.begin + i]} * codes_.width];
-                const std::int64_t at = Origin::at(dictionary, f, code);
-                if (origin_) {
-                    const std::int64_t old_at = Origin::at(dictionary_, f, old);
-                    origin.add(at, origin_->lowest[old_at], origin_->highest[old_at]);
-                } else {
-                    origin.add(at, old, old);
-                }
-            }
-        }
-        return origin;
-    }
-
     const Target& target_;
     RowSource<T> X_;
     const double* weights_;
     std::int64_t made_from_;
-    Codes codes_;
+    int code_width_;  // columns of codes side by side
     Dictionary dictionary_;
-    const Origin* origin_;
     const GrowSettings& settings_;
 };
 

@@ -14,31 +14,6 @@
 
 namespace dics {
 
-// The codes of a renewed dictionary in the tree's first one: the range that the rows of
-// each code had there. Gaps are always measured in the first dictionary.
-struct Origin {
-    std::vector<std::int32_t> n_thresholds;     // of each feature, in the first one
-    std::vector<std::uint8_t> lowest, highest;  // of code c at offsets[f] + f + c
-
-    Origin(const Dictionary& dictionary, const Origin* parent,
-           const Dictionary& parent_dictionary) {
-        for (std::int64_t f = 0; f < dictionary.n_features; ++f) {
-            n_thresholds.push_back(parent ? parent->n_thresholds[f]
-                                          : parent_dictionary.count(f));
-        }
-        lowest.assign(dictionary.size() + dictionary.n_features, 255);
-        highest.assign(dictionary.size() + dictionary.n_features, 0);
-    }
-
-    static std::int64_t at(const Dictionary& dictionary, std::int64_t f, int code) {
-        return dictionary.offsets[f] + f + code;
-    }
-    void add(std::int64_t at, std::uint8_t low, std::uint8_t high) {
-        lowest[at] = std::min(lowest[at], low);
-        highest[at] = std::max(highest[at], high);
-    }
-};
-
 // Line 6 of Algorithm 2: k candidates of the dictionary, sampled for one node (in
 // boosting, for one round). Sorted by feature, then by threshold.
 struct CandidateList {
@@ -101,8 +76,7 @@ struct SplitRules {
     std::int64_t min_samples_leaf = 1;
     std::int64_t max_candidates = 0;  // sampled for each node; 0: all
     Splitter splitter = Splitter::best;
-    const Origin* origin = nullptr;  // null for the tree's first dictionary
-    bool breaks_ties = true;         // false: the first of equal features wins
+    bool breaks_ties = true;  // false: the first of equal features wins
 
     // Does a node rate all cuts of the features that it searches?
     bool reads_all() const { return max_candidates == 0 && splitter == Splitter::best; }
@@ -260,21 +234,11 @@ class SplitChooser {
     // search 0.7888). Sampled candidates have no gap.
     Split split_by_gap(const Cut& cut, std::int64_t f) const {
         const std::uint64_t gap =
-            rules_.reads_all() && cut.lo >= 0 ? gap_of(cut, f) : 0;
+            rules_.reads_all() && cut.lo >= 0
+                ? (cut.hi - cut.lo) * 65535 / rules_.dictionary.count(f)
+                : 0;
         const std::uint64_t tie = combine(key_, 0x7469650000000000ull + f);
         return {cut, f, gap << 48 | tie >> 16};
-    }
-    std::uint64_t gap_of(const Cut& cut, std::int64_t f) const {
-        const Origin* origin = rules_.origin;
-        int width = cut.hi - cut.lo, n_thresholds = rules_.dictionary.count(f);
-        if (origin) {
-            const int right =
-                origin->lowest[Origin::at(rules_.dictionary, f, cut.hi + 1)];
-            const int left = origin->highest[Origin::at(rules_.dictionary, f, cut.lo)];
-            width = std::max(0, right - 1 - left);
-            n_thresholds = std::max(1, origin->n_thresholds[f]);
-        }
-        return width * 65535 / n_thresholds;
     }
 
     const SplitRules& rules_;

@@ -160,8 +160,7 @@ class GradientHistograms {
         args.upper = static_cast<float>(node.totals.upper);
         const std::int64_t first = first_feature(block);
         const SplitRules rules{dictionary_, categories_,    min_samples_leaf_,
-                               0,           Splitter::best, nullptr,
-                               false};
+                               0,           Splitter::best, false};
         BlockScan scan{*this, hists, first, args, node, scratch};
         SplitChooser chooser(rules, node, node.totals.n_rows,
                              splits_->drawn ? &splits_->candidates : nullptr);
