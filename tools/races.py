@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
 import numpy as np
+
+os.environ.setdefault("DICS_CORES", "8")
 
 import dics
 

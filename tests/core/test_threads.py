@@ -19,10 +19,12 @@ from dics import (
     CGBoostingClassifier,
     CGForestClassifier,
     CGTreeClassifier,
+    CGTreeRegressor,
     ForestOptions,
     QuantileCandidates,
     _core,
 )
+from dics._model.trees import NODE, Trees
 
 HERE = pathlib.Path(__file__).parent
 HANG = 120  # seconds, the time limit of a process
@@ -526,6 +528,62 @@ def test_check_of_a_thread(model, n_jobs):
             pool.submit(fit_checked).result()
         CGTreeClassifier(n_jobs=n_jobs).fit(X, y)  # without a check
         assert pool.submit(_core.set_check, None).result() is None
+
+
+def fit_one_split(size):
+    X = np.random.default_rng(0).normal(size=(300_000 * size, 1))
+    CGTreeRegressor(criterion="absolute_error", max_depth=1, n_jobs=1).fit(X, X[:, 0])
+
+
+def explain_a_deep_tree(size):
+    # Each inner node has a leaf and the next inner node.
+    depth = 1500 * size
+    nodes = np.zeros(2 * depth + 1, dtype=NODE)
+    inner = np.r_[0, 2 : 2 * depth : 2]
+    leaves = np.setdiff1d(np.arange(len(nodes)), inner)
+    nodes["feature"], nodes["left"][leaves] = -1, np.arange(depth + 1)
+    nodes["feature"][inner] = np.arange(depth)
+    nodes["left"][inner] = 2 * np.arange(depth) + 1
+    ones = np.ones(len(nodes), dtype=np.float32)
+    X = np.zeros((3, depth))
+    model = CGTreeRegressor(n_jobs=1).fit(X, [0.0, 1.0, 2.0])
+    model.trees_ = Trees(
+        nodes=nodes,
+        n_samples=ones.astype(np.int32),
+        missing_left=ones.astype(np.uint8),
+        weight=ones,
+        impurity=ones,
+        gain=np.empty(0),
+        leaf_values=np.arange(depth + 1.0)[:, None],
+        node_starts=np.array([0, len(nodes)]),
+        leaf_starts=np.array([0, depth + 1]),
+        criterion="squared_error",
+    )
+    model.predict_contributions(X)
+
+
+@pytest.mark.parametrize("work", [fit_one_split, explain_a_deep_tree])
+def test_long_serial_work_is_checked(work):
+    n_checks = 0
+
+    def check():
+        nonlocal n_checks
+        n_checks += 1
+        if n_checks == 2:  # without checks inside, there is at most one
+            raise Unwanted
+
+    def work_checked():
+        nonlocal n_checks
+        _core.set_check(check)
+        try:
+            for size in (1, 4, 16):  # a fast machine ends short work before a check
+                n_checks = 0
+                work(size)
+        finally:
+            _core.set_check(None)
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(Unwanted):
+        pool.submit(work_checked).result()
 
 
 def test_interrupt_keeps_candidates(monkeypatch):

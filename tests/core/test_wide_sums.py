@@ -14,13 +14,13 @@ pytestmark = pytest.mark.core
 @pytest.fixture
 def wide_sums(monkeypatch):
     """Use sums of 64 bits in every fit."""
-    fields = rows.boost_settings
+    usual = rows.boost_settings
 
     def wide(*args):
-        return {**fields(*args), "narrow_rows": 0}
+        return usual(*args).replace(narrow_rows=0)
 
     def switch(on):
-        monkeypatch.setattr(rows, "boost_settings", wide if on else fields)
+        monkeypatch.setattr(rows, "boost_settings", wide if on else usual)
 
     return switch
 

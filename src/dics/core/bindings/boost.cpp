@@ -44,7 +44,8 @@ struct RowArrays {
     }
 };
 
-// Updates scores in place. `after_round(loss, validation losses)` returns True to stop.
+// Updates scores in place. `after_round(loss, validation losses)` returns the learning
+// rate of the next round, or 0.0 to stop.
 // Takes lists and functions as they are: the casters of nanobind to C++ types abort if
 // memory is exhausted.
 nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
@@ -72,7 +73,7 @@ nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
         nb::list held;
         for (const double of_set : losses)
             held.append(of_set);
-        return nb::cast<bool>(call(after_round, nb::make_tuple(loss, held)));
+        return nb::cast<double>(call(after_round, nb::make_tuple(loss, held)));
     };
     Boosted boosted = with_team(n_threads, [&](Team& team) {
         return boost(dictionary, rows, validation_rows, objective, settings, used,

@@ -97,9 +97,9 @@ nb::dict grow_arrays(const nb::object& codes, int code_width,
 // Writes how often a tree drew each row.
 void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
                      const Optional<double>& cumulative, Output<std::uint32_t> counts) {
-    with_team(1, [&](Team& team) {
+    with_team(1, [&](Team&) {
         bootstrap(seed, tree, n_draws, data_or_null(cumulative),
-                  static_cast<std::int64_t>(counts.shape(0)), team, counts.data());
+                  static_cast<std::int64_t>(counts.shape(0)), counts.data());
         return 0;
     });
 }

@@ -44,6 +44,22 @@ LeafTable<T> as_leaves(const Table<T>& leaf_values) {
     return {leaf_values.data(), int(leaf_values.shape(1))};
 }
 
+void check_trees_arrays(const nb::tuple& trees, std::int64_t n_leaves,
+                        std::int64_t n_features, int n_classes) {
+    const TreesArrays arrays(trees);
+    const ForestView forest = arrays.view();
+    const std::size_t n_nodes = arrays.nodes.shape(0);
+    const std::size_t n_starts = arrays.node_starts.shape(0);
+    if (n_starts == 0 || arrays.leaf_starts.shape(0) != n_starts ||
+        arrays.missing_left.shape(0) != n_nodes ||
+        (arrays.set_numbers && arrays.set_numbers->shape(0) != n_nodes) ||
+        arrays.set_numbers.has_value() != arrays.sets.has_value())
+        throw nb::value_error("the arrays of trees differ in length");
+    check_trees(forest, {std::int64_t(n_nodes), n_leaves,
+                         arrays.sets ? std::int64_t(arrays.sets->shape(0)) : 0,
+                         n_features, n_classes});
+}
+
 void find_leaves_array(const nb::object& X, const nb::tuple& trees,
                        OutputTable<std::int64_t> leaves, int n_threads) {
     const AnyRows matrix = as_rows(X);
@@ -104,6 +120,8 @@ void bind_predict(nb::module_& m) {
     m.def("add_contributions", &add_contributions_array, "X"_a, "trees"_a, "weight"_a,
           "leaf_row"_a, "leaf_values"_a, "out"_a.noconvert(), "n_threads"_a,
           "Add the contributions of the features to the predictions for X.");
+    m.def("check_trees", &check_trees_arrays, "trees"_a, "n_leaves"_a, "n_features"_a,
+          "n_classes"_a, "Raise ValueError unless all indices of trees are valid.");
     m.def("find_leaves", &find_leaves_array, "X"_a, "trees"_a, "leaves"_a.noconvert(),
           "n_threads"_a, "Write the leaf of each row of X in each tree.");
     m.def("vote", &vote_array, "X"_a, "trees"_a, "leaf_values"_a, "rows"_a.none(),

@@ -81,8 +81,7 @@ class Booster {
           histograms_(target_, training.codes, dictionary, rows_, sparse_,
                       settings.limits.min_samples_leaf,
                       Interactions(settings.interactions, dictionary.n_features),
-                      settings.categorical, settings.set_limits, team.size(),
-                      sum.n_ranks()),
+                      settings.categories, team.size(), sum.n_ranks()),
           search_(histograms_, team, sum),
           grower_(target_, search_, rows_, dictionary, settings.limits, nullptr, team,
                   sum),
@@ -128,7 +127,8 @@ class Booster {
             find_steps();
             keep_tree();
             const double loss = update(steps_.data());
-            if (after_round(loss, validate(steps_.data())))
+            settings_.learning_rate = after_round(loss, validate(steps_.data()));
+            if (settings_.learning_rate == 0)
                 break;
         }
     }
@@ -230,9 +230,10 @@ class Booster {
         // An l2 far below one unit has no effect, except that scores become infinite if
         // tiny weights leave a gradient but no hessian.
         const double l2 = settings_.l2 * of_one;
-        target_.set_units(l2 < kLeastL2 ? 0.0 : l2, settings_.min_sum_hessian * of_one,
-                          settings_.min_gain / gain_unit, settings_.cat_smooth * of_one,
-                          settings_.cat_l2 * of_one);
+        target_.set_units(l2 < kLeastL2 ? 0.0 : l2, settings_.min_child_weight * of_one,
+                          settings_.min_gain / gain_unit,
+                          settings_.categories.smooth * of_one,
+                          settings_.category_l2 * of_one);
         const std::vector<GrownNode> nodes = grow_nodes(splits);
         split_sampler_.use(nodes[0]);
         flatten(nodes, gain_unit);
@@ -281,7 +282,7 @@ class Booster {
             [&](const GrownNode& node) {
                 depth = std::max(depth, node.depth);
                 tests_.push_back(test_of(node));
-                if (!settings_.categorical.empty())
+                if (!settings_.categories.categorical.empty())
                     result_.trees.add_set(node.is_set ? &node.left_codes : nullptr);
                 result_.trees.gain.push_back(node.gain * gain_unit);
             });

@@ -16,7 +16,7 @@
 namespace dics {
 
 struct BoostSettings {
-    double learning_rate = 0.1;
+    double learning_rate = 0.1;  // of the first round, see AfterRound
     // Without reuse_splits, later rounds cannot use the first split of a round.
     NodeLimits limits;
     std::int64_t max_features = 0;    // sampled for each round
@@ -28,14 +28,11 @@ struct BoostSettings {
     double noise_shrinkage = 0;          // see LeafValues::find_steps
     double weight_unit = 1;              // scaled value of a sample weight of 1
     double min_gain = 0;                 // gamma
-    double min_sum_hessian = 0;          // of each side of a split
+    double min_child_weight = 0;         // sum of hessians of each side of a split
     std::vector<std::int8_t> monotonic;  // see CellTarget
-    // 1 for categorical features. Their splits are sets of codes, in the order of
-    // gradients / (hessians + cat_smooth). Empty: no categorical feature.
-    std::vector<std::int8_t> categorical;
-    double cat_smooth = 0;
-    double cat_l2 = 0;  // added to l2 per category in the score of a set
-    SetLimits set_limits;
+    // Nodes order categories by gradients / (hessians + smooth).
+    CategorySettings categories;
+    double category_l2 = 0;  // added to l2 per category in the score of a set
     std::vector<std::vector<std::int32_t>> interactions;  // see Interactions
     // Sums have 64 bits if a round samples more rows: with 32 bits, each of their
     // gradients would have at most about ten.
@@ -57,8 +54,9 @@ struct BoostRows {
 };
 
 // Called before the first round and after each round, with the mean losses of the
-// training rows and of each validation set. Return true to stop.
-using AfterRound = std::function<bool(double, const std::vector<double>&)>;
+// training rows and of each validation set. Returns the learning rate of the next
+// round, or 0 to stop.
+using AfterRound = std::function<double(double, const std::vector<double>&)>;
 
 struct Boosted {
     ForestArrays trees;

@@ -157,13 +157,14 @@ class RowSampler {
     // Chooses the k smallest keys of the rows that are not chosen yet.
     template <class KeyOf>
     void choose(std::int64_t k, KeyOf key_of, std::uint8_t kind) {
-        open_.clear();
+        // Without a branch: push_back took a tenth of a fit with GOSS (2026-11).
+        open_.resize(n_rows_);
+        std::int64_t n_open = 0;
         for (std::int64_t i = 0; i < n_rows_; ++i) {
-            if (!chosen_[i])
-                open_.push_back(i);
+            open_[n_open] = i;
+            n_open += !chosen_[i];
         }
         auto key_at = [&](std::int64_t j) { return key_of(std::int64_t{open_[j]}); };
-        const std::int64_t n_open = open_.size();
         const Rank rank = kth_smallest(n_open, k, sum_, key_at);
         for (std::int64_t j = 0; j < n_open; ++j) {
             if (key_at(j) < rank.value)

@@ -120,7 +120,7 @@ TreeArrays grow_one(std::int64_t number, const AnyRows* X, const Codes& codes,
     if (settings.n_draws == 0)
         return grow(sample);
     std::vector<std::uint32_t> space;
-    const std::uint32_t* counts = draws.of_tree(number, team, space);
+    const std::uint32_t* counts = draws.of_tree(number, space);
     if (settings.balance_each_tree) {
         const std::vector<std::uint64_t> balanced =
             balanced_counts(counts, sample, settings.tree.n_classes);

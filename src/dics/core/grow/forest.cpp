@@ -7,10 +7,10 @@ namespace {
 
 // Calls draw() n times. Ten million draws take a second: the caller may stop them.
 template <class Draw>
-void repeat(std::int64_t n, Team& alone, Draw draw) {
+void repeat(std::int64_t n, Draw draw) {
     constexpr std::int64_t together = 1 << 16;
     for (std::int64_t begin = 0; begin < n; begin += together) {
-        alone.check(0);
+        Team::check();
         for (std::int64_t i = begin; i < std::min(n, begin + together); ++i)
             draw();
     }
@@ -46,12 +46,11 @@ int forest_code_width(FeatureSampling sampling, std::int64_t n_features) {
 }
 
 void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
-               const double* cumulative, std::int64_t n_rows, Team& alone,
-               std::uint32_t* counts) {
+               const double* cumulative, std::int64_t n_rows, std::uint32_t* counts) {
     Stream stream(combine(tree_key(seed, tree), 4));
     std::fill_n(counts, n_rows, 0u);
     if (!cumulative) {
-        return repeat(n_draws, alone, [&] {
+        return repeat(n_draws, [&] {
             ++counts[stream.below(static_cast<std::uint64_t>(n_rows))];
         });
     }
@@ -59,7 +58,7 @@ void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
     const double total = end[-1];
     // Where a draw that rounds up to the total belongs: the last row with a weight.
     const double* last = std::lower_bound(cumulative, end, total);
-    repeat(n_draws, alone, [&] {
+    repeat(n_draws, [&] {
         const double* at = std::upper_bound(cumulative, end, stream.uniform() * total);
         ++counts[std::min(at, last) - cumulative];
     });

@@ -39,7 +39,7 @@ class Draws {
     }
 
     // Null without a bootstrap. `space` is where they may be written.
-    const std::uint32_t* of_tree(std::int64_t number, Team& alone,
+    const std::uint32_t* of_tree(std::int64_t number,
                                  std::vector<std::uint32_t>& space) const {
         if (settings_.n_draws == 0)
             return nullptr;
@@ -47,7 +47,7 @@ class Draws {
             return known_ + (number - settings_.first_tree) * n_rows_;
         space.resize(n_rows_);
         bootstrap(settings_.tree.seed, number, settings_.n_draws,
-                  cumulative_.empty() ? nullptr : cumulative_.data(), n_rows_, alone,
+                  cumulative_.empty() ? nullptr : cumulative_.data(), n_rows_,
                   space.data());
         return space.data();
     }
@@ -314,11 +314,8 @@ ForestArrays grow_trees(const ForestSettings& settings, int width, Team& team,
         trees.add(0, grow_tree(settings.first_tree, team));
         return trees.take();
     }
-    team.run(settings.n_trees, true, [&](std::int64_t i, int thread) {
-        Team alone(1, [&] {
-            team.check(thread);
-            return false;
-        });
+    team.run(settings.n_trees, true, [&](std::int64_t i, int) {
+        Team alone(1);
         trees.add(i, grow_tree(settings.first_tree + i, alone));
         done.fetch_add(1);
     });

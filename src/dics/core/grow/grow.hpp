@@ -109,8 +109,7 @@ struct ForestSettings {
 // How often tree number `tree` drew each row: with replacement, by chances that are
 // equal or (`cumulative`, a running sum) proportional to the weights of the rows.
 void bootstrap(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
-               const double* cumulative, std::int64_t n_rows, Team& alone,
-               std::uint32_t* counts);
+               const double* cumulative, std::int64_t n_rows, std::uint32_t* counts);
 
 // Features that have a threshold, in the order that FeatureDraw wants: as they are if
 // they are few, otherwise shuffled.

@@ -110,14 +110,6 @@ class Grower {
   private:
     static constexpr std::int64_t kAhead = 4;
 
-    // A team of one for work inside a task of our team; it stops when ours does.
-    Team on_thread(int thread) {
-        return Team(1, [this, thread] {
-            team_.check(thread);
-            return false;
-        });
-    }
-
     void grow_subtrees(std::vector<Subtree>& put_off, std::vector<GrownNode>& nodes) {
         std::vector<Context> contexts;
         for (int t = 0; t < team_.size(); ++t)
@@ -132,7 +124,7 @@ class Grower {
 
     void grow_subtree(Subtree& subtree, Context& context, int thread) {
         if (is_renewed(subtree.root)) {
-            Team alone = on_thread(thread);
+            Team alone(1);
             subtree.nodes =
                 renewal_->grow(subtree.root, r_, limits_.max_leaf_nodes, alone);
             return;
@@ -163,7 +155,7 @@ class Grower {
             search(&first, nullptr, growth);
         push(first, true, growth);
         while (!frontier.empty() && !frontier.is_full()) {
-            team_.check(growth.thread);
+            Team::check();
             if constexpr (Frontier::kSearchesFirst) {
                 if (!sum_.is_alone())
                     split_ahead(growth);
@@ -319,7 +311,7 @@ class Grower {
         std::int64_t max_leaf_nodes = limits_.max_leaf_nodes;
         if constexpr (Frontier::kSearchesFirst)
             max_leaf_nodes = growth.frontier.n_leaves_left();
-        Team alone = on_thread(growth.thread);
+        Team alone(1);
         const bool shared = growth.put_off || Frontier::kSearchesFirst;
         Team& team = shared && search_.work(node) >= kSharedWork ? team_ : alone;
         graft(renewal_->grow(node, r_, max_leaf_nodes, team), node.index, growth.nodes);

@@ -138,6 +138,7 @@ class MomentFlattener {
 
     // From the rows of a node, number `at` in the layout.
     void measure(const GrownNode& node, std::size_t at) {
+        stop_check_.add(node.end - node.begin);
         cells_.assign(n_outputs_ + 1, 0);
         for (std::int64_t i = node.begin; i < node.end; ++i) {
             for (std::size_t c = 0; c < cells_.size(); ++c)
@@ -192,6 +193,7 @@ class MomentFlattener {
     std::vector<Spread> spreads_;  // of each node
     std::vector<double> means_;    // [node][output]
     std::vector<std::int64_t> cells_;
+    StopCheck stop_check_;
     std::int32_t n_leaves_ = 0;
     TreeArrays tree_;
 };
@@ -265,7 +267,7 @@ ForestArrays grow(const AnyRows* X, const Codes& codes, const Dictionary& dictio
         is_centered(settings.tree.criterion), settings.tree.scale);
     auto grow_tree = [&](std::int64_t number, Team& own) {
         std::vector<std::uint32_t> space;
-        MomentRows rows(sample, draws.of_tree(number, own, space));
+        MomentRows rows(sample, draws.of_tree(number, space));
         return choose_moment_trees(settings.tree.criterion, [&]<class Kind>(Kind) {
             return TreeGrower<Kind>(X, columns.weights, codes, dictionary, settings,
                                     own)

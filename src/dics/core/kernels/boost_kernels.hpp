@@ -104,7 +104,7 @@ struct ObjectiveKernels {
 
 struct ObjectiveTable {
     ObjectiveKernels two_class_log_loss, many_class_log_loss, quantile, custom;
-    ObjectiveKernels regression[5];  // by RegressionLoss
+    ObjectiveKernels regression[6];  // by RegressionLoss
 };
 
 const ObjectiveTable& objective_kernels();

@@ -173,7 +173,8 @@ const ObjectiveTable objective_table = {
      with<UnitHessian>(&regression_gradients<AbsoluteLoss>),
      with<UnitHessian>(&regression_gradients<HuberLoss>),
      with<StoredHessian>(&regression_gradients<PoissonLoss>),
-     with<StoredHessian>(&regression_gradients<GammaLoss>)},
+     with<StoredHessian>(&regression_gradients<GammaLoss>),
+     with<StoredHessian>(&regression_gradients<TweedieLoss>)},
 };
 
 }  // namespace dics::DICS_ISA

@@ -68,8 +68,9 @@ std::unique_ptr<Objective> two_class_log_loss();
 std::unique_ptr<Objective> many_class_log_loss(int n_classes);
 
 // Losses of regression: one output per target.
-enum class RegressionLoss { squared, absolute, huber, poisson, gamma };
-// `level` is the fraction of rows that Huber does not treat as outliers.
+enum class RegressionLoss { squared, absolute, huber, poisson, gamma, tweedie };
+// `level` is the fraction of rows that Huber does not treat as outliers, or the power
+// of Tweedie.
 std::unique_ptr<Objective> regression_loss(RegressionLoss loss, int n_outputs,
                                            double level);
 // One output per level, for one target.

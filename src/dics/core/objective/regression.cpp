@@ -31,6 +31,9 @@ class RegressionObjective : public Objective {
     bool uses_residuals() const override {
         return loss_ == RegressionLoss::absolute || loss_ == RegressionLoss::huber;
     }
+    std::vector<float> parameters() const override {
+        return std::vector<float>(n_outputs_, has_log_link() ? power() : 0);
+    }
 
     void find_step(const LeafSums& sums, double learning_rate, double l2,
                    float* step) const override {
@@ -39,9 +42,9 @@ class RegressionObjective : public Objective {
     }
 
   private:
-    bool has_log_link() const {
-        return loss_ == RegressionLoss::poisson || loss_ == RegressionLoss::gamma;
-    }
+    bool has_log_link() const { return loss_ >= RegressionLoss::poisson; }
+    // The power of Tweedie; Poisson is the case of 1.
+    double power() const { return loss_ == RegressionLoss::tweedie ? level_ : 1; }
 
     double step_of(double g, double h, double weight, double rate, double l2) const {
         const double denominator = h + l2;
@@ -50,10 +53,14 @@ class RegressionObjective : public Objective {
         const double step = -rate * g / denominator;
         if (!has_log_link())
             return step;
-        // At most up to the minimum of the loss of the leaf. Poisson: h is the sum of
-        // the means, and h - g the sum of the targets. Gamma: h is the sum of y / mean.
-        const double ratio =
-            loss_ == RegressionLoss::poisson ? (h - g) / h : h / weight;
+        // At most up to the minimum of the loss of the leaf. Gamma with means m: h is
+        // the sum of y / m. Tweedie of power p: A is the sum of y m^(1 - p), B that of
+        // m^(2 - p). Then g = B - A, h = (p - 1) A + (2 - p) B, and the minimum is at
+        // log(A / B).
+        const double p = power();
+        const double ratio = loss_ == RegressionLoss::gamma
+                                 ? h / weight
+                                 : (h - (2 - p) * g) / (h + (p - 1) * g);
         const double least = ratio > 0 ? std::log(ratio) : -kMaxStep;
         return std::clamp(step, std::max(-kMaxStep, std::min(0.0, least)),
                           std::min(kMaxStep, std::max(0.0, least)));

@@ -97,6 +97,26 @@ struct GammaLoss {
     static float hessian(float s, float y, float) { return y * exp_of_score(-s); }
 };
 
+// Half the deviance for a power p between 1 and 2, without terms that depend on y only.
+struct TweedieLoss {
+    static constexpr bool kStoresHessian = true;
+    static float loss(float s, float y, float p) {
+        return upper(s, p) / (2 - p) + lower(s, y, p) / (p - 1);
+    }
+    static float gradient(float s, float y, float p) {
+        return upper(s, p) - lower(s, y, p);
+    }
+    static float hessian(float s, float y, float p) {
+        return (2 - p) * upper(s, p) + (p - 1) * lower(s, y, p);
+    }
+
+  private:
+    static float upper(float s, float p) { return exp_of_score((2 - p) * s); }
+    static float lower(float s, float y, float p) {
+        return y * exp_of_score((1 - p) * s);
+    }
+};
+
 inline void add_step(const GradientArgs& a, std::int64_t i) {
     if (!a.steps)
         return;

@@ -21,12 +21,13 @@ class LeafPaths {
         double fraction;   // of the training rows
     };
 
-    LeafPaths(const ContributionView& trees, std::int64_t t)
+    LeafPaths(const ContributionView& trees, std::int64_t t, std::int64_t n_features)
         : tree_(trees.forest.tree(t)),
           nodes_(tree_.nodes),
           missing_left_(tree_.missing_left),
           weight_(trees.weight + trees.forest.node_starts[t]),
-          leaf_row_(trees.leaf_row + trees.forest.node_starts[t]) {
+          leaf_row_(trees.leaf_row + trees.forest.node_starts[t]),
+          place_of_(n_features, -1) {
         go_down();
         for (const Leaf& leaf : leaves_)
             longest_ = std::max(longest_, leaf.length);
@@ -52,9 +53,17 @@ class LeafPaths {
   private:
     struct Step {
         std::int32_t node;
-        std::size_t length;  // of the path to its parent
+        std::size_t n_changes;  // on the path to its parent
         bool is_left;
         std::int32_t parent;
+        double fraction;  // of the training rows, in the parent
+    };
+
+    // A change of the path: the bounds of a feature before, or (is_new) none.
+    struct Change {
+        std::size_t place;
+        bool is_new;
+        PathBounds before;
     };
 
     // s! (d - 1 - s)! / d!, s = 0 .. d - 1
@@ -68,24 +77,31 @@ class LeafPaths {
         return weights;
     }
 
-    // Depth first, without recursion because trees may be deep. `path` has one step per
-    // node above; the leaf joins the steps of one feature.
+    // Depth first, without recursion because trees may be deep. The path has the bounds
+    // of each feature, joined over the steps, and changes_ has one entry per step.
     void go_down() {
-        std::vector<Step> open{{0, 0, false, -1}};
-        std::vector<PathBounds> path;
+        std::vector<Step> open{{0, 0, false, -1, 1.0}};
         while (!open.empty()) {
-            const Step step = open.back();
+            Step step = open.back();
             open.pop_back();
-            path.resize(step.length);
-            if (step.parent >= 0)
-                path.push_back(bounds_of(step));
+            while (changes_.size() > step.n_changes)
+                undo();
+            if (step.parent >= 0) {
+                const PathBounds bounds = bounds_of(step);
+                step.fraction *= bounds.fraction;
+                join(bounds);
+            }
             const Node& node = nodes_[step.node];
             if (node.feature < 0) {
-                add_leaf(path, leaf_row_[step.node]);
+                leaves_.push_back({bounds_.size(), static_cast<int>(path_.size()),
+                                   leaf_row_[step.node], step.fraction});
+                bounds_.insert(bounds_.end(), path_.begin(), path_.end());
+                stop_check_.add(path_.size());
                 continue;
             }
-            open.push_back({node.left + 1, path.size(), false, step.node});
-            open.push_back({node.left, path.size(), true, step.node});
+            for (const bool is_left : {false, true})
+                open.push_back({node.left + (is_left ? 0 : 1), changes_.size(), is_left,
+                                step.node, step.fraction});
         }
     }
 
@@ -112,30 +128,37 @@ class LeafPaths {
                 step.is_left ? below(threshold) : kInfinity, fraction};
     }
 
-    void add_leaf(const std::vector<PathBounds>& path, std::int64_t row) {
-        Leaf leaf{bounds_.size(), 0, row, 1.0};
-        for (const PathBounds& step : path) {
-            leaf.fraction *= step.fraction;
-            auto same = std::find_if(
-                bounds_.begin() + leaf.begin, bounds_.end(),
-                [&](const PathBounds& b) { return b.feature == step.feature; });
-            if (same == bounds_.end()) {
-                bounds_.push_back(step);
-                continue;
-            }
-            same->missing_inside &= step.missing_inside;
-            same->lower = std::max(same->lower, step.lower);
-            // NaN (no value lies inside) stays.
-            if (!(step.upper >= same->upper) && same->upper == same->upper)
-                same->upper = step.upper;
-            same->fraction *= step.fraction;
-            if (same->set < 0)
-                same->set = step.set;
-            else if (step.set >= 0)
-                same->set = add_set(set_at(same->set).within(set_at(step.set), true));
+    void join(const PathBounds& step) {
+        std::int32_t& place = place_of_[step.feature];
+        if (place < 0) {
+            place = path_.size();
+            changes_.push_back({path_.size(), true, step});
+            path_.push_back(step);
+            return;
         }
-        leaf.length = bounds_.size() - leaf.begin;
-        leaves_.push_back(leaf);
+        PathBounds& same = path_[place];
+        changes_.push_back({static_cast<std::size_t>(place), false, same});
+        same.missing_inside &= step.missing_inside;
+        same.lower = std::max(same.lower, step.lower);
+        // NaN (no value lies inside) stays.
+        if (!(step.upper >= same.upper) && same.upper == same.upper)
+            same.upper = step.upper;
+        same.fraction *= step.fraction;
+        if (same.set < 0)
+            same.set = step.set;
+        else if (step.set >= 0)
+            same.set = add_set(set_at(same.set).within(set_at(step.set), true));
+    }
+
+    void undo() {
+        const Change& last = changes_.back();
+        if (last.is_new) {
+            place_of_[last.before.feature] = -1;
+            path_.pop_back();
+        } else {
+            path_[last.place] = last.before;
+        }
+        changes_.pop_back();
     }
 
     // The largest value below a threshold: x < threshold is x <= below(threshold), so
@@ -151,6 +174,10 @@ class LeafPaths {
     const std::uint8_t* missing_left_;
     const float* weight_;
     const std::int64_t* leaf_row_;
+    std::vector<PathBounds> path_;  // to the current node
+    std::vector<Change> changes_;
+    StopCheck stop_check_;
+    std::vector<std::int32_t> place_of_;  // of each feature in the path; -1: none
     std::vector<Leaf> leaves_;
     std::vector<PathBounds> bounds_;
     std::vector<CodeSet> sets_;
@@ -195,6 +222,7 @@ class RowBlock {
             args.sets = paths.sets();
             args.length = leaf.length;
             args.weights = paths.weights(leaf);
+            stop_check_.add(std::int64_t{leaf.length} * leaf.length);
             contribution_kernels().add_leaf(args);
             for (int c = 0; c < width_; ++c)
                 bias[c * R] += leaf.fraction * args.value[c];  // the same for all rows
@@ -216,6 +244,7 @@ class RowBlock {
     std::int64_t n_features_;
     int width_;
     std::vector<double> values_, sums_, space_;
+    StopCheck stop_check_;
 };
 
 }  // namespace
@@ -233,7 +262,7 @@ void add_contributions(const AnyRows& any, const ContributionView& trees, Team& 
                 std::vector<LeafPaths> paths;
                 for (std::size_t bytes = 0;
                      t < trees.forest.n_trees && bytes < kPathBytes; ++t) {
-                    paths.emplace_back(trees, t);
+                    paths.emplace_back(trees, t, X.n_cols());
                     bytes += paths.back().bytes();
                 }
                 team.run(n_blocks, true, [&](std::int64_t task, int thread) {

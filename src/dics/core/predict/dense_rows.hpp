@@ -34,10 +34,7 @@ void for_dense_rows(const SparseMatrix<T>& X, const std::uint32_t* rows,
                     write(buffer[i * X.n_cols + X.columns[k]], X.values[k]);
             }
         };
-        Team alone(1, [&] {
-            team.check(thread);
-            return false;
-        });
+        Team alone(1);
         each_entry([](T& to, T value) { to = value; });
         body(Matrix<T>{buffer.data(), n, X.n_cols, X.n_cols, 1}, first, alone);
         each_entry([](T& to, T) { to = T(); });

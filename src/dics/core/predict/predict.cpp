@@ -41,7 +41,9 @@ class Walks {
         Walk* active = active_.data();
         for (std::int64_t i = 0; i < n; ++i)
             active[i] = {static_cast<std::int32_t>(i), 0};
+        StopCheck stop_check;
         while (n > 0) {
+            stop_check.add(n);
             std::int64_t n_left = 0;
             for (std::int64_t k = 0; k < n; ++k) {
                 const Walk walk = active[k];
@@ -174,10 +176,12 @@ void add_votes(const ForestView& forest, const LeafTable<float>& leaves, std::in
     const float* table = leaves.of_tree(forest, t);
     for (std::int64_t i = 0; i < n; ++i, votes += n_classes) {
         const std::int64_t leaf = tree[nodes[i]].left;
-        const float* fractions = table + leaf * n_classes;
         if (leaf < 0) {  // the leaf has one class
             votes[~leaf] += 1;
-        } else if (hard) {
+            continue;
+        }
+        const float* fractions = table + leaf * n_classes;
+        if (hard) {
             votes[most_frequent(fractions, n_classes)] += 1;
         } else {
             for (int c = 0; c < n_classes; ++c)
@@ -199,7 +203,7 @@ void add_coded_values(const Matrix<T>& X, const ForestView& forest,
         block.data += begin * X.row_stride;
         block.n_rows = std::min(kMaxBlockRows, X.n_rows - begin);
         std::vector<std::uint8_t> codes(block.n_rows * X.n_cols);
-        Team alone(1, [] { return false; });
+        Team alone(1);
         encode(RowSource<T>(block), trees.dictionary(), 1, alone, codes.data());
         auto column = [&](std::int64_t f) { return codes.data() + f * block.n_rows; };
         std::uint32_t leaf[kMaxBlockRows];

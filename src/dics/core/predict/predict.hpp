@@ -50,6 +50,17 @@ struct LeafTable {
     }
 };
 
+// The lengths of the arrays of trees, and the width of their rows.
+struct TreesShape {
+    std::int64_t n_nodes, n_leaves, n_sets;
+    std::int64_t n_features;
+    int n_classes;  // that a leaf may have as its only one; 0: leaves have values
+};
+
+// Throws std::invalid_argument unless all indices are valid. The other functions trust
+// the trees.
+void check_trees(const ForestView& forest, const TreesShape& shape);
+
 // leaf[i * n_trees + t] = the node of tree t in which row i ends.
 void find_leaves(const AnyRows& X, const ForestView& forest, Team& team,
                  std::int64_t* leaf);

@@ -30,6 +30,12 @@ struct CodeReading {
         return table ? table[code] : code;
     }
     [[gnu::always_inline]] int missing_code() const { return n_thresholds + 1; }
+    // How sides of one threshold are read: 0 and 1, and 2 for NaN.
+    static CodeReading of_sides() {
+        static constexpr std::uint8_t kSides[] = {0, 1, 2};
+        static constexpr std::int32_t kThreshold = 0;
+        return {1, kSides, &kThreshold};
+    }
     // A split that sends NaN alone to the left is not among sampled candidates.
     [[gnu::always_inline]] bool missing_alone() const { return table == nullptr; }
 };

@@ -11,6 +11,7 @@
 #include "grow/node.hpp"
 #include "random.hpp"
 #include "search/categories.hpp"
+#include "team.hpp"
 
 namespace dics {
 
@@ -92,16 +93,6 @@ struct CodeRange {
     }
 };
 
-inline CodeRange code_range(const CodeColumn& column,
-                            const std::vector<std::uint32_t>& rows,
-                            const NodePlace& node) {
-    CodeRange range;
-    const int missing_code = column.reading.missing_code();
-    for (std::int64_t i = node.begin; i < node.end; ++i)
-        range.add(column.codes[rows[i] * column.stride], missing_code);
-    return range;
-}
-
 // The part of a search that only histograms fill.
 template <class Totals>
 struct PlainSearch {
@@ -123,6 +114,8 @@ struct PlainSearch {
 //   Split best_set(j, f, key)        the best set of categories; with a key, one that
 //                                    this key chooses; optional
 //   CodeRange range(j, f)            for random splits: the codes in the node
+//   Cut cut_at(j, f, threshold)      for random splits, after range: the cut at one
+//                                    threshold, of CodeReading::of_sides; optional
 class SplitChooser {
   public:
     // `candidates` are those sampled for the node; null for all.
@@ -138,6 +131,7 @@ class SplitChooser {
             const std::int64_t f = feature_of(j);
             if (f < 0 || rules_.dictionary.count(f) == 0)
                 continue;
+            stop_check_.add(n_rows_);
             if constexpr (requires { scan.best_set(j, f, nullptr); }) {
                 const std::uint64_t key = cut_key(f);
                 if (rules_.categories.covers(f, n_rows_))
@@ -159,9 +153,14 @@ class SplitChooser {
                 return;
         }
         if constexpr (requires { scan.range(j, f); }) {
-            if (rules_.splitter == Splitter::random &&
-                !choose_one(f, scan.range(j, f), candidates))
-                return;
+            if (rules_.splitter == Splitter::random) {
+                if (!choose_one(f, scan.range(j, f), candidates))
+                    return;
+                if constexpr (requires { scan.cut_at(j, f, chosen_); }) {
+                    offer(in_dictionary(scan.cut_at(j, f, chosen_), candidates), f);
+                    return;
+                }
+            }
         }
         if (candidates.empty()) {
             offer(scan.cut(j, f, {n_thresholds}, best_.score), f);
@@ -248,6 +247,7 @@ class SplitChooser {
     std::int32_t chosen_ = 0;
     std::array<std::uint8_t, kMaxThresholds + 2> table_;
     Split best_;
+    StopCheck stop_check_;
 };
 
 }  // namespace dics

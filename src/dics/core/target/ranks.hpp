@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "target/moment_rows.hpp"
+#include "team.hpp"
 
 namespace dics {
 
@@ -24,9 +25,12 @@ struct RankedRows {
         std::vector<std::uint32_t> order(n);
         std::iota(order.begin(), order.end(), 0u);
         auto value = [&](std::uint32_t i) { return r.target(begin + i)[output]; };
-        std::stable_sort(
-            order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return value(a) < value(b); });
+        StopCheck stop_check;
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::uint32_t a, std::uint32_t b) {
+                             stop_check.add(1);
+                             return value(a) < value(b);
+                         });
         rank.resize(n);
         values.resize(n);
         weights.resize(n);

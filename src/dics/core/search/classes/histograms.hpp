@@ -29,6 +29,7 @@ class ClassHistograms {
     struct Scratch {
         HistogramScanner<Crit, Count> scanner;
         SortedSearch<Crit, Count> sorted;
+        NodeColumns columns;  // for random cuts
         ClassSets<Crit, Count> sets;
     };
 
@@ -54,6 +55,8 @@ class ClassHistograms {
             if (most == 0)
                 continue;
             blocks_.push_back({first, {static_cast<int>(end - begin), most, n_slices}});
+            for (std::int64_t f = first; f < first + (end - begin); ++f)
+                blocks_.back().features.push_back(f);
             starts_.push_back(starts_.back() + blocks_.back().shape.size());
         }
     }
@@ -117,6 +120,8 @@ class ClassHistograms {
         BlockScan scan{*this, b, hists, node, prepared, scratch};
         if (hists && rules_.reads_all())
             scan.cuts = scan.all();
+        if (rules_.splitter == Splitter::random)
+            scratch.columns.start_node(codes_, r_.rows, node, b.features);
         SplitChooser chooser(
             rules_, node, node.totals.n_rows,
             rules_.max_candidates > 0 ? &prepared.candidates : nullptr);
@@ -135,6 +140,7 @@ class ClassHistograms {
     struct Block {
         std::int64_t first;  // feature
         HistogramShape shape;
+        std::vector<std::int32_t> features = {};
     };
 
     // The features of a block, for SplitChooser.
@@ -155,8 +161,14 @@ class ClassHistograms {
                 [&](int j) { return from_histogram(j, {n_thresholds[j]}); });
         }
 
-        CodeRange range(std::int64_t, std::int64_t f) const {
-            return code_range(column(f, {own.n_thresholds_[f]}), own.r_.rows, node);
+        CodeRange range(std::int64_t j, std::int64_t f) {
+            return scratch.columns.range(j, own.n_thresholds_[f] + 1);
+        }
+        Cut cut_at(std::int64_t j, std::int64_t f, int threshold) {
+            const int missing_code = own.n_thresholds_[f] + 1;
+            return scratch.sorted.search_sides(
+                scratch.columns.sides(j, threshold, missing_code), own.r_, node,
+                own.limits_);
         }
         Cut cut(std::int64_t j, std::int64_t f, const CodeReading& reading, double) {
             if (cuts)

@@ -8,6 +8,7 @@
 #include "search/classes/histogram.hpp"
 #include "search/classes/sets.hpp"
 #include "search/draw_search.hpp"
+#include "search/node_columns.hpp"
 #include "search/split_chooser.hpp"
 
 namespace dics {
@@ -61,8 +62,8 @@ class MethodChoice {
 };
 
 // Codes of a node's rows, sorted, then one walk over them. Costs no more for many bins
-// or classes, where clearing and scanning a histogram would. A single candidate has
-// only three bins: these are counted instead. For one thread.
+// or classes, where clearing and scanning a histogram would. The sides of a single
+// candidate are counted instead. For one thread.
 template <class Crit, class Count>
 class SortedSearch {
   public:
@@ -71,8 +72,12 @@ class SortedSearch {
     // Rows are numbered in 24 bits, see MethodChoice.
     Cut search(const CodeColumn& column, const ClassRows<Count>& r, const Open& node,
                const ClassLimits<Count>& limits) {
-        if (column.reading.candidates && column.reading.n_thresholds == 1)
-            return search_bins(column, r, node, limits);
+        if (column.reading.candidates && column.reading.n_thresholds == 1) {
+            sides_.resize(node.size());
+            for (std::int64_t i = 0; i < node.size(); ++i)
+                sides_[i] = column.of(r.rows[node.begin + i]);
+            return search_sides(sides_.data(), r, node, limits);
+        }
         const auto n = static_cast<std::uint32_t>(node.size());
         keys_.resize(n);
         auto read = [&](auto code_of) {
@@ -90,8 +95,60 @@ class SortedSearch {
         return search_sorted(column.reading, r, node, limits);
     }
 
+    // One threshold, from the side of each row; see CodeReading::of_sides. Rows of a
+    // node are in the order of their classes, so each class is a range of rows.
+    Cut search_sides(const std::uint8_t* sides, const ClassRows<Count>& r,
+                     const Open& node, const ClassLimits<Count>& limits) {
+        const bool counts_rows = dics::counts_rows(r, limits.min_leaf);
+        const int width = node.totals.n_present + (counts_rows ? 1 : 0);
+        of_classes_.clear();
+        bins_.assign(3 * width, 0);
+        for (std::int64_t i = node.begin; i < node.end;) {
+            const std::uint32_t label = r.labels[i];
+            Count* bins = bins_.data() + of_classes_.size();
+            of_classes_.push_back(node.totals.counts[label]);
+            std::int64_t end = i;
+            if (r.weighted()) {
+                while (end < node.end && r.labels[end] == label)
+                    ++end;
+            } else {
+                end += node.totals.counts[label];
+            }
+            count_sides(sides + (i - node.begin),
+                        r.weighted() ? r.counts.data() + i : nullptr, end - i, width,
+                        bins);
+            i = end;
+        }
+        if (counts_rows)
+            count_sides(sides, nullptr, node.size(), width, bins_.data() + width - 1);
+        return scan_bins<Crit>(bins_.data(), width, CodeReading::of_sides(),
+                               of_classes_, node.totals, limits, scratch_);
+    }
+
   private:
     using W = typename Wide<Count>::type;
+
+    // Adds up the weights of each side; bins[side * width].
+    static void count_sides(const std::uint8_t* sides, const Count* weights,
+                            std::int64_t n, int width, Count* bins) {
+        Count right = 0, missing = 0, all = n;
+        if (weights) {
+            all = 0;
+            for (std::int64_t i = 0; i < n; ++i) {
+                all += weights[i];
+                right += sides[i] == 1 ? weights[i] : 0;
+                missing += sides[i] == 2 ? weights[i] : 0;
+            }
+        } else {
+            for (std::int64_t i = 0; i < n; ++i) {
+                right += sides[i] == 1;
+                missing += sides[i] == 2;
+            }
+        }
+        bins[0] = all - right - missing;
+        bins[width] = right;
+        bins[2 * width] = missing;
+    }
 
     std::uint32_t code(std::size_t i) const { return keys_[i] >> 24; }
 
@@ -167,36 +224,10 @@ class SortedSearch {
             left_[r.labels[node.begin + (key & 0xFFFFFF)]] = 0;
     }
 
-    // Rows of a node are in the order of their classes, so that a class is a column of
-    // counts that is written at a time.
-    Cut search_bins(const CodeColumn& column, const ClassRows<Count>& r,
-                    const Open& node, const ClassLimits<Count>& limits) {
-        const bool counts_rows = dics::counts_rows(r, limits.min_leaf);
-        const int width = node.totals.n_present + (counts_rows ? 1 : 0);
-        const CodeColumn local = column;
-        of_classes_.clear();
-        bins_.assign((local.reading.missing_code() + 1) * width, 0);
-        for (std::int64_t i = node.begin; i < node.end;) {
-            const std::uint32_t label = r.labels[i];
-            Count* to = bins_.data() + of_classes_.size();
-            of_classes_.push_back(node.totals.counts[label]);
-            if (!r.weighted()) {
-                for (; i < node.end && r.labels[i] == label; ++i)
-                    ++to[local.of(r.rows[i]) * width];
-                continue;
-            }
-            for (; i < node.end && r.labels[i] == label; ++i)
-                to[local.of(r.rows[i]) * width] += r.counts[i];
-        }
-        for (std::int64_t i = node.begin; counts_rows && i < node.end; ++i)
-            ++bins_[local.of(r.rows[i]) * width + width - 1];
-        return scan_bins<Crit>(bins_.data(), width, local.reading, of_classes_,
-                               node.totals, limits, scratch_);
-    }
-
     std::vector<std::uint32_t> keys_, sorted_;
     std::vector<Count> left_;  // all zero between calls
     std::vector<Count> of_classes_, bins_, scratch_;
+    std::vector<std::uint8_t> sides_;
 };
 
 // The features of a node in turn, for DrawSearch. A node searches other features than
@@ -233,10 +264,17 @@ class ClassRowScan {
         n_filled_ = 0;
         if (!is_small_)
             present_.find(node.totals);
+        if (rules_.splitter == Splitter::random)
+            columns_.start_node(codes_, r_.rows, node, features);
     }
 
-    CodeRange range(std::int64_t, std::int64_t f) const {
-        return code_range(column(f, {rules_.dictionary.count(f)}), r_.rows, *node_);
+    CodeRange range(std::int64_t j, std::int64_t f) {
+        return columns_.range(j, rules_.dictionary.count(f) + 1);
+    }
+    Cut cut_at(std::int64_t j, std::int64_t f, int threshold) {
+        const int missing_code = rules_.dictionary.count(f) + 1;
+        return sorted_.search_sides(columns_.sides(j, threshold, missing_code), r_,
+                                    *node_, limits_);
     }
 
     Cut cut(std::int64_t j, std::int64_t f, const CodeReading& reading, double floor) {
@@ -343,6 +381,7 @@ class ClassRowScan {
     std::vector<std::uint16_t> narrow_hist_;
     HistogramScanner<Crit, Count> scanner_;
     SortedSearch<Crit, Count> sorted_;
+    NodeColumns columns_;  // for random cuts
     ClassSets<Crit, Count> sets_;
 };
 

@@ -61,8 +61,8 @@ class GradientHistograms {
     GradientHistograms(const Target& target, const Codes& codes,
                        const Dictionary& dictionary, const GradientRows& rows,
                        const SparseCodes& sparse, std::int64_t min_samples_leaf,
-                       Interactions interactions, std::vector<std::int8_t> categorical,
-                       const SetLimits& set_limits, int n_threads, int n_slices)
+                       Interactions interactions, const CategorySettings& categories,
+                       int n_threads, int n_slices)
         : target_(target),
           codes_(codes),
           dictionary_(dictionary),
@@ -70,7 +70,7 @@ class GradientHistograms {
           sparse_(sparse),
           min_samples_leaf_(min_samples_leaf),
           interactions_(std::move(interactions)),
-          categories_{std::move(categorical), target.cat_smooth(), 0, set_limits},
+          categories_(categories),
           n_threads_(n_threads),
           n_slices_(n_slices) {}
 
@@ -344,7 +344,7 @@ class GradientHistograms {
                 [&](int code) { return sums_of(code)[outputs.rows_at()]; },
                 [&](int code, int c) {
                     const double h =
-                        sums_of(code)[outputs.hessian_at(c)] + categories_.smooth;
+                        sums_of(code)[outputs.hessian_at(c)] + target_.cat_smooth();
                     return h > 0 ? sums_of(code)[c] / h : 0.0;
                 },
                 categories_.set_limits, nullptr))

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "search/moments/median.hpp"
 #include "search/moments/sets.hpp"
+#include "search/node_columns.hpp"
 #include "search/split_chooser.hpp"
 #include "target/moments.hpp"
 
@@ -23,7 +25,8 @@ class MomentNodeScan {
     // `cells` are those of the node's rows. The histogram of feature number j begins at
     // hists[places[j]].
     void start_node(const Target& target, const Codes& codes, const SplitRules& rules,
-                    const MomentRows& rows, const Open& node, const std::int64_t* cells,
+                    const MomentRows& rows, const Open& node,
+                    std::span<const std::int32_t> features, const std::int64_t* cells,
                     const std::int64_t* hists = nullptr,
                     const std::int64_t* places = nullptr) {
         target_ = &target;
@@ -36,10 +39,18 @@ class MomentNodeScan {
         places_ = places;
         scan_.start_node(target, rows, node,
                          {rules.min_samples_leaf, target.min_weight()});
+        if (rules.splitter == Splitter::random)
+            columns_.start_node(codes, rows.rows, node, features);
     }
 
-    CodeRange range(std::int64_t, std::int64_t f) const {
-        return code_range(column(f, {rules_->dictionary.count(f)}), r_->rows, *node_);
+    CodeRange range(std::int64_t j, std::int64_t f) {
+        return columns_.range(j, rules_->dictionary.count(f) + 1);
+    }
+    Cut cut_at(std::int64_t j, std::int64_t f, int threshold)
+        requires(!Crit::kUsesRanks)
+    {
+        add_up(columns_.sides(j, threshold, rules_->dictionary.count(f) + 1));
+        return scan_.of_sums(sums_.data(), CodeReading::of_sides(), f);
     }
     Cut cut(std::int64_t j, std::int64_t f, const CodeReading& reading, double) {
         return hists_ ? scan_.of_sums(hists_ + places_[j], reading, f)
@@ -56,6 +67,41 @@ class MomentNodeScan {
         return {codes_.column(f), codes_.width, reading};
     }
 
+    // Adds up the cells of each side.
+    void add_up(const std::uint8_t* sides) {
+        const std::int64_t n_rows = node_->size();
+        const int n_cells = r_->n_cells;
+        sums_.assign(kSides * n_cells, 0);
+        if (n_cells == 2) {
+            add_pairs(sides, n_rows);
+            return;
+        }
+        for (std::int64_t i = 0; i < n_rows; ++i) {
+            for (int c = 0; c < n_cells; ++c)
+                sums_[sides[i] * n_cells + c] += cells_[i * n_cells + c];
+        }
+    }
+
+    // Consecutive rows go to two copies of the sums, or each would wait for the sum of
+    // the one before.
+    void add_pairs(const std::uint8_t* sides, std::int64_t n_rows) {
+        const auto* cells = reinterpret_cast<const CellPair*>(cells_);
+        CellPair sums[2][kSides] = {};
+        std::int64_t i = 0;
+        for (; i + 1 < n_rows; i += 2) {
+            sums[0][sides[i]] += cells[i];
+            sums[1][sides[i + 1]] += cells[i + 1];
+        }
+        if (i < n_rows)
+            sums[0][sides[i]] += cells[i];
+        for (int side = 0; side < kSides; ++side) {
+            sums_[side * 2] = sums[0][side][0] + sums[1][side][0];
+            sums_[side * 2 + 1] = sums[0][side][1] + sums[1][side][1];
+        }
+    }
+
+    static constexpr int kSides = 3;
+
     const Target* target_ = nullptr;
     Codes codes_{};
     const SplitRules* rules_ = nullptr;
@@ -63,6 +109,8 @@ class MomentNodeScan {
     const Open* node_ = nullptr;
     const std::int64_t *cells_ = nullptr, *hists_ = nullptr, *places_ = nullptr;
     FeatureScan<Crit> scan_;
+    NodeColumns columns_;  // for random cuts
+    std::vector<std::int64_t> sums_;
     MomentSets<Crit> sets_;
 };
 
@@ -77,9 +125,9 @@ class MomentRowScan : public MomentNodeScan<Crit> {
                   const MomentRows& rows, std::int64_t)
         : target_(target), codes_(codes), rules_(rules), r_(rows) {}
 
-    void start_node(const Open& node, const std::vector<std::int32_t>&) {
+    void start_node(const Open& node, const std::vector<std::int32_t>& features) {
         r_.copy_cells(node.begin, node.end, cells_);
-        MomentNodeScan<Crit>::start_node(target_, codes_, rules_, r_, node,
+        MomentNodeScan<Crit>::start_node(target_, codes_, rules_, r_, node, features,
                                          cells_.data());
     }
 
@@ -118,11 +166,12 @@ class MomentHistograms {
         const Dictionary& dictionary = rules.dictionary;
         starts_.push_back(0);
         for (std::int64_t first = 0; first < codes.n_features; first += codes.width) {
-            Block block{first, {}};
+            Block block{first, {}, {}};
             std::int64_t size = 0;
             const std::int64_t last = std::min(codes.n_features, first + codes.width);
             for (std::int64_t f = first; f < last; ++f) {
                 block.places.push_back(size);
+                block.features.push_back(f);
                 size += std::int64_t{dictionary.count(f) + 2} * rows.n_cells;
             }
             starts_.push_back(starts_.back() + size);
@@ -182,8 +231,8 @@ class MomentHistograms {
     Split best_split(std::int64_t block, const std::int64_t* hists, const Open& node,
                      Prepared& prepared, Scratch& scratch) const {
         const Block& b = blocks_[block];
-        scratch.start_node(target_, codes_, rules_, r_, node, prepared.cells.data(),
-                           hists, b.places.data());
+        scratch.start_node(target_, codes_, rules_, r_, node, b.features,
+                           prepared.cells.data(), hists, b.places.data());
         SplitChooser chooser(
             rules_, node, node.totals.n_rows,
             rules_.max_candidates > 0 ? &prepared.candidates : nullptr);
@@ -202,6 +251,7 @@ class MomentHistograms {
     struct Block {
         std::int64_t first;                // feature
         std::vector<std::int64_t> places;  // of each feature's histogram
+        std::vector<std::int32_t> features;
     };
 
     static constexpr std::int64_t kPoolBytes = std::int64_t{64} << 20;

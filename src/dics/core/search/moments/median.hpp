@@ -62,11 +62,13 @@ class FeatureScan<AbsoluteError> {
         std::sort(sorted_.begin(), sorted_.end());
     }
 
-    void add_all(int output, RankSums& sums) const {
+    void add_all(int output, RankSums& sums) {
         const RankedRows& ranked = ranked_[output];
         sums.reset(ranked.values.size());
-        for (std::size_t k = 0; k < ranked.values.size(); ++k)
+        for (std::size_t k = 0; k < ranked.values.size(); ++k) {
+            stop_check_.add(1);
             sums.add(k, ranked.weights[k], ranked.moments[k]);
+        }
     }
 
     // The sum of absolute deviations from the median, in units of the target.
@@ -95,6 +97,7 @@ class FeatureScan<AbsoluteError> {
             add_all(c, right_);
             cells_.assign(r_->n_cells, 0);
             auto take = [&](std::size_t i) {
+                stop_check_.add(1);
                 const std::size_t k = ranked.rank[row(i)];
                 left_.add(k, ranked.weights[k], ranked.moments[k]);
                 right_.add(k, -ranked.weights[k], -ranked.moments[k]);
@@ -148,6 +151,7 @@ class FeatureScan<AbsoluteError> {
     std::vector<std::int64_t> cells_;    // of the left side
     std::vector<Cut> cuts_;
     std::vector<double> errors_;
+    StopCheck stop_check_;
 };
 
 }  // namespace dics
