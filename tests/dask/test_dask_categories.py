@@ -147,7 +147,7 @@ def collections():
         "mask": (NUMBERS, as_dask(NUMBERS, CHUNKS), [True, False, True, True]),
         "single precision": (narrow, as_dask(narrow, CHUNKS), [0, 2]),
         "bytes": (byte, as_dask(byte, CHUNKS), [2]),
-        "array of text": (text, as_dask(text, CHUNKS), [0, 2]),
+        "array of text": (text, as_dask(text, CHUNKS), [0, 1, 2, 3]),
         "unknown chunks": (
             NUMBERS,
             as_dask(NUMBERS, CHUNKS)[da.from_array(np.full(N_ROWS, True), CHUNKS[0])],
@@ -280,6 +280,9 @@ def test_staged_predictions(client):
     stages = model.fit(given, SCORE).staged_predict(given)
     for found, expected in zip(stages, local.staged_predict(FRAME), strict=True):
         np.testing.assert_array_equal(found.compute(), expected)
+    np.testing.assert_array_equal(
+        model.predict(given, n_rounds=2).compute(), local.predict(FRAME, n_rounds=2)
+    )
 
 
 def test_predictions_reject_other_kinds_of_categories(client):

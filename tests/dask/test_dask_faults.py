@@ -23,11 +23,11 @@ from dask_cases import (
     quick_processes,
     separate_processes,
 )
-from distributed import Client
+from distributed import Client, Status
 
 import dics
 import dics.dask
-from dics.dask import WorkersLost
+from dics.dask import WorkersLost, _gather
 from dics.dask._watch import Watch
 from dics.tree import CGTree
 
@@ -86,7 +86,6 @@ class Meeting:
 
     def arrange(self):
         """Replace the method at the point; runs on each worker."""
-        from dics.dask import _gather
         from dics.dask._workers import RoundReporter
 
         owner, method = {
@@ -191,13 +190,19 @@ def test_workers_die_between_rounds(tmp_path, caplog):
 def test_worker_dies_while_the_client_decides(tmp_path):
     """Each round is reported once, even if it is repeated."""
     name = "CGBoostingClassifier"
-    expected = file_bytes(local_model(name))
     seen = []
+
+    def slow_down(report):
+        seen.append(report.round)
+        report.learning_rate = 0.3 * 0.95**report.round
+
+    expected = file_bytes(local_model(name).fit(X, Y, callbacks=[slow_down]))
+    seen.clear()
     with cluster_of(2, processes=True) as client:
         model = dask_model(name, client)
 
         def fit():
-            model.fit(rows(), Y, callbacks=[lambda report: seen.append(report.round)])
+            model.fit(rows(), Y, callbacks=[slow_down])
 
         fit_with({Meeting(tmp_path, name, 20): kill}, client, fit)
     assert file_bytes(model) == expected
@@ -269,6 +274,42 @@ def test_stopped_worker(name, tmp_path):
         model = dask_model(name, client)
         events = {Meeting(tmp_path, name): stop}
         fit_with(events, client, lambda: model.fit(rows(), Y))
+    assert file_bytes(model) == expected
+
+
+def test_worker_is_lost_while_the_other_is_paused(monkeypatch):
+    """Dask alone would never start the task of the lost worker again."""
+    name = "CGForestClassifier"
+    n_growing, goes_on = threading.Semaphore(0), threading.Event()
+    grow = _gather.grow_planned
+
+    def waiting(*args, **kwargs):
+        n_growing.release()
+        assert goes_on.wait(PATIENCE)
+        return grow(*args, **kwargs)
+
+    expected = file_bytes(local_model(name))
+    monkeypatch.setattr(_gather, "grow_planned", waiting)
+    found = []
+
+    async def change(worker, status):  # in the event loop, which starts tasks
+        worker.status = status
+
+    # Without a limit, Dask does not check the memory, and the worker stays paused.
+    with cluster_of(2, memory_limit=0) as client:
+        model = dask_model(name, client)
+        fit = threading.Thread(target=lambda: found.append(model.fit(rows(), Y)))
+        fit.start()
+        lost, paused = client.cluster.workers.values()
+        for _ in range(2):
+            assert n_growing.acquire(timeout=PATIENCE)
+        client.sync(change, paused, Status.paused)
+        client.sync(lost.close, executor_wait=False)
+        goes_on.set()
+        time.sleep(0.5)
+        client.sync(change, paused, Status.running)
+        fit.join(PATIENCE)
+        assert found
     assert file_bytes(model) == expected
 
 
@@ -349,8 +390,6 @@ def slowly(original):
 
 def grow_slowly():
     """Replace the methods on a worker."""
-    from dics.dask import _gather
-
     CGTree._grow = slowly(CGTree._grow)
     _gather.grow_planned = slowly(_gather.grow_planned)
 

@@ -144,7 +144,8 @@ def test_callbacks_get_each_round_and_stop_the_fit(client):
     reports = []
 
     def callback(report):
-        reports.append((report.round, report.train_loss))
+        reports.append((report.round, report.train_loss, report.learning_rate))
+        report.learning_rate = 0.3 / report.round
         return report.round == 4
 
     def fit(model, given):
@@ -180,6 +181,78 @@ def test_scoring_and_sets(client, name):
     local = local_model(name, **options).fit(X, y, eval_set=pairs, eval_names=names)
     same_bytes(model.to_local(), local)
     assert list(model.evals_result_) == list(local.evals_result_)
+
+
+def test_watched_sets_of_a_trial(client):
+    many = np.random.default_rng(0).normal(size=(1200, 4))
+    y = (many[:, 0] > 0) + 2 * (many[:, 1] > 0) + 0
+    options = {"n_estimators": "auto", "early_stopping": False}
+    local = local_model("CGBoostingClassifier", **options)
+    local.fit(many, y, eval_set=[(many[:50], y[:50])])
+    lazy = da.from_array(many, chunks=(500, 4))
+    model = dask_model("CGBoostingClassifier", **options)
+    model.fit(lazy, y, eval_set=[(lazy[:50], y[:50])])
+    assert local.plan_.n_trial_rounds > 0
+    same_bytes(model.to_local(), local)
+    assert model.evals_result_ == local.evals_result_
+
+
+@pytest.mark.parametrize("name", BOOSTING)
+@pytest.mark.parametrize("has_validation", [True, False])
+def test_offsets(client, name, has_validation):
+    """Also with a scorer, which gets predictions with the offset."""
+    is_classifier = "Classifier" in name
+    y = y_of(name) == "low" if is_classifier else y_of(name)
+    options = {"n_estimators": 10, "scoring": "accuracy" if is_classifier else "r2"}
+    offset = np.linspace(-1, 1, N_ROWS)
+    lazy, parts = da.from_array(X, chunks=20), da.from_array(offset, chunks=20)
+    here, there = {"offset": offset}, {"offset": parts}
+    if has_validation:
+        here |= {"X_val": X, "y_val": y, "offset_val": offset}
+        there |= {"X_val": lazy, "y_val": y, "offset_val": parts}
+    local = local_model(name, **options).fit(X, y, **here)
+    model = dask_model(name, **options).fit(lazy, y, **there)
+    same_bytes(model.to_local(), local)
+    expected = local.predict(X, offset=offset)
+    np.testing.assert_array_equal(model.predict(X, offset=offset), expected)
+    np.testing.assert_array_equal(model.predict(lazy, offset=parts), expected)
+    *_, last = model.staged_predict(lazy, offset=parts)
+    np.testing.assert_array_equal(last, expected)
+    unknown, more = lazy[lazy[:, 0] > 0], parts[lazy[:, 0] > 0]
+    found = model.predict(unknown, offset=more)
+    np.testing.assert_array_equal(found, expected[X[:, 0] > 0])
+    for other in (offset, da.from_array(offset), parts.rechunk(((30, 10, 20),))):
+        with pytest.raises(ValueError, match="the partitions of X, which has 3; got"):
+            model.predict(lazy, offset=other)
+
+
+def test_offsets_of_frames(client):
+    offset = np.linspace(-1, 1, N_ROWS)
+    frame = dd.from_pandas(FRAME.assign(offset=offset), npartitions=4)
+    local = local_model("CGBoostingRegressor").fit(FRAME, SCORE, offset=offset)
+    model = dask_model("CGBoostingRegressor")
+    model.fit(frame[["a", "b", "c", "d"]], SCORE, offset=frame["offset"])
+    same_bytes(model.to_local(), local)
+    some = frame[frame["a"] > 1]  # unknown lengths, and empty partitions
+    lazy = model.predict(some[["a", "b", "c", "d"]], offset=some["offset"])
+    here = FRAME["a"] > 1
+    expected = local.predict(FRAME[here], offset=offset[here])
+    np.testing.assert_array_equal(lazy.compute(), expected)
+
+
+def test_forests_have_no_offset(client):
+    model = dask_model("CGForestRegressor").fit(da.from_array(X, chunks=20), SCORE)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'offset'"):
+        model.predict(da.from_array(X, chunks=20), offset=SCORE)
+
+
+def test_offsets_of_several_classes(client):
+    offset = np.random.default_rng(0).normal(size=(N_ROWS, 3))
+    lazy, parts = da.from_array(X, chunks=20), da.from_array(offset, chunks=(20, 2))
+    model = dask_model("CGBoostingClassifier").fit(lazy, LABELS, offset=parts)
+    expected = model.to_local().predict_proba(X, offset=offset)
+    found = model.predict_proba(lazy, offset=parts)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_failed_fit_changes_nothing(client):
@@ -293,6 +366,20 @@ def test_score(client, fitted, name):
     assert with_client.score(given, *lazy) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("has_client", [False, True])
+def test_score_of_frames_and_arrays(client, fitted, has_client):
+    """No warning of Dask about mixed collections, or about the size of the model."""
+    model = clone(fitted["CGForestRegressor"])
+    vars(model).update(vars(fitted["CGForestRegressor"]))
+    model.client = client if has_client else None
+    y = pd.Series(y_of("CGForestRegressor"), name="y")
+    expected = model.to_local().score(X, y)
+    rows = given("CGForestRegressor")[0]
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1kB"}):
+        found = model.score(rows, dd.from_pandas(y, npartitions=3))
+    assert found == pytest.approx(expected)
+
+
 def test_predictions_reject_other_rows_immediately(client, fitted):
     model = fitted["CGBoostingClassifier"]
     with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4"):
@@ -341,13 +428,15 @@ def test_column_types_are_checked_immediately(client):
     )
 
 
-def test_text_columns_without_categories(client):
-    """Text is converted to numbers if `categorical_features=None`."""
+def test_text_columns_without_categories(client, fitted):
+    """Text is not parsed as numbers."""
     lazy = dd.from_pandas(FRAME.astype(str), npartitions=2)
-    model = dask_model("CGTreeClassifier", categorical_features=None).fit(lazy, LABELS)
-    np.testing.assert_array_equal(
-        model.predict(lazy).compute(), model.to_local().predict(FRAME.astype(str))
-    )
+    model = dask_model("CGTreeClassifier", categorical_features=None)
+    with pytest.raises(ValueError, match=r"partition [01] of X: column 'a' holds text"):
+        model.fit(lazy, LABELS)
+    model.fit(dd.from_pandas(FRAME, npartitions=2), LABELS)
+    with pytest.raises(ValueError, match=r"column 'a' is of text.*in fit it held numb"):
+        model.predict(lazy)
 
 
 def test_late_errors_name_the_partition(client, fitted):

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import threading
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from distributed import Security, get_worker
 
 import dics
 import dics.dask
-from dics.dask._links import TOKEN_BYTES, Links
+from dics.dask._links import Links, listen
+from dics.dask._meeting import TOKEN_BYTES, Meeting
 from dics.dask._workers import _security, end_fit, open_port
 
 X = np.random.default_rng(0).normal(size=(200, 3))
@@ -48,7 +50,7 @@ def test_same_model(client, monkeypatch):
 
 
 def plain_text_is_refused(fit):
-    """Open a port as a fit does, and connect to it without encryption."""
+    """Open a port as a fit does, and meet a process without encryption there."""
     token = bytes(TOKEN_BYTES)
     port = open_port(fit)
     from dics.dask import _workers
@@ -58,16 +60,20 @@ def plain_text_is_refused(fit):
     nothing = np.empty((0, 3), dtype=np.int64)
     addresses = [port.address, port.address]
     links = Links(0, addresses, listener, token, nothing, np.empty(0), security)
-    try:
-        with socket.create_connection(port.address) as stranger:
-            stranger.sendall(token + bytes([1, 0, 0, 0]))
-            link, _ = listener.accept()
-            greeted = links._greeted(link)
-            link.close()
-    finally:
-        links.close()
+
+    def meet():
+        with listen("127.0.0.1") as own:
+            stranger = Meeting(1, addresses, own, token)
+            (link,) = stranger.links(lambda: False).values()
+        with link:
+            link.sendall(bytes(100))
+
+    meeting = threading.Thread(target=meet)
+    meeting.start()
+    is_open = links.open()
+    meeting.join()
     return (
-        greeted is None,
+        is_open,
         security.listening is not None,
         security.connecting is not None,
     )
@@ -75,7 +81,7 @@ def plain_text_is_refused(fit):
 
 def test_plain_connections_are_rejected(client):
     found = client.submit(plain_text_is_refused, "fit", pure=False).result()
-    assert found == (True, True, True)
+    assert found == (False, True, True)
 
 
 def test_without_encryption():

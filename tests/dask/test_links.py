@@ -1,7 +1,5 @@
 """Sums over connections; threads replace processes."""
 
-import contextlib
-import socket
 import threading
 import weakref
 
@@ -9,26 +7,24 @@ import numpy as np
 import pytest
 
 from dics.dask._links import (
-    TOKEN_BYTES,
-    Address,
     Links,
     children_of,
     listen,
     parent_of,
     partners_of,
 )
+from dics.dask._meeting import TOKEN_BYTES, Address
 
 TOKEN = bytes(range(TOKEN_BYTES))
 NO_ROWS = np.empty((0, 3), dtype=np.int64)
 
 
-def make_links(n_ranks, tokens=None):
+def make_links(n_ranks):
     listeners = [listen("127.0.0.1") for _ in range(n_ranks)]
     addresses = [Address(*listener.getsockname()) for listener in listeners]
-    tokens = tokens or [TOKEN] * n_ranks
     return [
-        Links(rank, addresses, listener, token, NO_ROWS, np.empty(0))
-        for rank, (listener, token) in enumerate(zip(listeners, tokens, strict=True))
+        Links(rank, addresses, listener, TOKEN, NO_ROWS, np.empty(0))
+        for rank, listener in enumerate(listeners)
     ]
 
 
@@ -168,31 +164,6 @@ def test_largest_of_floats(opened):
     own = np.array([[0.5], [-np.inf], [2.0]])
     assert all(in_threads(links, lambda link: link.allreduce_max(own[link.rank])))
     np.testing.assert_array_equal(own, 2.0)
-
-
-def test_wrong_token_is_rejected(monkeypatch):
-    monkeypatch.setattr("dics.dask._links.CONNECT_SECONDS", 1.0)
-    links = make_links(2, [TOKEN, TOKEN[::-1]])
-    assert in_threads(links[:1] + links[1:], Links.open)[0] is False
-    # The connection was accepted only to read the token.
-    assert not links[1].allreduce(np.zeros(1, dtype=np.int64))
-
-
-def test_strangers_do_not_disturb(monkeypatch):
-    monkeypatch.setattr("dics.dask._links.GREETING_SECONDS", 0.2)
-    links = make_links(2)
-    strangers = [socket.create_connection(links[0]._addresses[0]) for _ in range(2)]
-    strangers[0].sendall(b"GET / HTTP/1.1\r\n\r\n")
-    assert in_threads(links, Links.open) == [True, True]
-    own = np.ones((2, 3), dtype=np.int64)
-    assert all(in_threads(links, lambda link: link.allreduce(own[link.rank])))
-    for stranger in strangers:
-        stranger.settimeout(5)
-        with contextlib.suppress(ConnectionError):  # or a regular end
-            assert stranger.recv(1) == b""
-        stranger.close()
-    for link in links:
-        link.close()
 
 
 @pytest.mark.parametrize("lost", [0, 1, 5, 6])

@@ -21,7 +21,8 @@ from selection import offset, slow
 import dics
 import dics.dask
 
-LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma")
+LOG_LINK = ("poisson", "gamma", "tweedie")
+LOSSES = ("squared_error", "absolute_error", "huber", "quantile", *LOG_LINK)
 
 
 @contextlib.contextmanager
@@ -52,6 +53,12 @@ def cluster_of(n_workers, *, processes=False, **options):
         Client(cluster) as client,
     ):
         yield client
+        # Tasks open clients of their worker. Dask closes them after the last worker of
+        # this process only, and the shared cluster of the tests is there until the end.
+        for worker in cluster.workers.values():
+            own = getattr(worker, "_client", None)
+            if own is not None:
+                own.close()
 
 
 class Process(NamedTuple):
@@ -166,6 +173,7 @@ class Case:
                 self.y = np.sort(self.y)
         self.weights = self._make_weights(n)
         self.validation = {}
+        self.offset = None
         if family == "CGBoosting":
             self._choose_boosting(kind)
         elif family == "CGForest":
@@ -212,7 +220,7 @@ class Case:
                 own["advanced__max_candidates"] = 20
         else:
             own["loss"] = LOSSES[rng.integers(len(LOSSES))]
-            if own["loss"] in ("poisson", "gamma"):
+            if own["loss"] in LOG_LINK:
                 self.y = np.abs(self.y) + 0.1
         if rng.random() < 0.3:
             rows = rng.integers(0, len(self.y), int(rng.integers(1, 200)))
@@ -220,6 +228,12 @@ class Case:
         if rng.random() < 0.15:
             scoring = "accuracy" if kind == "Classifier" else "r2"
             own.update(early_stopping=len(self.validation) > 0, scoring=scoring)
+        if rng.random() < 0.3:
+            n_scores = len(np.unique(self.y)) if kind == "Classifier" else 1
+            shape = (len(self.y), n_scores) if n_scores > 2 else len(self.y)
+            self.offset = rng.normal(size=shape)
+            if self.validation:
+                self.validation["offset_val"] = self.offset[rows]
 
     def _choose_trees(self, family, kind, rng):
         own = self.parameters
@@ -242,7 +256,13 @@ class Case:
 
     def fit_here(self):
         model = getattr(dics, self.name)().set_params(**self.parameters)
-        return model.fit(self.X, self.y, self.weights, **self.validation)
+        return model.fit(
+            self.X, self.y, self.weights, **self._more(), **self.validation
+        )
+
+    def _more(self):
+        """Return the offset, which only boosting has."""
+        return {} if self.offset is None else {"offset": self.offset}
 
     def fit_on_cluster(self):
         rng = self.rng
@@ -255,6 +275,7 @@ class Case:
             as_dask(self.X, chunks),
             as_dask(self.y, chunks),
             weights,
+            **{name: as_dask(rows, chunks) for name, rows in self._more().items()},
             **{name: as_dask(rows, held) for name, rows in self.validation.items()},
         )
 

@@ -16,7 +16,7 @@ from distributed import Future, Queue
 from dics._boosting.rounds import Rounds
 from dics._boosting.rows import BoostJob
 from dics._model.trees import Trees
-from dics.dask._links import TOKEN_BYTES
+from dics.dask._meeting import TOKEN_BYTES
 from dics.dask._watch import (
     LOOK_SECONDS,
     Watch,
@@ -246,7 +246,7 @@ class BoostSession(Ranks):
     def run(self, job: BoostJob) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
         found = Trees.empty(len(job.start), len(job.dictionary.offsets) - 1)
-        self._first_round = int(job.settings["first_round"])
+        self._first_round = job.settings.first_round
         n_failed = 0
         for _ in range(MAX_RESTARTS):
             result = self._attempt(job)
@@ -268,6 +268,9 @@ class BoostSession(Ranks):
             if n_failed == MAX_FAILED_RESTARTS:
                 raise WorkersLost(self._failure_message())
             job = job.after(new, result.used)
+            # Callbacks may have changed the rate.
+            rate = self.rounds.learning_rate
+            job = job._replace(settings=job.settings.replace(learning_rate=rate))
             self.fit = new_topic()
             n_done = self._n_before(job)
             LOG.info("workers were lost; going on after %d rounds", n_done)
@@ -290,7 +293,7 @@ class BoostSession(Ranks):
 
     def _n_before(self, job: BoostJob) -> int:
         """Return how many rounds of this session a job goes on from."""
-        return int(job.settings["first_round"]) - self._first_round
+        return job.settings.first_round - self._first_round
 
     # --- one attempt --------------------------------------------------------
 
@@ -365,22 +368,14 @@ class BoostSession(Ranks):
             begin, n = self._run(number, part)
             runs.append((own, begin, n))
             chosen.append(rows.whole.numbers(rows.rows, part)[1])
-            pieces.append(slice(begin, begin + n))
+            pieces.append(np.arange(begin, begin + n))
             own += n
-
-        def of_rank(values: Any) -> Any:
-            if values is None:
-                return None
-            some = [values[piece] for piece in pieces]
-            return np.concatenate(some) if some else values[:0]
-
+        of_rank = np.concatenate([*pieces, np.empty(0, dtype=np.intp)])
         return RankRows(
             [rows.codes[part].key for part in parts],
             chosen,
             np.array(runs, dtype=np.int64).reshape(-1, 3),
-            of_rank(rows.labels),
-            of_rank(rows.targets),
-            of_rank(rows.core_weights()),
+            rows.values._replace(weights=rows.core_weights()).take(of_rank),
         )
 
     # --- while it runs ------------------------------------------------------
@@ -421,9 +416,10 @@ class BoostSession(Ranks):
         for rows in self.sets:
             if rows.is_scored and scores is not None:
                 rows.scores[...] = scores[:, : rows.n_outputs]
-        self._must_end = self.rounds.note(train, held)
+        rate = self.rounds.note(train, held)
+        self._must_end = rate == 0
         self._n_noted += 1
-        Queue(self.fit + "-answer", client=self.client).put(float(self._must_end))
+        Queue(self.fit + "-answer", client=self.client).put(rate)
 
     def _best(self, futures: list[Future], workers: list[str]) -> RankResult | None:
         """Return the whole result of a rank, or the one that has most rounds."""

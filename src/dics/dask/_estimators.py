@@ -30,7 +30,7 @@ from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.dask._collection import Collection
 from dics.dask._predict import lazy_predictions
 from dics.dask._rows import ClusterRows
-from dics.dask._watch import Watch
+from dics.dask._watch import Watch, without_graph_warnings
 from dics.forest import CGForest, CGForestClassifier, CGForestRegressor
 from dics.tree import CGTree, CGTreeClassifier, CGTreeRegressor
 
@@ -161,11 +161,12 @@ class DaskEstimator(TreesEstimator):
         if not dask.is_dask_collection(X):
             return float(model.to_local().score(X, y, sample_weight))
         known = (model.predict(X), y, sample_weight)
-        # One graph, so that partitions of X are computed once.
-        if self.client is None:
-            predicted, y, sample_weight = dask.compute(*known)
-        else:
-            predicted, y, sample_weight = self.client.compute(known, sync=True)
+        # One graph, so that partitions of X are computed once. It contains the model.
+        with without_graph_warnings():
+            if self.client is None:
+                predicted, y, sample_weight = dask.compute(*known)
+            else:
+                predicted, y, sample_weight = self.client.compute(known, sync=True)
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, predicted, sample_weight=sample_weight))
 
@@ -240,12 +241,15 @@ class DaskBoosting(DaskEstimator, Boosting):
         y: Any,
         sample_weight: Any = None,
         *,
+        offset: Any = None,
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        offset_val: Any = None,
         eval_set: Any = None,
         eval_names: Any = None,
         eval_sample_weight: Any = None,
+        eval_offset: Any = None,
         callbacks: Any = None,
     ) -> Self:
         """Grow the trees on the cluster.
@@ -256,10 +260,10 @@ class DaskBoosting(DaskEstimator, Boosting):
             Rows in any partitions. Workers store only its codes, one byte per value.
         y : dask array, dataframe or series, or array-like, of shape (n_samples,)
             Class labels or targets of regression, gathered on the client.
-        sample_weight : the same, default=None
-        X_val, y_val, sample_weight_val : the same, default=None
+        sample_weight, offset : the same, default=None
+        X_val, y_val, sample_weight_val, offset_val : the same, default=None
             Validation rows for early stopping.
-        eval_set, eval_names, eval_sample_weight : default=None
+        eval_set, eval_names, eval_sample_weight, eval_offset : default=None
             Several validation sets, as in the ordinary estimator.
         callbacks : sequence of callables, default=None
             Called on the client after each round.
@@ -272,12 +276,15 @@ class DaskBoosting(DaskEstimator, Boosting):
             X,
             y,
             sample_weight,
+            offset=offset,
             X_val=X_val,
             y_val=y_val,
             sample_weight_val=sample_weight_val,
+            offset_val=offset_val,
             eval_set=eval_set,
             eval_names=eval_names,
             eval_sample_weight=eval_sample_weight,
+            eval_offset=eval_offset,
             callbacks=callbacks,
         )
         return self
@@ -287,6 +294,7 @@ class DaskBoosting(DaskEstimator, Boosting):
         X: Any,
         y: Any,
         sample_weight: Any,
+        offset: Any = None,
         sets: Sequence[EvalSet] = (),
         callbacks: Sequence[Callback] = (),
     ) -> None:
@@ -295,10 +303,12 @@ class DaskBoosting(DaskEstimator, Boosting):
                 "Custom losses are not supported by the Dask estimators, because they "
                 "need all rows at once."
             )
-        training = EvalSet("training", X, y, sample_weight, "X")
+        training = EvalSet("training", X, y, sample_weight, offset, "X")
         for given in (training, *sets):
             check_collection(given.X, given.where.partition(",")[0])
-            check_lengths(X=given.X, y=given.y, sample_weight=given.weights)
+            check_lengths(
+                X=given.X, y=given.y, sample_weight=given.weights, offset=given.offset
+            )
         watch = begin_fit(self)
         training, *held = (
             given._replace(X=Collection(watch, given.X)) for given in (training, *sets)
@@ -309,7 +319,9 @@ class DaskBoosting(DaskEstimator, Boosting):
                 given.X.check_types(self, reset=False)
                 self._check_local_target(given.y)
         training, *held = (gather_targets(watch, given) for given in (training, *held))
-        super()._fit(training.X, training.y, training.weights, held, callbacks)
+        super()._fit(
+            training.X, training.y, training.weights, training.offset, held, callbacks
+        )
 
     def _check_local_target(self, y: Any) -> None:
         """Check y of validation rows, unless it is a collection."""
@@ -333,9 +345,11 @@ class DaskBoosting(DaskEstimator, Boosting):
 
 
 def gather_targets(watch: Watch, given: EvalSet) -> EvalSet:
-    """Return rows with y and weights in this process."""
+    """Return rows with y, weights and offset in this process."""
     return given._replace(
-        y=gather(watch, given.y), weights=gather(watch, given.weights)
+        y=gather(watch, given.y),
+        weights=gather(watch, given.weights),
+        offset=gather(watch, given.offset),
     )
 
 

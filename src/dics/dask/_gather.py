@@ -18,11 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from distributed import Future, get_worker, worker_client
 
-from dics import _core
-from dics._dictionary import Dictionary
-from dics._growing.forest import ForestPlan, grow_planned
 from dics._growing.sampling import draw_counts
-from dics._growing.settings import make_settings, settings_fields
+from dics._growing.settings import ForestPlan, grow_planned
 from dics._input.checks import Array
 from dics._input.sparse import SparseRows, concat_rows
 from dics._training import LocalRows, TrainingData
@@ -45,17 +42,12 @@ class ForestJob(NamedTuple):
 
     Attributes
     ----------
-    dictionary, order
-        See `ForestPlan`.
-    settings : dict
-        Fields of `ForestSettings`.
+    all_trees : ForestPlan
     data : TrainingData
         Targets and weights of all rows, without X.
     """
 
-    dictionary: Dictionary
-    order: npt.NDArray[np.int32] | None
-    settings: dict[str, Any]
+    all_trees: ForestPlan
     data: TrainingData
 
     @classmethod
@@ -63,10 +55,7 @@ class ForestJob(NamedTuple):
         """Return the job of a plan for all rows."""
         if data.values is not None:
             data = data._replace(labels=None)  # only thresholds need the groups
-        without_rows = data._replace(rows=None)  # type: ignore[arg-type]
-        return cls(
-            plan.dictionary, plan.order, settings_fields(plan.settings), without_rows
-        )
+        return cls(plan, data._replace(rows=None))  # type: ignore[arg-type]
 
     @property
     def n_rows(self) -> int:
@@ -77,9 +66,10 @@ class ForestJob(NamedTuple):
 
     def plan(self, trees: range) -> ForestPlan:
         """Return the plan of some of the trees."""
-        own = {"first_tree": trees.start, "n_trees": len(trees)}
-        settings = make_settings(_core.ForestSettings, **{**self.settings, **own})
-        return ForestPlan(self.dictionary, self.order, settings)
+        settings = self.all_trees.settings
+        return self.all_trees._replace(
+            settings=settings.replace(first_tree=trees.start, n_trees=len(trees))
+        )
 
 
 class TreeRows(NamedTuple):
@@ -134,14 +124,10 @@ def gathered_bytes(
 def draw_rows(job: ForestJob, trees: range) -> TreeRows:
     """Sample the rows of some trees."""
     is_drawn = np.zeros(job.n_rows, dtype=np.bool_)
-    of_trees = []
+    of_trees, settings = [], job.all_trees.settings
     with stop_if_cancelled():
         for counts in draw_counts(
-            job.settings["tree"]["seed"],
-            trees,
-            job.n_rows,
-            job.settings["n_draws"],
-            job.data.weights,
+            settings.tree.seed, trees, job.n_rows, settings.n_draws, job.data.weights
         ):
             rows = np.flatnonzero(counts)
             is_drawn[rows] = True

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import hmac
 import socket
 import ssl
-import struct
 import threading
-import time
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,23 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dics import _core
+from dics.dask._meeting import CONNECT_SECONDS, Address, Meeting
 
 # Children of a process in the tree of small sums: two levels reach twenty processes.
 FAN_OUT = 4
-TOKEN_BYTES = 32
-_RANK = struct.Struct("<I")
-CONNECT_SECONDS = 120.0
-# Time that a new connection has to send its token: strangers must not block the port.
-GREETING_SECONDS = 10.0
 # Longest wait for a process that computes. The client detects a lost process earlier.
 SILENCE_SECONDS = 3600.0
-
-
-class Address(NamedTuple):
-    """Host and port on which a process listens."""
-
-    host: str
-    port: int
 
 
 class Security(NamedTuple):
@@ -95,7 +81,7 @@ class Links:
     listener : socket
         The port of this process.
     token : bytes
-        Shared secret; connections without it are closed.
+        Shared secret of the processes; see `Meeting`.
     runs : ndarray of shape (n_runs, 3)
         Runs of adjacent rows: index of the first row in this process, its index in the
         whole collection, number of rows.
@@ -132,56 +118,40 @@ class Links:
 
     def open(self) -> bool:
         """Connect to all other processes; return False if that fails."""
+        meeting = Meeting(self.rank, self._addresses, self._listener, self._token)
+        links: dict[int, socket.socket] = {}
         try:
-            # Lower ranks accept, higher ranks connect: each pair has one connection.
-            for rank in range(self.rank):
-                self._connect(rank)
-            self._accept()
+            links = meeting.links(lambda: self._is_closed)
+            self._listener.close()  # nobody else is expected
+            for rank, link in links.items():
+                self._peers[rank] = self._keep(self._wrapped(rank, link))
+            # All processes have the same order of pairs, so none waits in a circle.
+            for _, link in sorted(self._peers.items()):
+                if isinstance(link, ssl.SSLSocket):
+                    link.settimeout(CONNECT_SECONDS)
+                    link.do_handshake()
+                    link.settimeout(SILENCE_SECONDS)
             self.peers = self._make_peers()
         except OSError:
+            for link in links.values():  # some may not be kept yet
+                link.close()
             self.close()
             return False
         return True
 
-    def _connect(self, rank: int) -> None:
-        address = self._addresses[rank]
-        link = socket.create_connection(address, timeout=CONNECT_SECONDS)
-        if self._security.connecting is not None:
-            link = self._security.connecting.wrap_socket(
-                link, server_hostname=address.host
+    def _wrapped(self, rank: int, link: socket.socket) -> socket.socket:
+        """Return the encrypted connection, without a handshake yet."""
+        listening, connecting = self._security
+        if rank < self.rank and connecting is not None:
+            host = self._addresses[rank].host
+            return connecting.wrap_socket(
+                link, server_hostname=host, do_handshake_on_connect=False
             )
-        self._peers[rank] = self._keep(link)
-        link.sendall(self._token + _RANK.pack(self.rank))
-
-    def _accept(self) -> None:
-        expected = set(range(self.rank + 1, self.n_ranks))
-        deadline = time.monotonic() + CONNECT_SECONDS
-        while expected:
-            # Zero would make the socket non-blocking.
-            self._listener.settimeout(max(0.01, deadline - time.monotonic()))
-            link, _ = self._listener.accept()
-            greeted = self._greeted(link)
-            if greeted is not None and greeted[0] in expected:
-                self._peers[greeted[0]] = self._keep(greeted[1])
-                expected.remove(greeted[0])
-            else:
-                link.close()
-
-    def _greeted(self, link: socket.socket) -> tuple[int, socket.socket] | None:
-        """Return the rank of a new connection and its link; None for a stranger."""
-        try:
-            link.settimeout(GREETING_SECONDS)
-            if self._security.listening is not None:
-                link = self._security.listening.wrap_socket(link, server_side=True)
-            greeting = np.empty(TOKEN_BYTES + _RANK.size, dtype=np.uint8)
-            _receive(link, greeting)
-        except OSError:
-            return None
-        text = greeting.tobytes()
-        # Constant time: the duration must not reveal the beginning of the token.
-        if not hmac.compare_digest(text[:TOKEN_BYTES], self._token):
-            return None
-        return int(_RANK.unpack(text[TOKEN_BYTES:])[0]), link
+        if rank > self.rank and listening is not None:
+            return listening.wrap_socket(
+                link, server_side=True, do_handshake_on_connect=False
+            )
+        return link
 
     def _keep(self, link: socket.socket) -> socket.socket:
         with self._lock:

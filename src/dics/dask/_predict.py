@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import dask
@@ -59,8 +60,7 @@ def check_types(estimator: Any, meta: Any) -> None:
                     f"{known.categories.tolist()[0]!r}. Convert the column to the type "
                     "it had in fit."
                 )
-        # If categorical features are named, a numeric column may be text such as "1.5".
-        elif given == "text" and isinstance(estimator.categorical_features, str):
+        elif given == "text":
             raise ValueError(
                 f"X: column {name!r} is of text ({dtype}); in fit it held numbers. "
                 "Convert it to numbers, for example by .astype(float)."
@@ -98,12 +98,15 @@ def lazy_predictions(cls: EstimatorT) -> EstimatorT:
 
 def lazy_method(method: Method) -> Method:
     """Return a lazy variant of a method that returns one result per row."""
+    has_offset = "offset" in inspect.signature(method).parameters
 
     @functools.wraps(method)
     def lazy(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not dask.is_dask_collection(X):
             return method(self, X, *args, **kwargs)
-        return by_block(BlockCall(self.to_local(), method.__name__, args, kwargs), X)
+        offset = kwargs.pop("offset", None) if has_offset else None
+        call = BlockCall(self.to_local(), method.__name__, args, kwargs)
+        return by_block(call, X, offset)
 
     return lazy
 
@@ -113,15 +116,13 @@ def lazy_staged(method: Method) -> Method:
     name = method.__name__.removeprefix("staged_")
 
     @functools.wraps(method)
-    def lazy(self: Any, X: Any) -> Iterator[Any]:
+    def lazy(self: Any, X: Any, *, offset: Any = None) -> Iterator[Any]:
         if not dask.is_dask_collection(X):
-            yield from method(self, X)
+            yield from method(self, X, offset=offset)
             return
         for n_rounds in range(1, len(self) + 1):
-            first = self.to_local()
-            first.trees_ = self.trees_.first(n_rounds)
-            first.n_iter_ = n_rounds
-            yield by_block(BlockCall(first, name), X)
+            first = self.to_local()[:n_rounds]
+            yield by_block(BlockCall(first, name), X, offset)
 
     return lazy
 
@@ -151,27 +152,28 @@ class BlockCall:
         self.args = args
         self.kwargs = kwargs or {}
 
-    def result(self, X: Any, *, of_example: bool) -> Any:
+    def result(self, X: Any, offset: Any = None, *, of_example: bool) -> Any:
         """Return the result for X, or for one row that looks like X."""
+        more = {} if offset is None else {"offset": offset}
         if of_example:
             n_columns = getattr(self.estimator, "n_features_in_", 1)
-            X = example_row(X, self.estimator._categories, n_columns)
-        return getattr(self.estimator, self.name)(X, *self.args, **self.kwargs)
+            X, more = example_row(X, self.estimator._categories, n_columns), {}
+        return getattr(self.estimator, self.name)(X, *self.args, **self.kwargs, **more)
 
-    def of_part(self, part: Any, number: int) -> Any:
+    def of_part(self, part: Any, number: int, offset: Any = None) -> Any:
         """Return the result for the rows of a partition."""
         is_empty = part.shape[0] == 0  # the estimator rejects X without rows
         with errors_mention(f"partition {number} of X"):
-            found = self.result(part, of_example=is_empty)
+            found = self.result(part, offset, of_example=is_empty)
         of_part = found[0] if isinstance(found, tuple) else found
         return of_part[:0] if is_empty else of_part
 
-    def __call__(self, part: Any, block_id: tuple[int, ...]) -> Any:
+    def __call__(self, part: Any, *offset: Any, block_id: tuple[int, ...]) -> Any:
         """Return the result for a chunk of an array; Dask passes its index."""
-        return self.of_part(part, block_id[0])
+        return self.of_part(part, block_id[0], *offset)
 
 
-def by_block(call: BlockCall, X: Any) -> Any:
+def by_block(call: BlockCall, X: Any, offset: Any = None) -> Any:
     """Return the lazy result for all partitions; errors about columns are immediate."""
     is_array = hasattr(X, "rechunk")
     if not is_array:
@@ -187,6 +189,7 @@ def by_block(call: BlockCall, X: Any) -> Any:
             X = X.rechunk({1: -1})
         found = X.map_blocks(
             call,
+            *offset_arrays(offset, X.chunks[0]),
             dtype=example.dtype,
             drop_axis=[1],
             new_axis=list(range(1, example.ndim)) or None,
@@ -197,12 +200,39 @@ def by_block(call: BlockCall, X: Any) -> Any:
         of_part = dask.delayed(BlockCall.of_part)
         known = dask.delayed(call)  # so that the graph contains the model once
         shape = (np.nan, *example.shape[1:])
+        lengths = [np.nan] * X.npartitions
+        of_parts = [
+            array.to_delayed().ravel() for array in offset_arrays(offset, lengths)
+        ]
         blocks = [
-            da.from_delayed(of_part(known, part, number), shape, meta=example[:0])
-            for number, part in enumerate(X.to_delayed())
+            da.from_delayed(
+                of_part(known, part, number, *more), shape, meta=example[:0]
+            )
+            for number, (part, *more) in enumerate(
+                zip(X.to_delayed(), *of_parts, strict=True)
+            )
         ]
         found = da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
     return (found, *same) if same else found
+
+
+def offset_arrays(offset: Any, lengths: Sequence[float]) -> list[da.Array]:
+    """Return the offset as a list of one array with two dimensions, or of none.
+
+    `lengths` are those of the partitions of X, NaN if they are unknown.
+    """
+    if offset is None:
+        return []
+    array = offset.to_dask_array() if hasattr(offset, "to_dask_array") else offset
+    own = array.chunks[0] if isinstance(array, da.Array) else ()
+    if len(own) != len(lengths) or any(
+        abs(n - length) > 0 for n, length in zip(own, lengths, strict=True)
+    ):
+        raise ValueError(
+            "offset must be a Dask array or series with the partitions of X, which has "
+            f"{len(lengths)}; got {offset!r}."
+        )
+    return [array[:, None] if array.ndim == 1 else array.rechunk({1: -1})]
 
 
 def example_row(X: Any, categories: Categories | None, n_columns: int) -> Any:
@@ -225,7 +255,8 @@ def example_row(X: Any, categories: Categories | None, n_columns: int) -> Any:
     if X.ndim == 2 and scipy.sparse.issparse(getattr(X, "_meta", X)):
         return scipy.sparse.csr_array((1, n_columns), dtype=X.dtype)
     width = (n_columns,) if X.ndim == 2 else X.shape[1:]
-    row: Array = np.zeros((1, *width)).astype(X.dtype)
-    if X.dtype == object and X.ndim == 2:
+    dtype = np.dtype(object) if X.dtype.kind in "US" else X.dtype  # zeros, not text
+    row: Array = np.zeros((1, *width)).astype(dtype)
+    if dtype.kind == "O" and X.ndim == 2:
         row[:, [f for f in features if f < n_columns]] = None
     return row

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle, pairwise
 from typing import Any, NamedTuple
@@ -17,14 +16,14 @@ from sklearn.utils.validation import validate_data
 
 from dics import _core
 from dics._boosting.rounds import Rounds
-from dics._boosting.rows import BoostJob, CodedRows
+from dics._boosting.rows import BoostJob, CodedRows, RowValues
 from dics._dictionary import Dictionary
 from dics._estimator.running import Progress
-from dics._growing.forest import ForestPlan
 from dics._growing.sampling import OutOfBag, OutOfBagSums
+from dics._growing.settings import ForestPlan
 from dics._input.categories import Categories
 from dics._input.category_encoder import CategoryMeans, TargetEncoder
-from dics._input.checks import Array, FloatArray
+from dics._input.checks import Array
 from dics._input.frames import CategoricalColumn, encoded_dtype
 from dics._input.sparse import SparseRows, concat_rows
 from dics._model.trees import Trees, concat_arrays
@@ -55,6 +54,7 @@ from dics.dask._watch import (
     WorkersLost,
     new_topic,
     subscribed,
+    without_graph_warnings,
 )
 
 # Workers keep an X of up to this fraction of their memory during a fit. The partitions
@@ -260,8 +260,7 @@ class ClusterRows(TrainingRows):
     def _sent(self, values: Any) -> Future:
         """Send an object to the cluster; Dask can send it again if a worker is lost."""
         task = dask.delayed(values, pure=False, traverse=False)
-        with warnings.catch_warnings():  # it has to be sent once
-            warnings.filterwarnings("ignore", "Sending large graph")
+        with without_graph_warnings():  # it has to be sent once
             return self.client.compute(task)
 
     def codes(self, dictionary: Dictionary) -> list[Future]:
@@ -289,7 +288,9 @@ class ClusterRows(TrainingRows):
         n_trees = self._trees_at_once(data, settings.n_draws, len(trees), n_workers)
         is_sampled = n_gathered(len(self), settings.n_draws, n_trees) < len(self)
         if is_sampled and data.values is not None:
-            settings.tree.scale = _core.moment_scale(data.values, settings)
+            scale = _core.moment_scale(data.values, settings)
+            tree = settings.tree.replace(scale=scale)
+            plan = plan._replace(settings=settings.replace(tree=tree))
         codes = self.codes(dictionary)
         # Sent before the tasks. As a part of them, it would belong to the worker that
         # grows the last trees, and be lost with it.
@@ -368,21 +369,38 @@ class ClusterRows(TrainingRows):
             self._chosen_codes(job, trees, codes) if is_sampled else (None, codes)
             for trees in groups
         ]
-        workers: list[str | None] = [*sorted(self.watch.workers())] or [None]
-        grown = [
-            self.client.submit(
+        preferred: dict[int, str] = dict(
+            zip(range(len(groups)), cycle(sorted(self.watch.workers())))
+        )
+
+        def submit(i: int, worker: str | None) -> Future:
+            return self.client.submit(
                 grow_trees,
                 job,
-                trees,
-                *rows,
+                groups[i],
+                *gathered[i],
                 topic,
                 pure=False,
                 workers=worker,
                 allow_other_workers=worker is not None,
             )
-            for trees, rows, worker in zip(groups, gathered, cycle(workers))
-        ]
-        return self.watch.results(grown)
+
+        grown = [submit(i, preferred.get(i)) for i in range(len(groups))]
+
+        def replace() -> bool:
+            """Submit tasks again without a preference if their worker is lost.
+
+            Dask never starts such a task if no other worker was running at the moment
+            of the loss, because all were paused (distributed 2026.8).
+            """
+            present = self.watch.workers()
+            lost = [i for i, worker in preferred.items() if worker not in present]
+            for i in lost:
+                del preferred[i]
+                grown[i] = submit(i, None)
+            return len(lost) > 0
+
+        return self.watch.results(grown, replace)
 
     def gathered(
         self, function: Callable[..., Any], data: TrainingData, *arguments: Any
@@ -497,9 +515,7 @@ class ClusterRows(TrainingRows):
     def encode(
         self,
         job: BoostJob,
-        labels: npt.NDArray[np.uint32] | None,
-        targets: npt.NDArray[np.float32] | None,
-        weights: FloatArray | None,
+        values: RowValues,
         n_threads: int,  # noqa: ARG002 (those of each worker)
     ) -> ClusterCodes:
         n_outputs = len(job.start)
@@ -507,9 +523,7 @@ class ClusterRows(TrainingRows):
         row_bytes = self.shape[1] + 4 * (2 * n_outputs + 6)
         self._check_room(self.shape[0] * row_bytes)
         codes = self.codes(job.dictionary)
-        return ClusterCodes(
-            self.watch, codes, self.whole, None, labels, targets, weights, n_outputs
-        )
+        return ClusterCodes(self.watch, codes, self.whole, None, values, n_outputs)
 
 
 class ClusterCodes(CodedRows):
@@ -523,7 +537,7 @@ class ClusterCodes(CodedRows):
     whole : Whole
     rows : ndarray or None
         Increasing indices of the chosen rows; None for all.
-    labels, targets, weights : ndarray or None
+    values : RowValues
         Those of the chosen rows.
     n_outputs : int
         Number of scores of each row.
@@ -535,18 +549,14 @@ class ClusterCodes(CodedRows):
         codes: list[Future],
         whole: Whole,
         rows: npt.NDArray[np.intp] | None,
-        labels: npt.NDArray[np.uint32] | None,
-        targets: npt.NDArray[np.float32] | None,
-        weights: FloatArray | None,
+        values: RowValues,
         n_outputs: int,
     ) -> None:
         self.watch = watch
         self.codes = codes
         self.whole = whole
         self.rows = rows
-        self.labels = labels
-        self.targets = targets
-        self.weights = weights
+        self.values = values
         self.n_outputs = n_outputs
         self._scores: npt.NDArray[np.float32] | None = None
 
@@ -574,9 +584,7 @@ class ClusterCodes(CodedRows):
             self.codes,
             self.whole,
             rows if self.rows is None else self.rows[rows],
-            None if self.labels is None else self.labels[rows],
-            None if self.targets is None else self.targets[rows],
-            None if self.weights is None else self.weights[rows],
+            self.values.take(rows),
             self.n_outputs,
         )
 

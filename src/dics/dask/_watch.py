@@ -7,6 +7,7 @@ import concurrent.futures
 import contextlib
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -59,6 +60,15 @@ class ProgressReporter:
         if self.topic is not None and time.monotonic() - self._last > REPORT_SECONDS:
             self._last = time.monotonic()
             get_worker().log_event(self.topic, (self.who, done, *more))
+
+
+@contextlib.contextmanager
+def without_graph_warnings() -> Iterator[None]:
+    """Ignore warnings of Dask about graphs that have to be large, or of two kinds."""
+    with warnings.catch_warnings():
+        for start in ("Sending large graph", "Computing mixed collections"):
+            warnings.filterwarnings("ignore", start)
+        yield
 
 
 @contextlib.contextmanager
@@ -145,13 +155,16 @@ class Watch:
         if time.monotonic() - began >= patience_seconds():
             raise_if_paused({a: w for a, w in self.workers().items() if a in workers})
 
-    def wait(self, futures: list[Future]) -> None:
+    def wait(
+        self, futures: list[Future], replace: Callable[[], bool] = lambda: False
+    ) -> None:
         """Wait until tasks have finished; Dask repeats those of lost workers."""
         self._had_workers = looked = time.monotonic()
         while not all(future.done() for future in futures):
             pause(futures)
             if time.monotonic() - looked > LOOK_SECONDS:
                 self.check_workers()
+                replace()
                 looked = time.monotonic()
         self.check_connection()
 
@@ -161,13 +174,26 @@ class Watch:
         while not self.check_workers():
             time.sleep(PAUSE_SECONDS)
 
-    def results(self, futures: list[Future]) -> list[Any]:
-        """Wait for tasks and return their results; Dask repeats lost tasks."""
-        # Only finished tasks are gathered: an interrupted gather keeps its futures for
-        # a while, and the workers would continue them.
-        self.wait(futures)
-        # Without an end: Dask computes results of lost workers again.
-        found: list[Any] = self._gather(futures, lambda: self.check_workers() or True)
+    def results(
+        self, futures: list[Future], replace: Callable[[], bool] = lambda: False
+    ) -> list[Any]:
+        """Wait for tasks and return their results; Dask repeats lost tasks.
+
+        `replace` is called from time to time. It may replace futures in the list, and
+        returns True then.
+        """
+
+        def goes_on() -> bool:
+            self.check_workers()
+            return not replace()
+
+        found: list[Any] | None = None
+        while found is None:
+            # Only finished tasks are gathered: an interrupted gather keeps its futures
+            # for a while, and the workers would continue them.
+            self.wait(futures, replace)
+            # Without an end: Dask computes results of lost workers again.
+            found = self._gather(futures, goes_on)
         return found
 
     def computed(self, tasks: list[Any]) -> list[Any]:

@@ -21,12 +21,13 @@ from distributed import (
 
 from dics import _core
 from dics._boosting.rounds import Rounds
-from dics._boosting.rows import BoostJob
+from dics._boosting.rows import BoostJob, RowValues
 from dics._dictionary import Dictionary
 from dics._input.checks import Array
 from dics._model.trees import Trees
 from dics._version import VERSION
-from dics.dask._links import Address, Links, Security, listen
+from dics.dask._links import Links, Security, listen
+from dics.dask._meeting import Address
 from dics.dask._partitions import threads_of_worker
 from dics.dask._watch import ProgressReporter
 
@@ -135,16 +136,14 @@ class RankRows(NamedTuple):
         Rows of each partition that are used; None for all.
     runs : ndarray of shape (n_parts, 3)
         See `Links`.
-    labels, targets, weights : ndarray or None
-        Targets and weights of all rows that are used, with the dtypes of the core.
+    values : RowValues
+        Those of all rows that are used, with the weights of the core.
     """
 
     keys: list[Any]
     chosen: list[npt.NDArray[np.intp] | None]
     runs: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.uint32] | None
-    targets: npt.NDArray[np.float32] | None
-    weights: npt.NDArray[np.float32] | None
+    values: RowValues
 
     def joined(
         self, store: MutableMapping[Any, Any], n_features: int
@@ -177,11 +176,13 @@ class RankRows(NamedTuple):
         codes = self.joined(store, len(job.dictionary.offsets) - 1)
         scores = job.first_scores(
             codes.shape[1],
+            self.values.offset,
             lambda trees, scores: add_values(
                 trees, codes, job.dictionary, scores, n_threads
             ),
         )
-        return codes.ravel(), self.labels, self.targets, self.weights, scores
+        labels, targets, weights, _ = self.values
+        return codes.ravel(), labels, targets, weights, scores
 
 
 def empty_codes(n_features: int, n_rows: int) -> npt.NDArray[np.uint8]:
@@ -272,7 +273,12 @@ class RoundReporter:
         self._is_cancelled = is_cancelled
         self.links = links
         self.watched = watched
-        self.rounds = Rounds(patience=task.patience, tol=task.tol, n_sets=task.n_sets)
+        self.rounds = Rounds(
+            patience=task.patience,
+            tol=task.tol,
+            n_sets=task.n_sets,
+            learning_rate=task.job.settings.learning_rate,
+        )
         # Early stopping of a resumed fit counts earlier rounds, too.
         for train, held in task.history:
             self.rounds.note(train, held)
@@ -283,27 +289,30 @@ class RoundReporter:
         is_heard = task.reports and links.rank == 0
         self._reporting = ProgressReporter(task.fit if is_heard else None)
 
-    def note(self, train: float, held: list[float]) -> bool:
-        """Record a round; return True if it was the last."""
+    def note(self, train: float, held: list[float]) -> float:
+        """Record a round.
+
+        Returns the learning rate of the next round, or 0.0 if it was the last.
+        """
         if self._is_cancelled():
             self.is_lost = True
-            return True
+            return 0.0
         # A resumed fit begins with its last losses, which the history has already.
         is_known = self._is_first and len(self.history) > 0
         self._is_first = False
         if is_known:
-            return False
+            return self.rounds.learning_rate
         self.history.append((train, held))
-        ends = self.rounds.note(train, held)
+        rate = self.rounds.note(train, held)
         if self.task.asks:
             return self._ask(train, held)
         self._reporting.update(
             len(self.history) - 1, [train, *held], self.links.peers.bytes_of_all
         )
-        return ends
+        return rate
 
-    def _ask(self, train: float, held: list[float]) -> bool:
-        """Let the client decide whether the fit stops; all ranks get its answer."""
+    def _ask(self, train: float, held: list[float]) -> float:
+        """Let the client decide on the next round; all ranks get its answer."""
         scores = self._watched_scores()
         answer = np.zeros(1)
         if self.links.rank == 0 and not self.is_lost:
@@ -313,8 +322,8 @@ class RoundReporter:
         # The maximum passes on the answer, because all other ranks have zero.
         if self.is_lost or not self.links.allreduce_max(answer):
             self.is_lost = True
-            return True
-        return bool(answer[0])
+            return 0.0
+        return float(answer[0])
 
     def _answer(self, question: tuple[Any, ...]) -> float | None:
         """Return the answer of the client; None if the task was cancelled."""
