@@ -15,6 +15,7 @@ from dics.export._plain_model import import_library
 from dics.export._tree_view import (
     CUT,
     check_integer,
+    count_levels,
     node_color,
     node_lines,
     read_names,
@@ -210,7 +211,7 @@ def _axes(
 def plot_tree(
     decision_tree: object,
     *,
-    max_depth: int | None = None,
+    max_depth: int | None = 4,
     feature_names: ArrayLike | None = None,
     class_names: ArrayLike | bool | None = None,
     label: str = "all",
@@ -234,8 +235,9 @@ def plot_tree(
         Fitted tree, or a tree of a forest or boosting model: ``forest[0]``,
         ``model[0]``. The leaves of a boosting round show the values that they add to
         the scores.
-    max_depth : int, default=None
-        Nodes below this depth are cut and marked "(...)". None draws all nodes.
+    max_depth : int or None, default=4
+        Nodes below this depth are cut and marked "(...)", and a note has the number of
+        levels that are not drawn. None draws all nodes; thousands take minutes.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. If None, the names from `fit` if there were any,
         else "x[0]", "x[1]" and so on.
@@ -292,4 +294,11 @@ def plot_tree(
     for node, cut in zip(shown.node, shown.cut, strict=True):
         texts.append(CUT if cut else "\n".join(node_lines(tree, node, style)))
         colors.append(node_color(tree, node, cut) if filled else "white")
-    return draw_tree(ax, shown, texts, colors, rounded, fontsize)
+    note = ""
+    if any(shown.cut):
+        n_more = count_levels(tree.arrays, 0) - max(shown.depth)
+        # Two short lines also fit below a tree of a few boxes.
+        note = (
+            f"{n_more} more level{'s' if n_more > 1 else ''}\n(max_depth={max_depth})"
+        )
+    return draw_tree(ax, shown, texts, colors, rounded, fontsize, note)

@@ -17,7 +17,6 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
-import dics
 from dics import (
     CGBoostingClassifier,
     CGBoostingRegressor,
@@ -219,15 +218,6 @@ def test_splits_name_categories(plt, name):
     for text in (export_text(tree), export_graphviz(tree)):
         assert " in {" in text
     assert any(" in {" in box.get_text() for box in plot_tree(tree))
-
-
-@pytest.mark.parametrize("exporter", ["json", "onnx", "shap", "treelite"])
-@pytest.mark.parametrize("name", ["boosting", "tree with sets"])
-def test_other_formats_reject_categories(exporter, name):
-    if exporter != "json":
-        pytest.importorskip(exporter)
-    with pytest.raises(ValueError, match=f"to_{exporter} .*categorical features"):
-        getattr(dics.export, f"to_{exporter}")(fitted_categorical(name))
 
 
 def test_dot_of_a_known_tree(small):
@@ -435,7 +425,7 @@ def test_plot_boxes_do_not_overlap(plt, request, name, figsize):
     tree = request.getfixturevalue(name)
     if figsize:
         plt.figure(figsize=figsize)
-    boxes = plot_tree(tree)
+    boxes = plot_tree(tree, max_depth=None)
     assert len(boxes) == tree.trees_.n_nodes
     assert_no_overlap(boxes)
 
@@ -463,6 +453,22 @@ def test_plot_cut(plt, wide_tree):
     assert len(cut) == 4
     assert len({box.get_bbox_patch().get_facecolor() for box in cut}) == 1
     assert_no_overlap(boxes)
+
+
+@pytest.mark.parametrize("max_depth", [0, 1, 4])
+def test_plot_counts_the_levels_that_are_cut(plt, wide_tree, max_depth):
+    """A note below the tree is inside the picture; a whole tree has none."""
+    boxes = plot_tree(wide_tree, max_depth=max_depth)
+    n_more = wide_tree.get_depth() - max_depth
+    (note,) = [text for text in boxes[0].axes.texts if "more level" in text.get_text()]
+    plural = "s" if n_more > 1 else ""
+    assert note.get_text() == f"{n_more} more level{plural}\n(max_depth={max_depth})"
+    page, areas = box_areas(boxes)
+    area = note.get_window_extent()
+    assert page.x0 <= area.x0 < area.x1 <= page.x1
+    assert page.y0 <= area.y0 < area.y1 < min(y0 for _, y0, _, _ in areas)
+    whole = plot_tree(wide_tree, max_depth=5)[0].axes.texts
+    assert not any("more level" in text.get_text() for text in whole)
 
 
 def test_plot_of_a_single_leaf(plt, single):
@@ -555,7 +561,7 @@ def test_rounds_by_index(iris_boosting):
         iris_boosting.trees_.node_starts
     ).tolist()
     assert iris_boosting[-1].get_n_leaves() == iris_boosting[2].get_n_leaves()
-    assert len(iris_boosting[1:]) == 2
+    assert len(iris_boosting[:2]) == 2
     assert 0 < iris_boosting[0].get_depth() <= 2
     with pytest.raises(IndexError):
         iris_boosting[3]
@@ -651,6 +657,6 @@ def test_huge_pictures_warn(plt):
     X, y = make_classification(3000, 10, flip_y=0.4, random_state=0)
     tree = CGTreeClassifier(random_state=0).fit(X, y)
     with pytest.warns(UserWarning, match=r"leaves is \d+ inches wide; max_depth=3"):
-        plot_tree(tree)
+        plot_tree(tree, max_depth=None)
     plt.close("all")
-    assert plot_tree(tree, max_depth=3)
+    assert len(plot_tree(tree)) < 2**6

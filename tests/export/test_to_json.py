@@ -1,40 +1,15 @@
 """Models as JSON, read by a program without dics."""
 
 import json
-import math
 
 import numpy as np
 import pytest
 from export_models import CLASSIFIERS, HOUR, MODELS, WIDE, T, X, Y, fitted, fitted_wide
+from export_readers import predict_json
 from sklearn.base import clone
 
 import dics
 from dics.export import to_json
-
-
-def leaf(tree, row):
-    node = 0
-    while tree["feature"][node] >= 0:
-        x, threshold = row[tree["feature"][node]], float(tree["threshold"][node])
-        left = tree["missing_left"][node] if math.isnan(x) else x < threshold
-        node = tree["left" if left else "right"][node]
-    return tree["value"][node]
-
-
-def predict(plain, row):
-    """Predict as the docstring of to_json explains, in plain Python."""
-    scores = list(plain["base"])
-    for tree in plain["trees"]:
-        scores = [s + v for s, v in zip(scores, leaf(tree, row), strict=True)]
-    if plain["link"] == "logistic":
-        second = 1 / (1 + math.exp(-scores[0]))
-        return [1 - second, second]
-    if plain["link"] == "softmax":
-        powers = [math.exp(s - max(scores)) for s in scores]
-        return [p / sum(powers) for p in powers]
-    if plain["link"] == "exp":
-        scores = [math.exp(s) for s in scores]
-    return [s * f for s, f in zip(scores, plain["factor"], strict=True)]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -43,7 +18,7 @@ def test_predictions_without_dics(name):
     rows = X[:100].copy()
     rows[:10], rows[10:20] = -np.inf, np.inf
     plain = json.loads(to_json(model))
-    found = [predict(plain, row) for row in rows.tolist()]
+    found = [predict_json(plain, row) for row in rows.tolist()]
     is_class = name in CLASSIFIERS
     expected = model.predict_proba(rows) if is_class else model.predict(rows)
     expected = expected.reshape(len(rows), -1)
@@ -79,7 +54,7 @@ def test_other_labels(y, expected):
 def test_columns_that_single_precision_would_merge(name):
     model = fitted_wide(name)
     plain = json.loads(to_json(model))
-    found = [predict(plain, row) for row in HOUR.tolist()]
+    found = [predict_json(plain, row) for row in HOUR.tolist()]
     is_class = name in CLASSIFIERS
     expected = model.predict_proba(HOUR) if is_class else model.predict(HOUR)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)

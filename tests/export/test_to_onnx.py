@@ -17,6 +17,7 @@ from export_models import (
     fitted,
     fitted_wide,
 )
+from export_readers import run_onnx
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -24,14 +25,7 @@ import dics
 from dics.export import to_onnx
 
 onnx = pytest.importorskip("onnx")
-runtime = pytest.importorskip("onnxruntime")
-
-
-def run(onnx_model, rows):
-    content = onnx_model.SerializeToString()
-    session = runtime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(None, {"X": rows}), strict=True))
+pytest.importorskip("onnxruntime")
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -39,7 +33,7 @@ def test_labels_and_probabilities(name):
     model = fitted(name)
     made = to_onnx(model)
     onnx.checker.check_model(made, full_check=True)
-    found = run(made, X)
+    found = run_onnx(made, X)
     assert list(found) == ["label", "probabilities"]
     np.testing.assert_array_equal(found["label"], model.predict(X))
     np.testing.assert_allclose(
@@ -52,7 +46,7 @@ def test_regression(name):
     model = fitted(name)
     made = to_onnx(model)
     onnx.checker.check_model(made, full_check=True)
-    found = run(made, X)
+    found = run_onnx(made, X)
     assert list(found) == ["variable"]
     expected = model.predict(X).reshape(len(X), -1)
     np.testing.assert_allclose(found["variable"], expected, rtol=1e-6, atol=1e-6)
@@ -71,7 +65,7 @@ def test_infinities_and_rows_on_thresholds(name):
     rows[:20], rows[20:40], rows[40:60] = -np.inf, np.inf, np.nan
     for i, node in enumerate(trees.inner[: len(rows) - 60]):
         rows[60 + i, trees.feature[node]] = trees.threshold[node]
-    found = run(to_onnx(model), rows)
+    found = run_onnx(to_onnx(model), rows)
     is_class = "probabilities" in found
     expected = model.predict_proba(rows) if is_class else model.predict(rows)[:, None]
     values = found["probabilities" if is_class else "variable"]
@@ -88,7 +82,9 @@ def test_ties_of_votes_go_to_the_first_class():
     model.fit(X, Y)
     shares = np.sort(model.predict_proba(X), axis=1)
     assert (shares[:, -1] == shares[:, -2]).any()
-    np.testing.assert_array_equal(run(to_onnx(model), X)["label"], model.predict(X))
+    np.testing.assert_array_equal(
+        run_onnx(to_onnx(model), X)["label"], model.predict(X)
+    )
 
 
 def test_small_probabilities_keep_their_precision():
@@ -96,7 +92,7 @@ def test_small_probabilities_keep_their_precision():
     model.classes_ = np.array([0, 1])
     expected = model.predict_proba(X)
     assert expected.min() < 1e-4
-    found = run(to_onnx(model), X)["probabilities"]
+    found = run_onnx(to_onnx(model), X)["probabilities"]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
@@ -105,7 +101,7 @@ def test_versions(opset):
     made = to_onnx(fitted("boosting"), target_opset=opset)
     assert {e.domain: e.version for e in made.opset_import}[""] == opset
     assert made.producer_name == "dics"
-    run(made, X)
+    run_onnx(made, X)
 
 
 @pytest.mark.parametrize("opset", [12, 10_000, 15.0, "15"])
@@ -129,7 +125,7 @@ def test_label_types_without_onnx(classes):
 @pytest.mark.parametrize("name", WIDE)
 def test_columns_that_single_precision_would_merge(name):
     model = fitted_wide(name)
-    found = run(to_onnx(model), HOUR)
+    found = run_onnx(to_onnx(model), HOUR)
     is_class = "probabilities" in found
     expected = model.predict_proba(HOUR) if is_class else model.predict(HOUR)
     values = found["probabilities" if is_class else "variable"]

@@ -30,6 +30,7 @@ VOTES = dics.CGForestClassifier(
 BOOSTING = dics.CGBoostingClassifier(n_estimators=8, min_samples_leaf=5, random_state=0)
 NUMBERS = dics.CGBoostingRegressor(n_estimators=8, random_state=0)
 POISSON = dics.CGBoostingRegressor(loss="poisson", n_estimators=8, random_state=0)
+TWEEDIE = clone(POISSON).set_params(loss="tweedie")
 QUANTILE = dics.CGBoostingRegressor(loss="quantile", n_estimators=8, random_state=0)
 
 CLASSIFIERS = {
@@ -55,6 +56,7 @@ REGRESSORS = {
     "targets": (NUMBERS, T2),
     "no rounds": (NUMBERS, T * 0 + 2.5),
     "poisson": (POISSON, COUNTS),
+    "tweedie": (TWEEDIE, COUNTS),
     "poisson of targets": (POISSON, np.column_stack([COUNTS, 1000 * COUNTS + 1])),
     "quantile": (QUANTILE, T),
 }
@@ -76,12 +78,17 @@ _T = np.where(_FEW % 3 == 1, 2, -1) * np.sign(_NUMBER) + _MANY % 4 / 3
 _Y = np.digitize(_T, [0, 2])
 CATEGORY_ROWS = np.column_stack([_FEW, _MANY, _LETTERS, _NUMBER]).astype(object)
 CATEGORY_ROWS[::9, 2] = None
+# Categories that are missing, or were not in the fit.
+NEW_ROWS = CATEGORY_ROWS[:300].copy()
+NEW_ROWS[::7, 0], NEW_ROWS[::5, 1], NEW_ROWS[::8, 2] = 99, np.nan, "z"
+NEW_ROWS[::6, 3], NEW_ROWS[:2, 3] = np.nan, (np.inf, -np.inf)
 CATEGORICAL = {
     "tree": (TREE, _Y),
     "forest": (FOREST, _Y),
     "boosting": (BOOSTING, _Y),
     "tree with sets": (dics.CGTreeRegressor(max_depth=4, random_state=0), _T),
     "forest with sets": (_FOREST, _T),
+    "deep forest with sets": (clone(_FOREST).set_params(max_depth=None), _T),
     "boosting with sets": (NUMBERS, _T),
     "boosting with pairs": (BOOSTING, (_FEW % 2 + _MANY % 3) % 3),
 }

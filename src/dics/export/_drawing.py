@@ -37,6 +37,7 @@ def draw_tree(
     colors: list[str],
     rounded: bool,
     fontsize: float | None,
+    note: str,
 ) -> list[Annotation]:
     """Draw one box per shown node and the lines between them.
 
@@ -52,6 +53,8 @@ def draw_tree(
         Whether the boxes have round corners.
     fontsize : float or None
         Size of the text in points; None is the largest that fits.
+    note : str
+        Text below the tree; may be empty.
 
     Returns
     -------
@@ -61,8 +64,10 @@ def draw_tree(
     ax, figure = _get_axes(ax)
     boxes = _draw_boxes(ax, texts, colors, rounded)
     layout = _lay_out(ax, boxes, shown)
+    bottom = -_GAP_Y if note else 0.0
+    height = layout.height - bottom
     if figure is not None:
-        inches = np.array([layout.width, layout.height]) * _NEW_FIGURE_FONT / 72
+        inches = np.array([layout.width, height]) * _NEW_FIGURE_FONT / 72
         if inches.max() > _HUGE_FIGURE:
             n_ends = sum(left < 0 for left in shown.left)
             warn_user(
@@ -72,14 +77,17 @@ def draw_tree(
             )
         figure.set_size_inches(*np.clip(inches, 2, _LARGEST_FIGURE))
     area = ax.get_window_extent()
-    fit = min(area.width / layout.width, area.height / layout.height)
+    fit = min(area.width / layout.width, area.height / height)
     size = fontsize or min(float(fit) * 72 / float(ax.figure.dpi), _LARGEST_FONT)
     for box, x, y in zip(boxes, layout.x, layout.y, strict=True):
         box.xy = (x, y)
         box.set_position((x, y))
         box.set_fontsize(size)
     _draw_edges(ax, shown, layout, size)
-    ax.set(xlim=(0, layout.width), ylim=(0, layout.height))
+    ax.set(xlim=(0, layout.width), ylim=(bottom, layout.height))
+    if note:
+        middle = layout.width / 2
+        ax.text(middle, bottom / 2, note, ha="center", va="center", size=size)
     return boxes
 
 

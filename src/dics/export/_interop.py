@@ -1,4 +1,4 @@
-"""Export of fitted models to JSON, shap and treelite; the trusted types for skops."""
+"""Export of fitted models to JSON and treelite; the trusted types for skops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dics._input.checks import Array
+from dics._estimator.base import read_known_categories
+from dics._input.categories import Categories
+from dics._input.checks import Array, FloatArray, check_matrix
 from dics._model.file import ESTIMATORS, KINDS
 from dics._version import VERSION
 from dics.export._plain_model import PlainModel, TreeArrays, import_library
@@ -33,8 +35,14 @@ def to_json(model: Any, *, indent: int | None = None) -> str:
     each tree, apply `link`, and multiply by `factor`. The link is "identity",
     "softmax", "exp", or "logistic" for the single score of two classes. A row goes left
     if its value is less than the threshold, or if it is NaN and `missing_left` is true.
-    With the threshold "-inf", only NaN goes left. To store a model for dics, use
-    ``model.save``.
+    With the threshold "-inf", only NaN goes left. An offset is not part of the model:
+    add it to the sum before the link. To store a model for dics, use ``model.save``.
+
+    With categorical features, encode a row first: an entry of `categories` has the
+    number of each category of a feature; a category that is missing or not listed is
+    NaN. Then append one column per entry of `pairs`, with the number of the two
+    categories, or NaN. `sets` of a tree has the numbers that go left in some nodes;
+    these nodes have no threshold.
 
     Parameters
     ----------
@@ -68,6 +76,7 @@ def to_json(model: Any, *, indent: int | None = None) -> str:
         "n_features": int(plain.n_features),
         "feature_names": None if names is None else [str(name) for name in names],
         "classes": None if plain.classes is None else _listed(plain.classes),
+        **_json_categories(plain.categories),
         "base": _listed(plain.base),
         "link": plain.link,
         "factor": _listed(plain.factor),
@@ -78,6 +87,7 @@ def to_json(model: Any, *, indent: int | None = None) -> str:
                 "left": _listed(tree.left),
                 "right": _listed(tree.right),
                 "missing_left": _listed(tree.missing_left),
+                "sets": {str(node): _listed(tree.sets[node]) for node in tree.sets},
                 "weight": _listed(tree.weight),
                 # Inner nodes have no value; null instead of zeros keeps the text short.
                 "value": [
@@ -89,6 +99,33 @@ def to_json(model: Any, *, indent: int | None = None) -> str:
         ],
     }
     return json.dumps(content, indent=indent, allow_nan=False)
+
+
+def _json_categories(known: Categories | None) -> dict[str, Any]:
+    """Return the tables that encode categories and pairs of categories."""
+    if known is None:
+        return {"categories": [], "pairs": []}
+    labels = {c.feature: np.array(_listed(c.categories)) for c in known.columns}
+    columns = [
+        {
+            "feature": column.feature,
+            "categories": _listed(column.categories),
+            "numbers": _listed(column.values.astype(np.int64)),
+        }
+        for column in known.columns
+    ]
+    pairs = []
+    for pair in known.pairs:
+        first, second = np.divmod(pair.keys, len(labels[pair.second]))
+        pairs.append(
+            {
+                "features": [pair.first, pair.second],
+                "first": labels[pair.first][first].tolist(),
+                "second": labels[pair.second][second].tolist(),
+                "numbers": _listed(pair.values.astype(np.int64)),
+            }
+        )
+    return {"categories": columns, "pairs": pairs}
 
 
 def _listed(array: Array) -> list[Any]:
@@ -103,57 +140,32 @@ def _listed(array: Array) -> list[Any]:
     ]
 
 
-def to_shap(model: Any) -> dict[str, Any]:
-    """Convert a fitted model to the input of ``shap.TreeExplainer``.
+def encode_categories(model: Any, X: Any) -> FloatArray:
+    """Return X as numbers, as exports to shap and treelite require it.
 
-    The explained outputs are raw scores of boosting classifiers, probabilities of other
-    classifiers, and predictions of regressors (their logarithm with "poisson" and
-    "gamma"). ``model.predict_contributions`` returns the same path-dependent SHAP
-    values, and is faster.
+    Each category is replaced by an integer, or by NaN if it is missing or was not in
+    `fit`. For boosting, columns of pairs of categorical features may follow; `pairs` of
+    `to_shap` and `to_json` has their features.
 
     Parameters
     ----------
     model : estimator
-        Fitted tree, forest or boosting model.
+        Fitted model with categorical features.
+    X : array-like of shape (n_samples, n_features)
 
     Returns
     -------
-    ensemble : dict
-        Argument of ``shap.TreeExplainer(ensemble)``, or of
-        ``shap.TreeExplainer(ensemble, data)`` with background data. Explain rows of
-        float64.
+    encoded : ndarray of float64, shape (n_samples, n_features + n_pairs)
     """
-    plain = PlainModel.of(model, "to_shap")
-    # The logarithm of the prediction is explained: the factor becomes a summand.
-    base = plain.base + (np.log(plain.factor) if plain.link == "exp" else 0.0)
-    return {
-        "trees": [_shap_tree(tree) for tree in plain.at_least_one()],
-        "base_offset": base if plain.n_outputs > 1 else float(base[0]),
-        "tree_output": "raw_value",
-        "objective": "squared_error",
-        "input_dtype": np.float64,
-        "internal_dtype": np.float64,
-    }
-
-
-def _shap_tree(tree: TreeArrays) -> dict[str, Any]:
-    inner = tree.feature >= 0
-    # In shap, values up to the threshold go left; here, values below it. The next
-    # smaller float64 is the same threshold.
-    threshold = np.where(inner, np.nextafter(tree.threshold, -np.inf), -1.0)
-    # shap has no test for NaN only: swap the children, all other values are up to inf.
-    swapped = inner & np.isneginf(tree.threshold)
-    threshold[swapped] = np.inf
-    default = np.where(tree.missing_left, tree.left, tree.right)
-    return {
-        "children_left": np.where(swapped, tree.right, tree.left).astype(np.int32),
-        "children_right": np.where(swapped, tree.left, tree.right).astype(np.int32),
-        "children_default": default.astype(np.int32),
-        "features": np.where(inner, tree.feature, -2).astype(np.int32),
-        "thresholds": threshold,
-        "values": tree.value,
-        "node_sample_weight": tree.weight,
-    }
+    known = PlainModel.of(model, "encode_categories").categories
+    if known is None:
+        raise ValueError(
+            "encode_categories requires a model with categorical features; this "
+            f"{type(model).__name__} has none. Use X itself."
+        )
+    read = read_known_categories(model, X)
+    checked = check_matrix(model, read.X, reset=False)
+    return known.encode(read, checked).astype(np.float64)
 
 
 def to_treelite(model: Any) -> Any:
@@ -162,7 +174,9 @@ def to_treelite(model: Any) -> Any:
     ``treelite.gtil.predict(treelite_model, X)`` returns the values of ``predict_proba``
     or ``predict``, in an array of shape (n_samples, n_targets, n_classes). For binary
     boosting it returns only the probability of the second class. Thresholds and leaves
-    are float64, so pass rows of float64.
+    are float64, so pass rows of float64. With categorical features, pass
+    ``encode_categories(model, X)``. An offset is not part of the model; with
+    ``pred_margin=True``, the result is the sum to which it is added.
 
     Parameters
     ----------
@@ -179,7 +193,7 @@ def to_treelite(model: Any) -> Any:
     ImportError
         If treelite is not installed: ``pip install 'dics[treelite]'``.
     ValueError
-        If the model has categorical features, a custom loss or several quantiles.
+        If the model has a custom loss or several quantiles.
     """
     model_builder = import_library("treelite.model_builder", "treelite", "to_treelite")
     plain = PlainModel.of(model, "to_treelite")
@@ -213,7 +227,7 @@ def to_treelite(model: Any) -> Any:
         threshold_type="float64",
         leaf_output_type="float64",
         metadata=model_builder.Metadata(
-            num_feature=int(plain.n_features), average_tree_output=False, **outputs
+            num_feature=plain.n_columns, average_tree_output=False, **outputs
         ),
         tree_annotation=model_builder.TreeAnnotation(
             num_tree=len(trees),
@@ -233,18 +247,29 @@ def _add_treelite_tree(builder: Any, tree: TreeArrays) -> None:
     builder.start_tree()
     for node, feature in enumerate(tree.feature.tolist()):
         builder.start_node(node)
+        children = {
+            "left_child_key": int(tree.left[node]),
+            "right_child_key": int(tree.right[node]),
+        }
         if feature < 0:
             value = values[node]
             # treelite distinguishes scalar leaves from vectors of length one.
             builder.leaf(value if len(value) > 1 else value[0])
+        elif node in tree.sets:
+            builder.categorical_test(
+                feature_id=feature,
+                default_left=bool(tree.missing_left[node]),
+                category_list=tree.sets[node].tolist(),
+                category_list_right_child=False,
+                **children,
+            )
         else:
             builder.numerical_test(
                 feature_id=feature,
                 threshold=float(tree.threshold[node]),
                 default_left=bool(tree.missing_left[node]),
                 opname="<",
-                left_child_key=int(tree.left[node]),
-                right_child_key=int(tree.right[node]),
+                **children,
             )
         builder.end_node()
     builder.end_tree()

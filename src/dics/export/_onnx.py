@@ -12,6 +12,7 @@ import numpy as np
 from dics._input.checks import Array
 from dics._version import VERSION
 from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
+from dics.export._onnx_categories import ML, add_encoding, make_inputs
 from dics.export._plain_model import (
     PlainModel,
     TreeArrays,
@@ -22,8 +23,8 @@ from dics.export._plain_model import (
 from dics.forest import CGForestClassifier, CGForestRegressor
 from dics.tree import CGTreeClassifier, CGTreeRegressor
 
-ML = "ai.onnx.ml"
 ML_VERSION = 3  # the first version with thresholds in double precision
+ML_CATEGORIES = 4  # the first version with label encoders of all types
 MIN_OPSET = 13  # the first version with Softmax and ReduceSum as used here
 DEFAULT_OPSET = 15  # not the newest: older runtimes read it too
 INT64, DOUBLE = 7, 11  # values of onnx.TensorProto
@@ -60,7 +61,7 @@ class Graph:
         self.constants: list[Any] = []
 
     def constant(self, values: Array) -> str:
-        """Add an array of float32, int64 or str, and return its name."""
+        """Add an array of floats, int64 or str, and return its name."""
         from onnx.numpy_helper import from_array
 
         name = self.new_name("constant")
@@ -85,8 +86,9 @@ class Graph:
 def add_model(graph: Graph, plain: PlainModel, x: str, outputs: list[str]) -> None:
     """Add a fitted model to a graph.
 
-    X is in double precision if `plain.in_double`. A regressor has one output of shape
-    (n_samples, n_outputs), a classifier has the labels and the probabilities.
+    X has encoded categories, and is in double precision if `plain.in_double`. A
+    regressor has one output of shape (n_samples, n_outputs), a classifier has the
+    labels and the probabilities.
     """
     is_mean = plain.classes is not None and plain.link == "identity"
     if is_mean:
@@ -171,7 +173,7 @@ def _tree_attributes(plain: PlainModel) -> dict[str, Any]:
 
 def _of_nodes(tree: TreeArrays) -> dict[str, Array]:
     inner = tree.feature >= 0
-    return {
+    columns = {
         "nodes_nodeids": np.arange(len(inner)),
         "nodes_featureids": np.where(inner, tree.feature, 0),
         "nodes_values": np.where(inner, tree.threshold, 0.0),
@@ -181,6 +183,29 @@ def _of_nodes(tree: TreeArrays) -> dict[str, Array]:
         "nodes_falsenodeids": np.where(inner, tree.right, 0),
         "nodes_missing_value_tracks_true": (inner & tree.missing_left).astype(int),
     }
+    return _with_equalities(columns, tree) if tree.sets else columns
+
+
+def _with_equalities(columns: dict[str, Array], tree: TreeArrays) -> dict[str, Array]:
+    """Replace each test of a set of categories by a chain of tests of one category.
+
+    The true branches of a chain share a child, as in converted models of LightGBM.
+    """
+    # No category is -1: an empty set has a side for NaN, too.
+    sets = {node: s if len(s) else np.array([-1]) for node, s in tree.sets.items()}
+    n_nodes = len(tree.feature)
+    # The first test of a chain replaces the node; the others follow the last node.
+    more = np.repeat([*sets], [len(members) - 1 for members in sets.values()])
+    found = {name: column[np.r_[:n_nodes, more]] for name, column in columns.items()}
+    found["nodes_modes"] = found["nodes_modes"].astype(object)
+    found["nodes_nodeids"] = np.arange(n_nodes + len(more))
+    for node, members in sets.items():
+        chain = [node, *range(n_nodes, n_nodes + len(members) - 1)]
+        n_nodes += len(members) - 1
+        found["nodes_modes"][chain] = "BRANCH_EQ"
+        found["nodes_values"][chain] = members
+        found["nodes_falsenodeids"][chain] = [*chain[1:], tree.right[node]]
+    return found
 
 
 def _of_leaves(tree: TreeArrays) -> dict[str, Array]:
@@ -211,8 +236,17 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
     that. Rows of float64 may fall to the other side of a threshold if they are rounded
     to float32. Thresholds are rounded up, which keeps the side of float32 rows.
 
+    An offset is not part of the model: add it to the predictions, or multiply them by
+    exp(offset) with the losses "poisson", "gamma" and "tweedie". For a classifier, add
+    it to the logarithms of the probabilities (for two classes, to their difference).
+
     The input is float64 if the model was fitted with columns that need double
     precision, such as Unix timestamps.
+
+    With categorical features, X contains the categories: numbers, or 0 and 1 for bools.
+    If some categories are text, the model has one input of shape (n_samples, 1) per
+    column instead of `X`. Its name is that of the column, or `x0`, `x1` and so on
+    without names. Pass NaN or an unknown text, such as "", for a missing category.
 
     Parameters
     ----------
@@ -231,8 +265,8 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
     ImportError
         If onnx is not installed: ``pip install 'dics[onnx]'``.
     ValueError
-        If class labels are neither integers nor text, or if the model has categorical
-        features, a custom loss or several quantiles.
+        If class labels are neither integers nor text, or if the model has a custom
+        loss or several quantiles.
     """
     onnx = import_library("onnx", "onnx", "to_onnx")
     plain = PlainModel.of(model, "to_onnx")
@@ -244,6 +278,7 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
             f"of the installed onnx), got {target_opset!r}."
         )
     describe, kinds = onnx.helper.make_tensor_value_info, onnx.TensorProto
+    inputs = make_inputs(plain, getattr(model, "feature_names_in_", None))
     if plain.classes is None:
         outputs = [describe("variable", kinds.FLOAT, [None, plain.n_outputs])]
     else:
@@ -252,10 +287,13 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
             describe("label", kinds.STRING if is_text else kinds.INT64, [None]),
             describe("probabilities", kinds.FLOAT, [None, len(plain.classes)]),
         ]
-    # Operators and constants share one numbering of names.
-    counter = itertools.count()
-    graph = Graph(lambda kind: f"{kind}_{next(counter)}")
-    add_model(graph, plain, "X", [output.name for output in outputs])
+    # Operators and constants share one numbering of names, and inputs keep theirs.
+    counter, taken = itertools.count(), {given.name for given in inputs}
+    graph = Graph(
+        lambda kind: next(name for i in counter if (name := f"{kind}_{i}") not in taken)
+    )
+    x = add_encoding(graph, plain, inputs)
+    add_model(graph, plain, x, [output.name for output in outputs])
     kind = kinds.DOUBLE if plain.in_double else kinds.FLOAT
     made = onnx.helper.make_graph(
         [
@@ -270,13 +308,16 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
             for i, node in enumerate(graph.nodes)
         ],
         type(model).__name__,
-        [describe("X", kind, [None, plain.n_features])],
+        [
+            describe(name, kinds.STRING if is_text else kind, [None, width])
+            for name, width, is_text in inputs
+        ],
         outputs,
         graph.constants,
     )
     versions = [
         onnx.helper.make_opsetid("", opset),
-        onnx.helper.make_opsetid(ML, ML_VERSION),
+        onnx.helper.make_opsetid(ML, ML_CATEGORIES if plain.categories else ML_VERSION),
     ]
     return onnx.helper.make_model(
         made,
@@ -325,6 +366,14 @@ def _set_output_types(operator: Any) -> None:
 
     # Unsupported models raise their error here, before any conversion.
     plain = PlainModel.of(operator.raw_operator, "skl2onnx")
+    if plain.categories is not None:
+        names = getattr(operator.raw_operator, "feature_names_in_", None)
+        first = plain.categories.features[0]
+        raise ValueError(
+            "Pipelines for skl2onnx do not support categorical features; the model has "
+            f"{first if names is None else names[first]!r}. Convert the model alone, "
+            "by dics.export.to_onnx."
+        )
     n_rows = operator.inputs[0].get_first_dimension()
     width = plain.n_outputs
     if plain.classes is not None:

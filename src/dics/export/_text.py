@@ -9,10 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import TextIO
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from dics._model.trees import Trees
 from dics.export._tree_view import (
     CUT,
     Style,
@@ -20,6 +18,7 @@ from dics.export._tree_view import (
     asks_for_missing,
     check_integer,
     class_weights,
+    count_levels,
     fixed,
     majority,
     node_color,
@@ -106,7 +105,7 @@ def export_text(
         if arrays.feature[node] < 0:
             lines.append(start + _leaf_text(tree, node, decimals, show_weights))
         elif depth > max_depth:
-            lines.append(f"{start}... ({_count_levels(arrays, node)} more levels)")
+            lines.append(f"{start}... ({count_levels(arrays, node)} more levels)")
         else:
             below, above = _rule_texts(tree, node, decimals, show_missing)
             left = int(arrays.left[node])
@@ -237,16 +236,6 @@ def export_graphviz(
     else:
         raise TypeError(f"out_file must be a path or a text file, got {out_file!r}.")
     return None
-
-
-def _count_levels(tree: Trees, node: int) -> int:
-    """Return the number of levels of a subtree."""
-    nodes, levels = np.array([node]), 0
-    while nodes.size:
-        levels += 1
-        left = tree.left[nodes[tree.feature[nodes] >= 0]]
-        nodes = np.concatenate([left, left + 1])
-    return levels
 
 
 def _rule_texts(

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dics._boosting.fit import RoundTree
-from dics._input.categories import Categories
+from dics._boosting.model import RoundTree
+from dics._input.categories import CategoricalFeature, Categories
 from dics._model.trees import Trees
 
 CUT = "(...)"
@@ -192,6 +192,16 @@ def shown_nodes(tree: Tree, max_depth: int | None) -> Shown:
     return shown
 
 
+def count_levels(trees: Trees, node: int) -> int:
+    """Return the number of levels of a subtree."""
+    nodes, levels = np.array([node]), 0
+    while nodes.size:
+        levels += 1
+        left = trees.left[nodes[trees.feature[nodes] >= 0]]
+        nodes = np.concatenate([left, left + 1])
+    return levels
+
+
 def fixed(value: float, decimals: int) -> str:
     """Return decimal notation unless the value is too small or too large for it."""
     text = f"{value + 0.0:.{decimals}f}"  # adding 0.0 turns -0.0 into 0.0
@@ -298,16 +308,23 @@ def test_texts(tree: Tree, node: int, number: str) -> tuple[str, str]:
         return f"{name} is missing", f"{name} is not missing"
     if known is None:
         return f"{name} < {number}", f"{name} >= {number}"
-    sets = tree.arrays.sets
-    members = None if sets is None else sets.members(node)
-    if members is None:
-        left = known.values < float(tree.arrays.threshold[node])
-    else:
-        left = members[known.values.astype(np.intp)]
+    left = left_categories(tree, node, known)
     return (
         f"{name} in {_set_text(known.categories[left])}",
         f"{name} in {_set_text(known.categories[~left])}",
     )
+
+
+def left_categories(
+    tree: Tree, node: int, known: CategoricalFeature
+) -> NDArray[np.bool_]:
+    """Return a mask of the categories of a feature that go left."""
+    sets = tree.arrays.sets
+    members = None if sets is None else sets.members(node)
+    if members is not None:
+        return members[known.values.astype(np.intp)]
+    left: NDArray[np.bool_] = known.values < float(tree.arrays.threshold[node])
+    return left
 
 
 def _set_text(categories: NDArray[Any]) -> str:
