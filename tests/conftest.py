@@ -1,9 +1,13 @@
 """Options of the tests, and the choice of those that `make test` runs."""
 
+import os
 import zlib
 
 import pytest
 import selection
+
+# Before the core is loaded: more threads than a small machine has cores.
+os.environ.setdefault("DICS_CORES", "4")
 
 
 def pytest_addoption(parser):
@@ -16,6 +20,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    import fit_checks  # after DICS_CORES is set
+
+    fit_checks.install()
     selection.offset = config.getoption("--seed-offset")
 
 

@@ -57,13 +57,23 @@ class Dictionary(NamedTuple):
     # Quantiles, too coarse for deep nodes: recomputing them there pays.
     renewable: bool = False
 
+    @classmethod
+    def of(cls, columns: list[FloatArray], *, renewable: bool = False) -> Dictionary:
+        """Join the thresholds of all features."""
+        offsets = np.cumsum([0, *map(len, columns)], dtype=np.int64)
+        return cls(np.concatenate(columns), offsets, renewable)
+
+    def by_feature(self) -> list[FloatArray]:
+        """Return the thresholds of each feature."""
+        return np.split(self.values, self.offsets[1:-1])
+
 
 def make_dictionary(
     thresholds: Iterable[npt.ArrayLike], n_features: int, source: str
 ) -> Dictionary:
     """Check the thresholds that `source` returned, and sort them."""
     try:
-        columns = list(thresholds)
+        columns = list(thresholds)  # a generator has no length
     except TypeError as error:
         raise TypeError(
             f"{source} must return an array of thresholds for each feature, got "
@@ -74,12 +84,12 @@ def make_dictionary(
             f"{source} returned thresholds of {len(columns)} features; X has "
             f"{n_features}."
         )
-    checked = [
-        _check_thresholds(column, f"{source}, feature {f}")
-        for f, column in enumerate(columns)
-    ]
-    offsets = np.cumsum([0, *map(len, checked)], dtype=np.int64)
-    return Dictionary(np.concatenate(checked), offsets)
+    return Dictionary.of(
+        [
+            _check_thresholds(column, f"{source}, feature {f}")
+            for f, column in enumerate(columns)
+        ]
+    )
 
 
 def _check_thresholds(column: npt.ArrayLike, where: str) -> FloatArray:
@@ -108,6 +118,7 @@ def _check_thresholds(column: npt.ArrayLike, where: str) -> FloatArray:
 
 def select(dictionary: Dictionary, order: npt.NDArray[np.int32]) -> Dictionary:
     """Return the thresholds of the given features, in this order."""
+    # The position of each threshold in the old order, without a loop over features.
     sizes = np.diff(dictionary.offsets)[order]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     shift = np.repeat(dictionary.offsets[order] - offsets[:-1], sizes)

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dics import _core
-from dics._boosting.rows import BoostJob, CodedRows, LocalCodes
+from dics._boosting.rows import BoostJob, CodedRows, LocalCodes, RowValues
 from dics._dictionary import Dictionary, encode_or_list
-from dics._growing.forest import ForestPlan, grow_planned
-from dics._growing.settings import make_settings
+from dics._growing.settings import ForestPlan, grow_planned
 from dics._input.categories import Categories
 from dics._input.category_encoder import TargetEncoder
 from dics._input.checks import Array, ClassTargets, FloatArray, RegressionTargets
@@ -128,16 +127,18 @@ class TrainingRows(ABC):
     def encode(
         self,
         job: BoostJob,
-        labels: npt.NDArray[np.uint32] | None,
-        targets: npt.NDArray[np.float32] | None,
-        weights: FloatArray | None,
+        values: RowValues,
         n_threads: int,
     ) -> CodedRows:
-        """Return the codes of the rows, with their targets and scores, for boosting."""
+        """Return the codes of the rows, with their values and scores, for boosting."""
 
-    @abstractmethod
-    def for_scorer(self, rows: npt.NDArray[np.intp] | None, n_rows: int) -> Array:
+    def for_scorer(
+        self,
+        rows: npt.NDArray[np.intp] | None,
+        n_rows: int,  # noqa: ARG002 (for rows of other processes)
+    ) -> Array | SparseRows:
         """Return some rows (None: all `n_rows`) as the X argument of a scorer."""
+        return self.take(rows)
 
 
 class LocalRows(TrainingRows):
@@ -210,25 +211,17 @@ class LocalRows(TrainingRows):
     def encode(
         self,
         job: BoostJob,
-        labels: npt.NDArray[np.uint32] | None,
-        targets: npt.NDArray[np.float32] | None,
-        weights: FloatArray | None,
+        values: RowValues,
         n_threads: int,
     ) -> LocalCodes:
         scores = job.first_scores(
             len(self),
+            values.offset,
             lambda trees, scores: trees.add_values(self.X, scores, n_threads=n_threads),
         )
         # Column by column: a round reads some of the features only.
         codes = encode_or_list(self.X, job.dictionary, 1, n_threads, by_rows=False)
-        return LocalCodes(codes, labels, targets, weights, scores)
-
-    def for_scorer(
-        self,
-        rows: npt.NDArray[np.intp] | None,
-        n_rows: int,  # noqa: ARG002 (for rows of other processes)
-    ) -> Any:
-        return self.X if rows is None else self.X[rows]
+        return LocalCodes(codes, values, scores)
 
 
 class TrainingData(NamedTuple):
@@ -249,6 +242,9 @@ class TrainingData(NamedTuple):
         ClassTargets of regression, [row][output].
     monotonic : list of int
         Direction of each column, if predictions are constrained.
+    offset : ndarray or None
+        Offset of the scores, [row][output]. For an identity link, it was subtracted
+        from `values`.
     """
 
     rows: TrainingRows
@@ -260,6 +256,7 @@ class TrainingData(NamedTuple):
     classes: Array | None = None
     values: FloatArray | None = None
     monotonic: list[int] = []  # noqa: RUF012 (never changed)
+    offset: FloatArray | None = None
 
     @classmethod
     def of(
@@ -276,6 +273,7 @@ class TrainingData(NamedTuple):
         if isinstance(targets, ClassTargets):
             classes, labels = targets
             return cls(rows, labels, len(classes), weights, seed, n_threads, classes)
+        # Class means are centroids of regression too, if rows have pseudo-classes.
         groups = group_targets(targets.values, seed, n_threads)
         n_groups = int(groups.max()) + 1
         return cls(
@@ -290,6 +288,7 @@ def as_float32(
     if X.dtype != np.float64:
         return None
 
+    # A missing value stays one, but NaN is not equal to itself.
     def are_equal(double: Array, single: Array) -> bool:
         return bool(((double == single) | np.isnan(double)).all())
 
@@ -338,8 +337,7 @@ def group_targets(
     scaled = np.ascontiguousarray(
         (values - sample.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     )
-    settings = make_settings(
-        _core.ClusterSettings,
+    settings = _core.ClusterSettings(
         n_clusters=min(n_groups, len(sample)),
         n_classes=0,
         batch_size=min(512, len(sample)),

@@ -15,6 +15,7 @@ from dics._boosting.fit import Boosting, check_rounds
 from dics._boosting.losses import (
     LOG_LINK_LOSSES,
     LOSSES,
+    CustomClassLoss,
     CustomLoss,
     LogLoss,
     NumberLoss,
@@ -35,11 +36,12 @@ from dics._input.checks import (
     combine_weights,
     rescaled_weights,
 )
-from dics._input.sparse import SparseRows
 from dics._model.checks import require
 from dics._model.leaf_rows import check_quantiles
 from dics.candidates import BaseCandidates
 from dics.options import GOSS, BoostingOptions, CategoricalOptions
+
+CUSTOM_LOSS = HasMethods(["gradients", "start", "link"])
 
 
 class CGBoostingClassifier(ClassifierMixin, Boosting):
@@ -53,13 +55,16 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
 
     Parameters
     ----------
+    loss : "log_loss" or object, default="log_loss"
+        The log-loss, or a custom loss, see Notes.
     n_estimators : int or "auto", default="auto"
         Number of rounds; each adds one tree. "auto" is 100 for two classes and 250 for
         more, and 100 if a trial lowers the learning rate (see Notes).
     learning_rate : float or "auto", default="auto"
         Factor of each tree. "auto" is 0.1 to 0.2 for two classes and 0.15 for more;
         trials can lower it (see Notes). Use a smaller value with more rounds for the
-        best accuracy. With two classes, the margin changes by twice the rate.
+        best accuracy. With two classes, the margin changes by twice the rate. Callbacks
+        of `fit` can change it between rounds.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit. The paper uses 3.
     max_leaf_nodes : int, "auto" or None, default="auto"
@@ -85,8 +90,8 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     min_split_gain : float, default=0.0
         Minimum gain of a split (gamma in the paper).
     min_samples_leaf : "auto" or int, default="auto"
-        Minimum number of sampled rows on each side of a split. "auto" is 20. Use 5 for
-        many rare features, such as words.
+        Minimum number of sampled rows on each side of a split. "auto" is 20, and a
+        tenth of fewer than 200 rows. Use 5 for many rare features, such as words.
     min_child_weight : float, default=0.0
         Minimum sum of hessians, over all outputs, on each side of a split.
     early_stopping : "auto" or bool, default="auto"
@@ -201,6 +206,11 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     on, half of it with categorical features, and without `noise_shrinkage` 0.02, or
     0.04 from 10,000 rows on.
 
+    A custom loss has the methods of `CGBoostingRegressor` (see its Notes), and its
+    rules for "auto". `y` has the indices of the classes in `classes_`. For two classes,
+    `raw` is the margin of the second class, and ``link(raw)`` its probability. For
+    more, both have one column per class.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -218,7 +228,9 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Boosting._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "loss": [StrOptions({"log_loss"}), CUSTOM_LOSS],
     }
+    _unsupported = frozenset({"advanced.tweedie_power"})
     # The configuration of the paper does not change with the defaults.
     _paper_setting: ClassVar[dict[str, Any]] = {
         **Boosting._paper_setting,
@@ -231,6 +243,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     def __init__(
         self,
         *,
+        loss: Any = "log_loss",
         n_estimators: int | str = "auto",
         learning_rate: float | str = "auto",
         max_depth: int | None = None,
@@ -258,6 +271,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
+        self.loss = loss
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
@@ -288,11 +302,15 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     # --- fit ----------------------------------------------------------------
 
     @property
-    def _fitted_loss(self) -> LogLoss:
-        return LogLoss.of(self.n_classes_)
+    def _fitted_loss(self) -> LogLoss | CustomClassLoss:
+        custom: CustomClassLoss | None = vars(self).get("_loss")
+        return LogLoss.of(self.n_classes_) if custom is None else custom
 
-    def _make_loss(self, targets: ClassTargets) -> LogLoss:
-        return LogLoss.of(len(targets.classes))
+    def _make_loss(self, targets: ClassTargets) -> LogLoss | CustomClassLoss:
+        n_classes = len(targets.classes)
+        if isinstance(self.loss, str) or n_classes == 1:
+            return LogLoss.of(n_classes)
+        return CustomClassLoss(self.loss, n_classes)
 
     def _check_eval_set(self, given: EvalSet, training: ClassTargets) -> CheckedEvalSet:
         targets = check_class_labels(given.y, None, may_be_few=True)
@@ -320,82 +338,182 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
             weights = rescaled_weights(weights)
         return CheckedEvalSet(labels, None, weights)
 
-    def _current_model(self, rows: CodedRows) -> tuple[BaseEstimator, Array]:
+    def _current_model(
+        self,
+        rows: CodedRows,
+        offset: FloatArray | None,  # noqa: ARG002 (it is part of the scores)
+    ) -> tuple[BaseEstimator, Array]:
         # A view: the core adds to the scores in place, and the padding is cut off.
         scores = rows.scores[:, : len(self._start)]
-        assert rows.labels is not None
-        y = self.classes_[rows.labels]
-        return CurrentModel(self.classes_, self._fitted_loss, scores), y
+        loss, (labels, targets, _, _) = self._fitted_loss, rows.values
+        if isinstance(loss, CustomClassLoss):
+            assert targets is not None
+            labels = loss.original(targets)[:, 0]
+        return CurrentModel(self.classes_, loss, scores), self.classes_[labels]
 
     def _check_outputs(self) -> None:
+        custom: Any = vars(self).get("_loss")
+        require(isinstance(custom, CustomClassLoss | None), "the loss is not custom")
         super()._check_outputs()
         check_rounds(self)
 
     # --- predict ------------------------------------------------------------
 
-    def _class_probabilities(self, X: Any) -> FloatArray:
-        scores = self._scores(X)  # raises if the model is not fitted
+    def _class_probabilities(self, X: Any, offset: Any = None) -> FloatArray:
+        scores = self._scores(X, offset)  # raises if the model is not fitted
         return self._fitted_loss.probabilities(scores)
 
-    def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
-        scores = self._scores(X)
+    def _most_probable(self, X: Any, offset: Any = None) -> npt.NDArray[np.intp]:
+        scores = self._scores(X, offset)
         return self._fitted_loss.most_probable(scores)
 
-    def decision_function(self, X: Any) -> FloatArray:
+    @explain_unknown_arguments
+    def predict(
+        self, X: Any, *, offset: Any = None, n_rounds: int | None = None
+    ) -> Array:
+        """Predict the class of each row, the most probable one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores, as in `fit`.
+        n_rounds : int, default=None
+            Number of rounds to use, from the first on. None uses all.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        indices = self._first(n_rounds)._most_probable(
+            X, offset
+        )  # raises if the model is not fitted
+        predicted: Array = self.classes_[indices]
+        return predicted
+
+    @explain_unknown_arguments
+    def predict_proba(
+        self, X: Any, *, offset: Any = None, n_rounds: int | None = None
+    ) -> FloatArray:
+        """Predict the probability of each class, the softmax of the scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores, as in `fit`.
+        n_rounds : int, default=None
+            Number of rounds to use, from the first on. None uses all.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        return self._first(n_rounds)._class_probabilities(X, offset)
+
+    @explain_unknown_arguments
+    def predict_log_proba(
+        self, X: Any, *, offset: Any = None, n_rounds: int | None = None
+    ) -> FloatArray:
+        """Predict the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores, as in `fit`.
+        n_rounds : int, default=None
+            Number of rounds to use, from the first on. None uses all.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):  # scores may differ by hundreds
+            logs: FloatArray = np.log(
+                self.predict_proba(X, offset=offset, n_rounds=n_rounds)
+            )
+            return logs
+
+    @explain_unknown_arguments
+    def decision_function(
+        self, X: Any, *, offset: Any = None, n_rounds: int | None = None
+    ) -> FloatArray:
         """Compute the score of each class, whose softmax is `predict_proba`.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores, as in `fit`.
+        n_rounds : int, default=None
+            Number of rounds to use, from the first on. None uses all.
 
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
             For two classes, the margin of the second class.
         """
-        scores = self._scores(X)
+        scores = self._first(n_rounds)._scores(X, offset)
         return self._fitted_loss.decision(scores)
 
-    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+    def staged_decision_function(
+        self, X: Any, *, offset: Any = None
+    ) -> Iterator[FloatArray]:
         """Yield the result of `decision_function` after each round.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores, as in `fit`.
 
         Yields
         ------
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
         """
-        for scores in self._staged_scores(X):
+        for scores in self._staged_scores(X, offset):
             yield self._fitted_loss.decision(scores)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
+    def staged_predict_proba(
+        self, X: Any, *, offset: Any = None
+    ) -> Iterator[FloatArray]:
         """Yield the result of `predict_proba` after each round.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores, as in `fit`.
 
         Yields
         ------
         p : ndarray of shape (n_samples, n_classes)
         """
-        for scores in self._staged_scores(X):
+        for scores in self._staged_scores(X, offset):
             yield self._fitted_loss.probabilities(scores)
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Array]:
         """Yield the result of `predict` after each round.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores, as in `fit`.
 
         Yields
         ------
         y : ndarray of shape (n_samples,)
         """
-        for scores in self._staged_scores(X):
+        for scores in self._staged_scores(X, offset):
             yield self.classes_[self._fitted_loss.most_probable(scores)]
 
 
@@ -410,9 +528,10 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     Parameters
     ----------
     loss : str or object, default="squared_error"
-        "squared_error", "absolute_error", "huber", "quantile", "poisson" (y >= 0) or
-        "gamma" (y > 0), or a custom loss, see Notes. "poisson" and
-        "gamma" predict the exponential of the score.
+        "squared_error", "absolute_error", "huber", "quantile", "poisson" (y >= 0),
+        "gamma" (y > 0) or "tweedie" (y >= 0; its power is an option of `advanced`), or
+        a custom loss, see Notes. The last three names predict the exponential of the
+        score.
     quantile : float or sequence of float, default=0.5
         With ``loss="quantile"``: the quantile to predict, or several at once. One tree
         per round predicts all of them, and the predictions do not cross.
@@ -424,7 +543,8 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     learning_rate : float or "auto", default="auto"
         Factor of each tree. "auto" is 0.12, and 0.1 for fewer than 10,000 rows; with
         categorical features, a trial can lower it (see Notes). Use a smaller value with
-        more rounds for the best accuracy.
+        more rounds for the best accuracy. Callbacks of `fit` can change it between
+        rounds.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
@@ -450,7 +570,8 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     min_split_gain : float, default=0.0
         Minimum gain of a split.
     min_samples_leaf : "auto" or int, default="auto"
-        Minimum number of sampled rows on each side of a split. "auto" is 20.
+        Minimum number of sampled rows on each side of a split. "auto" is 20, and a
+        tenth of fewer than 200 rows.
     min_child_weight : float, default=0.0
         Minimum sum of hessians, over all outputs, on each side of a split.
     early_stopping : "auto" or bool, default="auto"
@@ -561,7 +682,12 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
 
     For `train_score_` and early stopping, a fourth method ``loss(y, raw, weight)``
     returns the mean loss. The methods are called once per round with all rows. Built-in
-    losses are faster: they use several threads and single precision.
+    losses are faster: they use several threads and single precision. An offset is part
+    of `raw`, but not of the start. A learning rate of "auto" has no trial.
+
+    A custom loss that holds an array with a value for each row needs all rows in their
+    order: without held-out rows (``early_stopping=True``), without rows of weight zero,
+    and without a method ``loss`` if there are validation sets.
 
     Examples
     --------
@@ -575,21 +701,20 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     >>> quantiles.set_params(n_estimators=50, random_state=0).fit(X, y).predict(X).shape
     (442, 3)
 
-    The Tweedie loss with a power of 1.5, as a custom loss:
+    A custom loss, where an error counts three times if the prediction is too low:
 
     >>> import numpy as np
-    >>> class Tweedie:
+    >>> class Expectile:
     ...     def start(self, y, weight):
-    ...         return np.log(np.average(y, weights=weight))
+    ...         return np.average(y, weights=weight)
     ...
     ...     def link(self, raw):
-    ...         return np.exp(raw)
+    ...         return raw
     ...
     ...     def gradients(self, y, raw, weight):
-    ...         a, b = y * np.exp(-0.5 * raw), np.exp(0.5 * raw)
-    ...         w = 1.0 if weight is None else weight
-    ...         return w * (b - a), w * (0.5 * b + 0.5 * a)
-    >>> own = CGBoostingRegressor(loss=Tweedie(), n_estimators=20, random_state=0)
+    ...         w = np.where(raw < y, 3.0, 1.0) * (1.0 if weight is None else weight)
+    ...         return w * (raw - y), w
+    >>> own = CGBoostingRegressor(loss=Expectile(), n_estimators=20, random_state=0)
     >>> bool(own.fit(X, y).score(X, y) > 0.4)
     True
     """
@@ -598,7 +723,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         **Boosting._parameter_constraints,
         "loss": [
             StrOptions(set(LOSSES)),
-            HasMethods(["gradients", "start", "link"]),
+            CUSTOM_LOSS,
         ],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
         "huber_quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
@@ -687,7 +812,10 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
                     f"loss='quantile' predicts quantiles of one target, y has "
                     f"{n_targets}; fit a model for each."
                 )
-        return NumberLoss(self.loss, levels, float(self.huber_quantile), n_targets)
+        alpha = self.huber_quantile
+        if self.loss == "tweedie":
+            alpha = self._options.tweedie_power
+        return NumberLoss(self.loss, levels, float(alpha), n_targets)
 
     def _check_target_values(self, values: FloatArray) -> None:
         self._make_loss(RegressionTargets(values)).check(values)
@@ -706,16 +834,22 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         weights = check_weights(given.weights, len(values))
         return CheckedEvalSet(None, values, weights)
 
-    def _current_model(self, rows: CodedRows) -> tuple[BaseEstimator, Array]:
+    def _current_model(
+        self, rows: CodedRows, offset: FloatArray | None
+    ) -> tuple[BaseEstimator, Array]:
         unit, n_outputs = self._loss.score_unit(), len(self._start)
+        added: FloatArray | float = 0.0
+        if offset is not None and self._loss.subtracts_offset:
+            added = offset
 
         def predict(scores: npt.NDArray[np.float32]) -> FloatArray:
             scaled = scores[:, :n_outputs] * (1.0 if unit is None else unit)
-            return squeezed(self._loss.predictions(scaled.astype(np.float32)))
+            predicted = self._loss.predictions(scaled.astype(np.float32))
+            return squeezed(predicted + added)
 
-        assert rows.targets is not None
+        assert rows.values.targets is not None
         # The rows have no other copy of y.
-        y = self._loss.original(rows.targets)
+        y = self._loss.original(rows.values.targets) + added
         return CurrentRegressor(predict, rows.scores), self._shaped(y)
 
     def _check_outputs(self) -> None:
@@ -734,37 +868,42 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
 
     # --- predict ------------------------------------------------------------
 
-    def _contributions(self, X: Array | SparseRows) -> FloatArray:
-        added = super()._contributions(X)
-        # Scores of the model are relative to the center of y.
-        added[:, -1] += self._loss.offset()
-        return added
-
-    def predict(self, X: Any) -> FloatArray:
+    @explain_unknown_arguments
+    def predict(
+        self, X: Any, *, offset: Any = None, n_rounds: int | None = None
+    ) -> FloatArray:
         """Predict the targets of each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores, as in `fit`.
+        n_rounds : int, default=None
+            Number of rounds to use, from the first on. None uses all.
 
         Returns
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
             One column per target or quantile, if there are several.
         """
-        scores = self._scores(X)
+        scores = self._first(n_rounds)._scores(X, offset)
         return squeezed(self._loss.predictions(scores))
 
-    def staged_predict(self, X: Any) -> Iterator[FloatArray]:
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[FloatArray]:
         """Yield the result of `predict` after each round.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores, as in `fit`.
 
         Yields
         ------
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
         """
-        for scores in self._staged_scores(X):
+        for scores in self._staged_scores(X, offset):
             yield squeezed(self._loss.predictions(scores))

@@ -41,7 +41,6 @@ from dics._estimator.arguments import (
     effective_n_threads,
     explain_unknown_arguments,
 )
-from dics._growing.settings import make_settings
 from dics._input.checks import (
     Array,
     ClassTargets,
@@ -186,13 +185,12 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         )
 
     def _make_dictionary(self, data: TrainingData) -> Dictionary:
-        """Make the dictionary; built-in sources override this."""
-        return self._call_find_thresholds(data)
+        """Make the dictionary by `find_thresholds`, with read-only arguments.
 
-    def _call_find_thresholds(self, data: TrainingData) -> Dictionary:
-        """Make the dictionary by `find_thresholds`, with read-only arguments."""
+        Built-in sources override it.
+        """
         X, weights = data.rows.take(), data.weights
-        if isinstance(X, SparseRows) and not self._accepts_sparse():
+        if isinstance(X, SparseRows) and not self.accepts_sparse:
             name = type(self).__name__
             raise ValueError(
                 f"X is sparse, but {name}.find_thresholds needs a dense X; pass "
@@ -257,28 +255,23 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _check_labels(
         self, y: Any, n_rows: int
     ) -> ClassTargets | RegressionTargets | None:
-        if y is None or not (self._needs_labels() or self._uses_labels()):
-            return check_class_labels(y, n_rows) if self._needs_labels() else None
-        if is_regression_target(y):
+        use = self._use_of_labels
+        if use == "none" or (use == "optional" and y is None):
+            return None
+        if y is not None and is_regression_target(y):
             return RegressionTargets(
                 check_regression_target(y, n_rows, type(self).__name__)
             )
-        if self._needs_labels():
-            return check_class_labels(y, n_rows)
-        # Labels are optional here, so an unusable y is ignored.
-        kind = type_of_target(y, input_name="y")
-        return (
-            check_class_labels(y, n_rows) if kind in ("binary", "multiclass") else None
-        )
+        # If labels are optional, an unusable y is ignored.
+        kinds = ("binary", "multiclass")
+        if use == "optional" and type_of_target(y, input_name="y") not in kinds:
+            return None
+        return check_class_labels(y, n_rows)
 
-    def _needs_labels(self) -> bool:
-        return False
-
-    def _uses_labels(self) -> bool:
-        return True
-
-    def _accepts_sparse(self) -> bool:
-        return self.accepts_sparse or not self._is_users_own()
+    @property
+    def _use_of_labels(self) -> str:
+        """Whether y is "required", "optional" or not used ("none")."""
+        return "optional"
 
     def _is_users_own(self) -> bool:
         """Return True if a user wrote `find_thresholds`, also in a subclass."""
@@ -286,22 +279,20 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _learn(self, data: TrainingData) -> None:
         """Fit from checked training data."""
-        own = self._is_users_own()
-        find = self._call_find_thresholds if own else self._make_dictionary
-        self._dictionary = find(data)
+        # A subclass of a built-in source may replace only `find_thresholds`.
+        source = BaseCandidates if self._is_users_own() else type(self)
+        self._dictionary = source._make_dictionary(self, data)
         self.n_features_in_ = data.rows.n_features
         self.n_thresholds_ = np.diff(self._dictionary.offsets)
 
     def _add_rank_thresholds(self, n_ranks: dict[int, int]) -> None:
         """Place a threshold between any two ranks of categories."""
-        parts = np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
+        columns = self._dictionary.by_feature()
         for f, n in n_ranks.items():
-            parts[f] = np.arange(1, n, dtype=np.float64) - 0.5
-        offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-        self._dictionary = self._dictionary._replace(
-            values=np.concatenate(parts), offsets=offsets
-        )
-        self.n_thresholds_ = np.diff(offsets)
+            columns[f] = np.arange(1, n, dtype=np.float64) - 0.5
+        renewable = self._dictionary.renewable
+        self._dictionary = Dictionary.of(columns, renewable=renewable)
+        self.n_thresholds_ = np.diff(self._dictionary.offsets)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -323,7 +314,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def thresholds_(self) -> list[FloatArray]:
         """Thresholds of each feature, sorted and distinct."""
         check_is_fitted(self, "n_thresholds_")
-        return np.split(self._dictionary.values, self._dictionary.offsets[1:-1])
+        return self._dictionary.by_feature()
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
         """Replace each value by the number of thresholds up to it.
@@ -346,8 +337,8 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = self._accepts_sparse()
-        tags.target_tags.required = self._needs_labels()
+        tags.input_tags.sparse = self.accepts_sparse or not self._is_users_own()
+        tags.target_tags.required = self._use_of_labels == "required"
         tags.transformer_tags.preserves_dtype = []
         return tags
 
@@ -493,11 +484,11 @@ class CentroidCandidates(BaseCandidates):
         }
         return cls(**{**setting, **parameters})
 
-    def _needs_labels(self) -> bool:
-        return self.n_clusters == "classes" or self.centroid_source == "class"
-
-    def _uses_labels(self) -> bool:
-        return self.centroid_source == "auto"
+    @property
+    def _use_of_labels(self) -> str:
+        if self.n_clusters == "classes" or self.centroid_source == "class":
+            return "required"
+        return "optional" if self.centroid_source == "auto" else "none"
 
     def _make_dictionary(self, data: TrainingData) -> Dictionary:
         n_features = data.rows.n_features
@@ -544,10 +535,10 @@ class CentroidCandidates(BaseCandidates):
             auto = self.n_clusters == "auto"
             n_clusters = AUTO_CLUSTERS if auto else int(self.n_clusters)
         n_rows = len(data.rows)
+        # Each cluster and each class should have about 16 of these rows.
         measure_rows = MEASURE_ROWS if self.fill_quantiles else ALONE_MEASURE_ROWS
         n_classes, source = min(data.n_classes, MAX_CLASS_MEANS), self.centroid_source
-        return make_settings(
-            _core.ClusterSettings,
+        return _core.ClusterSettings(
             n_clusters=0 if source == "class" else min(n_clusters, n_rows),
             n_classes=0 if source == "kmeans" else n_classes,
             batch_size=min(self.batch_size, n_rows),
@@ -623,8 +614,7 @@ class QuantileCandidates(BaseCandidates):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _uses_labels(self) -> bool:
-        return False
+    _use_of_labels = "none"
 
     def _make_dictionary(self, data: TrainingData) -> Dictionary:
         return quantile_dictionary(data, self.max_bins - 1)

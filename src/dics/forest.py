@@ -14,20 +14,24 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from dics._estimator.arguments import effective_n_threads, explain_unknown_arguments
+from dics._estimator.arguments import (
+    NO_LIMIT,
+    effective_n_threads,
+    explain_unknown_arguments,
+    warn_without_effect,
+)
 from dics._estimator.base import ClassifierMixin, RegressorMixin, TreesEstimator
 from dics._estimator.running import Progress, warn_user
 from dics._growing.constraints import as_classification, as_regression
-from dics._growing.forest import plan_forest
 from dics._growing.pruning import prune
 from dics._growing.sampling import OutOfBag, OutOfBagSums, check_draws, draw_counts
 from dics._growing.settings import (
-    NO_LIMIT,
     REGRESSION_CRITERIA,
     TREE_CONSTRAINTS,
-    as_feature_count,
+    TreePlan,
     criterion_name,
     grow_settings,
+    plan_forest,
 )
 from dics._input.checks import (
     MAX_COUNT,
@@ -55,6 +59,7 @@ SHARED_WITH_TREES = (
     "n_features_in_",
     "feature_names_in_",
     "max_features_",
+    "plan_",
     "_categories",
 )
 # The class weight that each tree computes from its own sample of the rows.
@@ -90,6 +95,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
     }
     _tree_class: type[TreeT]
     max_features_: int
+    plan_: TreePlan
     _n_rows: int  # of the last fit
     _n_drawn: int  # rows sampled for each tree; 0 without bootstrap
     _draw_weights: FloatArray | None  # probabilities of the rows
@@ -145,15 +151,14 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         else:
             if not is_warm_start:
                 self.candidates_ = fit_candidates(self, data)
+            self.plan_ = TreePlan.of(self, data, n_draws)
             new = self._grow(data, n_draws, n_before)
             # Estimates of fewer trees would not belong to this forest.
             for stale in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
                 self.__dict__.pop(stale, None)
             self.trees_ = self.trees_.concat(new) if is_warm_start else new
             self._keep_targets(data)
-            self.max_features_ = as_feature_count(
-                self.max_features, data.rows.n_features
-            )
+            self.max_features_ = self.plan_.max_features
             # `estimators_samples_` repeats the sampling of rows from these.
             self._seed = data.seed
             self._n_rows, self._n_drawn = len(data.rows), n_draws
@@ -199,12 +204,12 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         )
         is_constrained = data.values is None and len(data.monotonic) > 0
         if is_constrained:
-            data = as_regression(data, settings, criterion)
+            data, settings = as_regression(data, settings, criterion)
         plan = plan_forest(
             data,
             dictionary,
             settings,
-            max_features=as_feature_count(self.max_features, n_features),
+            max_features=self.plan_.max_features,
             feature_sampling=self._options.feature_sampling,
             first_tree=first_tree,
             n_trees=n_trees,
@@ -244,20 +249,17 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         """Indices of the rows that each tree has sampled, with repetitions.
 
         The indices are those of the X of the last fit. They are sampled again at each
-        access. Without `bootstrap`, every tree has all rows. A forest with weights that
-        was loaded from a file does not have this attribute.
+        access. Without `bootstrap`, every tree has all rows. A forest that was loaded
+        from a model file does not have this attribute.
         """
+        check_is_fitted(self, "trees_")
         if "_n_drawn" not in vars(self):
             raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute "
-                "'estimators_samples_' before it is fitted"
+                "estimators_samples_ needs the number and the weights of the training "
+                "rows, which model files do not store; use a pickle."
             )
+        # Sampled again from the seed: stored, they would need 4 bytes per tree and row.
         rows, n_trees = np.arange(self._n_rows), len(self.trees_)
-        if "_draw_weights" not in vars(self):
-            raise AttributeError(
-                "estimators_samples_ needs the weights of all training rows, which "
-                "model files do not store; use a pickle."
-            )
         if self._n_drawn == 0:
             return [rows.copy() for _ in range(n_trees)]
         draws = draw_counts(
@@ -311,11 +313,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
     @property
     def estimators_(self) -> list[TreeT]:
         """The trees, each as an estimator that shares the forest's memory."""
-        if not hasattr(self, "trees_"):
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute 'estimators_' "
-                "before it is fitted"
-            )
+        check_is_fitted(self, "trees_")
         return [self._as_tree(t) for t in range(len(self.trees_))]
 
     def _as_tree(self, t: int) -> TreeT:
@@ -378,6 +376,9 @@ def check_options(forest: CGForest[Any], n_trees: int) -> None:
             "Out of bag estimation only available if bootstrap=True, "
             f"got oob_score={forest.oob_score!r} and bootstrap=False."
         )
+    if forest.max_features is None:
+        reason = "max_features=None uses all features"
+        warn_without_effect(forest, ["advanced.feature_sampling"], reason)
     if forest.n_estimators < n_trees:
         raise ValueError(
             f"n_estimators={forest.n_estimators} must be larger or equal to "
@@ -498,6 +499,8 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         The trees, as views of `trees_`.
     max_features_ : int
         Number of features that a node considers.
+    plan_ : TreePlan
+        The numbers that parameters stand for in this fit, such as `max_features`.
     estimators_samples_ : list of ndarray of int
         Indices of the rows that each tree has sampled, with repetitions.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -626,10 +629,8 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
 
     def _class_probabilities(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
-        hard, n_threads = (
-            self._options.voting == "hard",
-            effective_n_threads(self.n_jobs),
-        )
+        hard = self._options.voting == "hard"
+        n_threads = effective_n_threads(self.n_jobs)
         return self.trees_.shares(X, hard=hard, n_threads=n_threads)
 
 
@@ -727,6 +728,8 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     estimators_ : list of CGTreeRegressor
     max_features_ : int
         Number of features that a node considers.
+    plan_ : TreePlan
+        The numbers that parameters stand for in this fit, such as `max_features`.
     estimators_samples_ : list of ndarray of int
         Indices of the rows that each tree has sampled, with repetitions.
     feature_importances_ : ndarray of shape (n_features_in_,)

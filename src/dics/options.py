@@ -29,7 +29,7 @@ class Options(BaseEstimator):
     def _check(self, estimator: Any, parameter: str) -> None:
         """Check the options of an estimator, which has them as a parameter."""
         # In fit and not in the constructor: scikit-learn clones without checks.
-        values = self.get_params(deep=False)
+        values = vars(self)
         owner = type(estimator).__name__
         validate_parameter_constraints(
             # The prefix makes errors name the option as the user wrote it.
@@ -271,6 +271,10 @@ class BoostingOptions(Options):
         Classifier only: strength s that shrinks leaf values that may be noise, by the
         factor G^2 / (G^2 + s H) of the sums G and H of gradients and hessians. "auto"
         is 10 for two classes and 0 (no shrinkage) for more.
+    tweedie_power : float, default=1.5
+        With ``loss="tweedie"``: the power p of the variance, which is proportional to
+        the p-th power of the mean; above 1 and below 2. Near 1, targets are almost
+        counts; near 2, almost amounts.
     tol : float, default=1e-7
         Minimum improvement of the score that counts for early stopping.
 
@@ -286,6 +290,7 @@ class BoostingOptions(Options):
         "leaf_values": [StrOptions({"all", "sample"})],
         "sketch_outputs": [AUTO, Interval(Integral, 2, None, closed="left"), None],
         "noise_shrinkage": [AUTO, NOT_NEGATIVE],
+        "tweedie_power": [Interval(Real, 1.0, 2.0, closed="neither")],
         "tol": [NOT_NEGATIVE],
     }
 
@@ -297,6 +302,7 @@ class BoostingOptions(Options):
         leaf_values: str = "all",
         sketch_outputs: int | str | None = "auto",
         noise_shrinkage: float | str = "auto",
+        tweedie_power: float = 1.5,
         tol: float = 1e-7,
     ) -> None:
         self.max_candidates = max_candidates
@@ -304,4 +310,5 @@ class BoostingOptions(Options):
         self.leaf_values = leaf_values
         self.sketch_outputs = sketch_outputs
         self.noise_shrinkage = noise_shrinkage
+        self.tweedie_power = tweedie_power
         self.tol = tol

@@ -14,19 +14,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from dics import _core
 from dics._dictionary import MAX_THRESHOLDS, encode, encode_or_list, fill_rows
-from dics._estimator.arguments import effective_n_threads, explain_unknown_arguments
+from dics._estimator.arguments import (
+    effective_n_threads,
+    explain_unknown_arguments,
+    warn_without_effect,
+)
 from dics._estimator.base import ClassifierMixin, RegressorMixin, TreesEstimator
 from dics._growing.constraints import as_classification, as_regression
-from dics._growing.forest import plan_forest
 from dics._growing.pruning import prune, pruning_path
 from dics._growing.settings import (
     REGRESSION_CRITERIA,
     TREE_CONSTRAINTS,
-    as_feature_count,
+    TreePlan,
     core_rows,
     criterion_name,
     grow_settings,
-    make_settings,
+    plan_forest,
 )
 from dics._input.checks import FloatArray, is_sparse
 from dics._input.sparse import SparseRows
@@ -56,6 +59,7 @@ class CGTree(TreesEstimator):
     _min_category_samples = 20
     _is_drawn = False  # True for a tree of a forest that samples rows
     max_features_: int
+    plan_: TreePlan
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
@@ -92,8 +96,10 @@ class CGTree(TreesEstimator):
         self._check_reuse_splits(X)
         checked = self._check_input(X, y, sample_weight)
         data = self._training_data(checked)
-        self.max_features_ = as_feature_count(self.max_features, data.rows.n_features)
         self.candidates_ = fit_candidates(self, data)
+        self.plan_ = TreePlan.of(self, data)
+        self.max_features_ = self.plan_.max_features
+        self._warn_of_unused()
         self.trees_ = data.rows.gathered(self._grow, data)
         self._keep_targets(data)
 
@@ -111,6 +117,19 @@ class CGTree(TreesEstimator):
                 "X.toarray(), or leave reuse_splits True."
             )
 
+    def _warn_of_unused(self) -> None:
+        """Warn of ``advanced.renew_thresholds=True`` if it has no effect."""
+        options, plan = self._options, self.plan_
+        samples = (
+            options.max_candidates is not None or plan.max_features < plan.n_features
+        )
+        if options.renew_thresholds is True and (samples or not options.reuse_splits):
+            reason = (
+                "max_candidates, max_features and reuse_splits=False need the "
+                "thresholds of the whole fit"
+            )
+            warn_without_effect(self, ["advanced.renew_thresholds"], reason)
+
     def _grow(self, data: TrainingData) -> Trees:
         """Grow and prune the tree; all rows are in this process."""
         X, n_features = data.rows.take(), data.rows.n_features
@@ -124,7 +143,7 @@ class CGTree(TreesEstimator):
         settings = grow_settings(
             self,
             data,
-            limits={"reuse_splits": reuse_splits},
+            reuse_splits=reuse_splits,
             max_candidates=0 if is_whole or k is None else min(k, n_splits),
             min_weight_fraction_leaf=float(self.min_weight_fraction_leaf),
             # Sampled candidates come from the dictionary only.
@@ -133,7 +152,7 @@ class CGTree(TreesEstimator):
         )
         if data.values is None and data.monotonic:
             numeric = as_regression(data, settings, criterion)
-            arrays = self._grow_arrays(numeric, settings)
+            arrays = self._grow_arrays(*numeric)
             trees = as_classification(arrays, n_features, criterion)
         else:
             arrays = self._grow_arrays(data, settings)
@@ -154,9 +173,12 @@ class CGTree(TreesEstimator):
         dictionary, n_features = self.candidates_._dictionary, data.rows.n_features
         if self.max_features_ < n_features:
             # Nodes of forests sample features, so this tree is a forest of one.
-            settings.renew_thresholds = False
             plan = plan_forest(
-                data, dictionary, settings, max_features=self.max_features_, n_trees=1
+                data,
+                dictionary,
+                settings.replace(renew_thresholds=False),
+                max_features=self.max_features_,
+                n_trees=1,
             )
             return data.rows.grow_forest(plan, dictionary, data)
         X, n_sampled = data.rows.take(), settings.max_candidates
@@ -176,7 +198,7 @@ class CGTree(TreesEstimator):
             codes,
             code_width=width,
             **core_rows(data, dictionary),
-            settings=make_settings(_core.ForestSettings, tree=settings, n_trees=1),
+            settings=_core.ForestSettings(tree=settings, n_trees=1),
             X=X,
         )
         return arrays
@@ -338,6 +360,8 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
         Categories of each feature, None if it is numeric; None if all are.
     max_features_ : int
         Number of features that a node considers.
+    plan_ : TreePlan
+        The numbers that parameters stand for in this fit, such as `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Total decrease of impurity by each feature, normalized.
     candidates_ : BaseCandidates
@@ -500,6 +524,8 @@ class CGTreeRegressor(RegressorMixin, CGTree):
         Categories of each feature, None if it is numeric; None if all are.
     max_features_ : int
         Number of features that a node considers.
+    plan_ : TreePlan
+        The numbers that parameters stand for in this fit, such as `max_features`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Total decrease of impurity by each feature, normalized.
     candidates_ : BaseCandidates

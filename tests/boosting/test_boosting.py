@@ -1,5 +1,6 @@
 """CGBoostingClassifier through the API of scikit-learn."""
 
+import io
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ from boosting_data import (
     SAMPLED,
     SETTINGS,
     booster,
+    make_data,
     mean_loss,
     softmax,
 )
@@ -20,6 +22,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from dics import BoostingOptions, CentroidCandidates, CGBoostingClassifier
+from dics.export import to_json
 
 
 @pytest.fixture(params=[2, 3])
@@ -66,6 +69,60 @@ def test_stages(data):
             np.testing.assert_array_equal(
                 stages[n_rounds - 1], getattr(shorter, name)(X)
             )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "apply",
+        "decision_function",
+        "predict",
+        "predict_contributions",
+        "predict_log_proba",
+        "predict_proba",
+    ],
+)
+def test_the_first_rounds_predict(data, name):
+    X, y = data
+    model, shorter = booster(6).fit(X, y), booster(4).fit(X, y)
+    expected = getattr(shorter, name)(X)
+    np.testing.assert_array_equal(getattr(model, name)(X, n_rounds=4), expected)
+    np.testing.assert_array_equal(getattr(model[:4], name)(X), expected)
+    whole = getattr(model, name)(X)
+    np.testing.assert_array_equal(getattr(model, name)(X, n_rounds=6), whole)
+
+
+def test_no_rounds_predict_the_start(data):
+    X, y = data
+    p = booster(6).fit(X, y).predict_proba(X, n_rounds=0)
+    np.testing.assert_allclose(p[0], np.bincount(y) / len(y), rtol=1e-5)
+    assert (p == p[0]).all()
+
+
+@pytest.mark.parametrize("n_rounds", [-1, 7, 2.0, "all"])
+def test_bad_numbers_of_rounds(data, n_rounds):
+    X, y = data
+    with pytest.raises(ValueError, match=r"n_rounds must be an integer from 0 to 6, "):
+        booster(6).fit(X, y).predict(X, n_rounds=n_rounds)
+
+
+@pytest.mark.parametrize("reuse_splits", [True, False])
+def test_a_slice_is_a_model(data, reuse_splits):
+    X, y = data
+    advanced = BoostingOptions(reuse_splits=reuse_splits)
+    model = booster(6, advanced=advanced, warm_start=True).fit(X, y)
+    shorter = booster(4, advanced=advanced).fit(X, y)
+    same_bytes(model[:4], shorter)
+    assert (len(model[:4]), model[:-2].n_iter_, len(model[:9])) == (4, 4, 6)
+    loaded = pickle.loads(pickle.dumps(model[:4]))
+    same_bytes(loaded, shorter)
+    # A warm start adds the rounds that the slice lacks.
+    same_bytes(loaded.fit(X, y), model)
+    assert len(loaded.train_score_) == 7
+    assert len(model) == 6
+    for index in (slice(1, 4), slice(None, None, 2)):
+        with pytest.raises(ValueError, match="must begin with the first round"):
+            model[index]
 
 
 def test_staged_results_do_not_change_later(data):
@@ -462,3 +519,66 @@ def test_predictions_for_many_rows(dtype, order, n_classes, max_leaf_nodes):
     for begin in range(0, 1500, 10):  # a few rows use another code path
         few = model.decision_function(X[begin : begin + 10])
         np.testing.assert_array_equal(together[begin : begin + 10], few)
+
+
+# --- custom losses --------------------------------------------------------------------
+
+
+class CrossEntropy:
+    """The log-loss as a custom loss, for the margin or for one score per class."""
+
+    def start(self, y, weight):
+        logs = np.log(np.bincount(y, weight) / np.sum(np.bincount(y, weight)))
+        return logs[1] - logs[0] if len(logs) == 2 else logs
+
+    def link(self, raw):
+        return softmax(raw)[:, 1] if raw.ndim == 1 else softmax(raw)
+
+    def gradients(self, y, raw, weight):
+        p = self.link(raw)
+        w = np.ones(len(y)) if weight is None else weight
+        hit = y if raw.ndim == 1 else np.eye(raw.shape[1])[y]
+        w = w.reshape(len(y), *[1] * (raw.ndim - 1))
+        return w * (p - hit), w * p * (1 - p)
+
+    def loss(self, y, raw, weight):
+        return mean_loss(y, softmax(raw), weight)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_custom_loss_is_as_good(n_classes, weighted):
+    X, y = make_data(n_classes, 2000)
+    w = np.random.default_rng(0).integers(1, 4, len(y)) if weighted else None
+    labels = np.array(["c", "a", "b"])[y]
+    # The built-in step of the margin is twice the Newton step.
+    rate = 0.2 if n_classes == 2 else 0.1
+    own = booster(30, loss=CrossEntropy(), learning_rate=rate).fit(X, labels, w)
+    built_in = booster(30, learning_rate=0.1, noise_shrinkage=0.0).fit(X, labels, w)
+    start, last = own.train_score_[[0, -1]], built_in.train_score_[[0, -1]]
+    np.testing.assert_allclose(start, last, rtol=0.02)
+    p = own.predict_proba(X)
+    assert p.shape == (2000, n_classes)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(own.predict(X), own.classes_[p.argmax(axis=1)])
+    np.testing.assert_allclose(softmax(own.decision_function(X)), p, rtol=1e-9)
+    *_, last = own.staged_predict_proba(X)
+    np.testing.assert_allclose(last, p, rtol=1e-9)
+    added = own.predict_contributions(X).sum(axis=1)
+    np.testing.assert_allclose(added, own.decision_function(X), atol=1e-4)
+
+
+def test_custom_loss_stops_early_and_is_replaced():
+    X, y = make_data(2, 1500)
+    for scoring in ("loss", "roc_auc"):
+        model = booster(200, loss=CrossEntropy(), early_stopping=True, scoring=scoring)
+        assert 0 < model.fit(X, y).n_iter_ < 200
+    same = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="which model files do not support"):
+        model.save(io.BytesIO())
+    with pytest.raises(ValueError, match="does not support custom losses"):
+        to_json(model)
+    model.set_params(loss="log_loss").fit(X, y)
+    same_bytes(model, booster(200, early_stopping=True, scoring="roc_auc").fit(X, y))
+    assert booster(2, loss=CrossEntropy()).fit(X, y * 0).predict(X).max() == 0

@@ -325,6 +325,23 @@ def test_leaves_of_regression():
     assert (plan.min_samples_leaf, plan.l2_regularization) == (4, 2.0)
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "leaf"), [(1, 1), (30, 3), (199, 19), (200, 20), (10**6, 20)]
+)
+def test_leaves_of_small_tables(n_rows, leaf):
+    assert plan_of(n_rows).min_samples_leaf == leaf
+    assert plan_of(n_rows, min_samples_leaf=40).min_samples_leaf == 40
+
+
+@pytest.mark.parametrize("cls", [CGBoostingClassifier, CGBoostingRegressor])
+def test_30_rows_are_learned(cls):
+    X = np.arange(30.0)[:, None]
+    y = (X[:, 0] >= 15).astype(int)
+    model = cls(random_state=0).fit(X, y)
+    assert model.plan_.min_samples_leaf == 3
+    np.testing.assert_array_equal(np.round(model.predict(X)), y)
+
+
 def test_rate_without_shrinkage():
     rates = [
         plan_of(n, n_classes=2, noise_shrinkage=0).learning_rate

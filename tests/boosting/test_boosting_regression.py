@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.metrics import mean_pinball_loss
+from sklearn.metrics import mean_pinball_loss, mean_tweedie_deviance
 
-from dics import CGBoostingRegressor
+from dics import BoostingOptions, CGBoostingRegressor
 
 pytestmark = pytest.mark.core
 
-LOSSES = ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"]
+LOG_LINK = ["poisson", "gamma", "tweedie"]
+LOSSES = ["squared_error", "absolute_error", "huber", "quantile", *LOG_LINK]
+POWER = 1.3  # of Tweedie
 
 
 def make_data(n=400, seed=0, positive=False):
@@ -37,6 +39,8 @@ def model(loss="squared_error", **parameters):
         "max_features": None,
         "random_state": 0,
     }
+    if loss == "tweedie":
+        default["advanced"] = BoostingOptions(tweedie_power=POWER)
     return CGBoostingRegressor(loss=loss, **{**default, **parameters})
 
 
@@ -72,13 +76,16 @@ class PlainLoss:
             return np.where(size <= d, r**2 / 2, d * (size - d / 2))
         if self.name == "poisson":
             return np.exp(raw) - y * raw
+        if self.name == "tweedie":
+            above, below = np.exp((2 - POWER) * raw), y * np.exp((1 - POWER) * raw)
+            return above / (2 - POWER) + below / (POWER - 1)
         return raw + y * np.exp(-raw)
 
     def derivatives(self, y, raw):
         h = 1e-4
         up, here, down = (self.loss(y, raw + step) for step in (h, 0, -h))
         g = (up - down) / (2 * h)
-        if self.name in ("poisson", "gamma"):
+        if self.name in LOG_LINK:
             return g, (up - 2 * here + down) / h**2
         return g, np.ones(len(y))
 
@@ -96,6 +103,9 @@ class PlainLoss:
             least = np.log((w * y).sum() / (w * np.exp(raw)).sum())
         elif self.name == "gamma":
             least = np.log((w * y * np.exp(-raw)).sum() / w.sum())
+        elif self.name == "tweedie":
+            above, below = np.exp((2 - POWER) * raw), y * np.exp((1 - POWER) * raw)
+            least = np.log((w * below).sum() / (w * above).sum())
         else:
             return step
         return np.clip(step, min(0, least), max(0, least))
@@ -105,7 +115,7 @@ def raw_scores(fitted, X, n_rounds):
     """Return scores after `n_rounds` rounds, from the trees only, in the units of y."""
     trees = fitted.trees_
     raw = np.tile(fitted._start.astype(float), (len(X), 1)) + fitted._loss.centre
-    if fitted.loss in ("poisson", "gamma"):
+    if fitted.loss in LOG_LINK:
         raw = raw + np.log(fitted._loss.unit)
     for t in range(n_rounds):
         raw += trees[t].leaf_values[leaf_indices(trees[t], X)]
@@ -128,20 +138,20 @@ def leaf_indices(tree, X):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_leaves_and_splits_by_definition(loss, weighted):
-    X, y = make_data(positive=loss in ("poisson", "gamma"))
+    X, y = make_data(positive=loss in LOG_LINK)
     rng = np.random.default_rng(1)
     w = rng.integers(1, 5, len(y)) / 2 if weighted else np.ones(len(y))
     dictionary = [np.linspace(-2, 2, 9, dtype=np.float32) for _ in range(5)]
     fitted = model(
         loss,
-        quantile=0.7,
+        **({"quantile": 0.7} if loss == "quantile" else {}),
         max_leaf_nodes=6,
         candidates=GivenCandidates(dictionary),
         l2_regularization=0.3,
     ).fit(X, y, sample_weight=w if weighted else None)
     plain = PlainLoss(loss, 0.7 if loss == "quantile" else 0.5)
     # Derivatives of "poisson" have the unit of y, and so has their regularization.
-    l2 = 0.3 * (fitted._loss.unit[0] if loss == "poisson" else 1)
+    l2 = 0.3 * fitted._loss.unit[0] ** {"poisson": 1, "tweedie": 2 - POWER}.get(loss, 0)
     for t in range(fitted.n_iter_):
         raw = raw_scores(fitted, X, t)
         plain.prepare(y, raw, w)
@@ -191,7 +201,7 @@ def check_root(tree, X, derivatives, w, dictionary, l2):
 
 
 @pytest.mark.parametrize(
-    "loss", ["squared_error", "poisson", "gamma", "absolute_error"]
+    "loss", ["squared_error", "poisson", "gamma", "tweedie", "absolute_error"]
 )
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.floats(0.01, 1.0), st.sampled_from([1e-30, 1, 1e30]))
@@ -255,15 +265,30 @@ def test_constant_target(loss, value):
     assert fitted.n_iter_ == 0
 
 
+def test_tweedie_loss_is_half_the_deviance():
+    X, y = make_data(3000, positive=True)
+    claims = np.where(np.random.default_rng(0).random(len(y)) < 0.3, y, 0.0)
+    fitted = model("tweedie", n_estimators=60, learning_rate=0.1).fit(X, claims)
+    mean = np.full(len(y), claims.mean())
+    flat, found = (
+        mean_tweedie_deviance(claims, predicted, power=POWER)
+        for predicted in (mean, fitted.predict(X))
+    )
+    assert found < 0.95 * flat
+    # Without a constant that depends on y only.
+    first, last = fitted.train_score_[[0, -1]]
+    assert_allclose(last - first, (flat - found) / 2, rtol=1e-4)
+
+
 # --- the same model -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_any_number_of_threads(loss):
     X, y = make_data(20_000, positive=True)
+    more = {"quantile": [0.2, 0.6]} if loss == "quantile" else {}
     one, other = (
-        model(loss, quantile=[0.2, 0.6], sampling="mvs", n_jobs=n).fit(X, y)
-        for n in (1, 4)
+        model(loss, sampling="mvs", n_jobs=n, **more).fit(X, y) for n in (1, 4)
     )
     same_bytes(one, other)
 
@@ -318,7 +343,7 @@ def test_custom_loss_stops_early():
     ("gradients", "message"),
     [
         (lambda y, raw: (raw[:5], raw[:5]), "gradients of shape"),
-        (lambda y, raw: (raw * np.nan, raw), "not finite"),
+        (lambda y, raw: (raw * np.nan, raw), "gradients of nan for row 0 in round 1"),
         (lambda y, raw: (raw - y, raw * 0 - 1), "negative second derivative"),
     ],
 )
@@ -340,6 +365,11 @@ def test_bad_gradients_are_rejected(gradients, message):
     [
         ({"loss": "poisson"}, lambda y: -y, "loss='poisson' requires y >= 0"),
         ({"loss": "gamma"}, lambda y: y * 0, "loss='gamma' requires y > 0"),
+        ({"loss": "tweedie"}, lambda y: -y, "loss='tweedie' requires y >= 0"),
+        ({"loss": "tweedie", "advanced__tweedie_power": 2}, abs, "range \\(1.0, 2.0"),
+        ({"quantile": 0.9}, lambda y: y, "quantile=0.9 has no effect with loss='squ"),
+        ({"huber_quantile": 0.8}, lambda y: y, "Set loss='huber', or leave"),
+        ({"advanced__tweedie_power": 1.1}, lambda y: y, "Set loss='tweedie'"),
         ({}, lambda y: y * np.nan, "y contains NaN"),
         ({}, lambda y: y * np.inf, "y contains infinity"),
         ({}, lambda y: np.array(["a"] * len(y)), "CGBoostingClassifier"),
@@ -353,4 +383,4 @@ def test_bad_gradients_are_rejected(gradients, message):
 def test_bad_input_is_rejected(parameters, change, message):
     X, y = make_data(60, positive=True)
     with pytest.raises(ValueError, match=message):
-        model(**parameters).fit(X, change(y))
+        model().set_params(**parameters).fit(X, change(y))

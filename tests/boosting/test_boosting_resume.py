@@ -11,6 +11,7 @@ from dics._boosting.rows import LocalCodes
 
 pytestmark = pytest.mark.core
 _links = pytest.importorskip("dics.dask._links")
+_meeting = pytest.importorskip("dics.dask._meeting")
 
 
 rng = np.random.default_rng(0)
@@ -68,13 +69,13 @@ def boost_together(job, arrays):
     n = len(arrays[-1])
     cuts = [0, n // 3, n]
     listeners = [_links.listen("127.0.0.1") for _ in range(2)]
-    addresses = [_links.Address(*listener.getsockname()) for listener in listeners]
+    addresses = [_meeting.Address(*listener.getsockname()) for listener in listeners]
     found = [None, None]
 
     def run(rank):
         begin, end = cuts[rank : rank + 2]
         runs = np.array([[0, begin, end - begin]])
-        token = bytes(_links.TOKEN_BYTES)
+        token = bytes(_meeting.TOKEN_BYTES)
         links = _links.Links(
             rank, addresses, listeners[rank], token, runs, np.array(cuts[:2])
         )
@@ -83,7 +84,7 @@ def boost_together(job, arrays):
         trees, used, is_lost = run_job(
             job,
             half(arrays, slice(begin, end)),
-            lambda *losses: bool(rounds.append(losses)),
+            lambda *losses: rounds.append(losses) or job.settings.learning_rate,
             links.peers,
         )
         links.close()
@@ -107,7 +108,7 @@ def boost_rest(job, arrays, done, used):
     for t in range(len(done)):
         done[t].add_values(X, own[-1][:, : len(job.start)], n_threads=1)
     later = job.after(done, used)
-    trees, _, is_lost = run_job(later, own, lambda *_: False)
+    trees, _, is_lost = run_job(later, own, lambda *_: job.settings.learning_rate)
     assert not is_lost
     return done.concat(later.as_trees(trees))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from boosting_data import mean_loss
+from boosting_data import Squared, mean_loss
 from checks import digest, same_bytes
 from sklearn.datasets import make_blobs, make_classification
 
@@ -79,6 +79,30 @@ def test_callbacks_get_kept_rounds_only(data):
     np.testing.assert_array_equal(losses, -model.train_score_[1:])
 
 
+@pytest.mark.parametrize("data", [NOISY, CLEAN], ids=["noisy", "clean"])
+def test_watched_sets_change_no_model(data):
+    X, y = data
+    reports = []
+    plain = CGBoostingClassifier(random_state=0, early_stopping=False).fit(X, y)
+    watched = CGBoostingClassifier(random_state=0, early_stopping=False).fit(
+        X,
+        y,
+        eval_set=[(X[:200], y[:200]), (X[::3], y[::3])],
+        eval_names=["first", "third"],
+        callbacks=[reports.append],
+    )
+    assert plain.plan_ == watched.plan_
+    assert plain.plan_.n_trial_rounds == 100
+    same_bytes(plain, watched)
+    np.testing.assert_array_equal(plain.train_score_, watched.train_score_)
+    for name, rows in (("first", slice(200)), ("third", slice(None, None, 3))):
+        losses = [mean_loss(y[rows], p) for p in watched.staged_predict_proba(X[rows])]
+        found = watched.evals_result_[name]["log_loss"]
+        np.testing.assert_allclose(found, losses, rtol=1e-4, atol=1e-7)
+        np.testing.assert_array_equal(found, [r.losses[name] for r in reports])
+    np.testing.assert_array_equal(found, -watched.validation_score_[1:])
+
+
 @pytest.mark.parametrize("last", [7, 130])
 def test_callback_stops_a_fit_with_a_trial(last):
     model = CGBoostingClassifier(random_state=0)
@@ -86,6 +110,14 @@ def test_callback_stops_a_fit_with_a_trial(last):
     assert model.n_iter_ == len(model.trees_) == last
     assert len(model.train_score_) == last + 1
     assert model.decision_function(CLEAN[0]).shape == (1500, 8)
+
+
+def test_callback_cannot_change_the_rate_of_a_kept_trial():
+    def slow_down(report):
+        report.learning_rate *= 0.9
+
+    with pytest.raises(ValueError, match=r"Set learning_rate .* learning_rate=0\.15"):
+        CGBoostingClassifier(random_state=0).fit(*CLEAN, callbacks=[slow_down])
 
 
 def test_warm_start_keeps_the_rate_of_the_trial():
@@ -106,7 +138,7 @@ X2, Y2 = NOISY[0], (NOISY[1] > 0).astype(int)
         (NOISY, {"learning_rate": 0.15}, {}),
         (NOISY, {"n_estimators": 20}, {}),
         (NOISY, {"early_stopping": True}, {}),
-        (NOISY, {"early_stopping": False}, {"X_val": NOISY[0], "y_val": NOISY[1]}),
+        (NOISY, {}, {"X_val": NOISY[0], "y_val": NOISY[1]}),
         ((NOISY[0][:900], NOISY[1][:900]), {}, {}),
         ((X2, Y2), {}, {}),
     ],
@@ -145,22 +177,6 @@ def make_categories(noise, n=1500):
     return X, y
 
 
-class HalfSquares:
-    """A custom loss."""
-
-    def start(self, y, weight):
-        return np.average(y, axis=0, weights=weight)
-
-    def link(self, raw):
-        return raw
-
-    def gradients(self, y, raw, weight):
-        return raw - y, np.ones_like(raw)
-
-    def loss(self, y, raw, weight):
-        return float(np.average((raw - y) ** 2, weights=weight))
-
-
 @pytest.mark.parametrize(
     ("loss", "n_rounds"),
     [
@@ -168,7 +184,6 @@ class HalfSquares:
         ("squared_error", 100),
         ("absolute_error", 100),
         ("poisson", 100),
-        (HalfSquares(), 40),
     ],
 )
 def test_noisy_categories_lower_the_rate(loss, n_rounds):
@@ -183,6 +198,23 @@ def test_noisy_categories_lower_the_rate(loss, n_rounds):
     assert model.plan_.max_leaf_nodes == 8
     given = {"learning_rate": rate, "max_leaf_nodes": 8, **options}
     same_bytes(model, CGBoostingRegressor(loss=loss, **given).fit(X, y))
+
+
+def test_custom_losses_have_no_trial():
+    """They may hold an array of all rows, such as weights of their own."""
+    X, y = make_categories(noise=3)
+    own = np.random.default_rng(0).integers(1, 4, len(y))
+
+    class Weighted(Squared):
+        def gradients(self, y, raw, weight):
+            return super().gradients(y, raw, own)
+
+    model = CGBoostingRegressor(loss=Weighted(), n_estimators=40, random_state=0)
+    assert model.fit(X, y).plan_.n_trial_rounds == 0
+    assert model.plan_.learning_rate == 0.1
+    with pytest.raises(ValueError, match="broadcast") as caught:
+        model.set_params(early_stopping=True).fit(X, y)
+    assert "gradients() got 1350 rows: held-out rows" in caught.value.__notes__[0]
 
 
 def test_clear_categories_keep_the_rate():

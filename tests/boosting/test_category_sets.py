@@ -189,6 +189,43 @@ def test_limits_exclude_sets(seed, min_rows, max_categories):
     assert found == pytest.approx(max(expected), rel=1e-3)
 
 
+def is_prefix(chosen, order):
+    """Return True if the chosen categories, or the others, come first in an order."""
+    inside = np.isin(order, chosen)
+    return (np.diff(inside.astype(int)) != 0).sum() == 1
+
+
+@pytest.mark.parametrize("smooth", [0.0, 200.0])
+def test_nodes_smooth_the_order_of_categories(smooth):
+    rng = np.random.default_rng(0)
+    X, y = make_categories(4000, 30, 0)
+    X[:, 0] = np.floor(X[:, 0] * rng.random(len(X)))  # common and rare categories
+    y += 2 * rng.normal(size=(2, 30))[(X[:, 1] > 0).astype(int), X[:, 0].astype(int)]
+    model = make(CGBoostingRegressor, **PLAIN | {"smooth": smooth}).fit(X, y)
+    tree, ranks, g = model.trees_[0], model._check_matrix(X)[:, 0], y.mean() - y
+    rows_of, found = {0: np.arange(len(X))}, []
+    for node in np.flatnonzero(tree.feature >= 0):
+        rows = rows_of[node]
+        column = ranks if tree.feature[node] == 0 else X[:, 1]
+        left = goes_left(tree, node, column[rows])
+        rows_of[tree.left[node]], rows_of[tree.left[node] + 1] = rows[left], rows[~left]
+        if tree.sets.numbers[node] < 0:
+            continue
+        own = ranks[rows].astype(int)
+        present, n = np.unique(own, return_counts=True)
+        sums = np.bincount(own, g[rows])[present]
+        chosen = np.unique(own[left])
+        found.append(
+            [
+                is_prefix(chosen, present[np.argsort(sums / (n + added))])
+                for added in (smooth, 200.0 - smooth)
+            ]
+        )
+    by_smooth, by_other = np.transpose(found)
+    assert by_smooth.all()
+    assert not by_other.all()
+
+
 def test_categories_without_rows_go_to_the_larger_side():
     X, y = make_categories(300, 6, 1)
     model = make(CGBoostingRegressor, **{**PLAIN, "max_leaf_nodes": 12}).fit(X, y)

@@ -6,11 +6,14 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from dics import (
+    BoostingOptions,
     CentroidCandidates,
     CGBoostingClassifier,
     CGBoostingRegressor,
@@ -22,7 +25,12 @@ from dics import (
     QuantileCandidates,
     TreeOptions,
 )
-from dics._estimator.arguments import ANSWERS, answer, argument_names
+from dics._estimator.arguments import (
+    ANSWERS,
+    FOREIGN_ATTRIBUTES,
+    answer,
+    argument_names,
+)
 
 MODELS = (
     CGTreeClassifier,
@@ -37,7 +45,8 @@ MODELS = (
 def test_suggestions_exist():
     here = {name for model in MODELS for name in argument_names(model)}
     here |= {name for model in MODELS for name in argument_names(model.fit)}
-    for group in (CentroidCandidates, TreeOptions, ForestOptions):
+    here |= set(argument_names(CGBoostingClassifier.predict))
+    for group in (CentroidCandidates, TreeOptions, ForestOptions, BoostingOptions):
         here |= set(argument_names(group))
     for known in ANSWERS.values():
         for text in (known,) if isinstance(known, str) else known:
@@ -57,7 +66,10 @@ def test_every_name_has_a_suggestion(model):
     ("model", "name", "text"),
     [
         (CGBoostingClassifier, "num_leaves", "Use max_leaf_nodes instead."),
-        (CGBoostingClassifier, "objective", "Boosting for classification always"),
+        (CGBoostingClassifier, "objective", "Use loss instead."),
+        (CGBoostingRegressor, "exposure", "Pass offset=np.log(exposure) to fit."),
+        (CGBoostingRegressor, "tweedie_variance_power", "Use advanced=BoostingOptions"),
+        (CGForestRegressor, "base_margin", "Boosting has it: CGBoostingClassifier"),
         (CGBoostingClassifier, "is_unbalance", 'Use class_weight="balanced" instead.'),
         (CGBoostingClassifier, "eval_set", "Pass eval_set to fit."),
         (CGBoostingRegressor, "objective", "Use loss instead."),
@@ -133,6 +145,9 @@ def test_unknown_names_and_paper():
         ("cat_features", "Pass categorical_features to the constructor."),
         ("n_estimators", "Pass n_estimators to the constructor."),
         ("sample_weigth", "Did you mean sample_weight?"),
+        ("exposure", "Use offset=np.log(exposure) instead."),
+        ("init_score", "Use offset instead."),
+        ("base_margin_eval_set", "Use eval_offset instead."),
     ],
 )
 def test_fit(name, text):
@@ -140,6 +155,24 @@ def test_fit(name, text):
         CGBoostingClassifier().fit([[0.0], [1.0]], [0, 1], **{name: None})
     assert str(error.value) == (
         f"CGBoostingClassifier.fit() got an unexpected argument {name!r}. {text}"
+    )
+
+
+@pytest.mark.parametrize("model", MODELS[4:])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("num_iteration", "Use n_rounds instead."),
+        ("iteration_range", "Use n_rounds instead."),
+        ("pred_contrib", "The method predict_contributions returns the contributions."),
+        ("nthread", "Pass n_jobs to the constructor."),
+    ],
+)
+def test_predict(model, name, text):
+    with pytest.raises(TypeError) as error:
+        model().predict([[0.0]], **{name: 3})
+    assert str(error.value) == (
+        f"{model.__name__}.predict() got an unexpected argument {name!r}. {text}"
     )
 
 
@@ -165,6 +198,51 @@ def test_signatures_are_unchanged(model):
     assert pickle.loads(pickle.dumps(clone(model()))).get_params().keys()
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_foreign_attributes(model):
+    for name in FOREIGN_ATTRIBUTES:
+        assert not hasattr(model, name)
+        assert not hasattr(model(), name)
+        start = f"{model.__name__!r} object has no attribute {name!r}. "
+        with pytest.raises(AttributeError, match=re.escape(start) + r".*\.$"):
+            getattr(model(), name)
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "text"),
+    [
+        (CGBoostingClassifier, "best_iteration", "Use best_iteration_ instead."),
+        (CGForestClassifier, "best_iteration", "Boosting has it: CGBoosting"),
+        (CGBoostingRegressor, "booster_", "The estimator is the model: it has"),
+        (CGBoostingRegressor, "n_estimators_", "Use n_iter_ instead."),
+        (CGForestRegressor, "num_trees", "A forest has len(model) trees."),
+        (CGTreeClassifier, "tree_", "Use trees_ instead."),
+        (CGTreeRegressor, "save_model", "Use save instead."),
+    ],
+)
+def test_attributes_of_fitted_models(model, name, text):
+    fitted = model().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(AttributeError, match=re.escape(f"{name!r}. {text}")):
+        getattr(fitted, name)
+
+
+def test_answered_attributes_exist():
+    X = pd.DataFrame({"x": np.arange(40.0)})
+    fitted = [model().fit(X, np.arange(40) % 2) for model in MODELS]
+    for texts in FOREIGN_ATTRIBUTES.values():
+        for text in texts:
+            assert text.endswith(".") or any(hasattr(model, text) for model in fitted)
+
+
+def test_other_attribute_errors_are_unchanged():
+    with pytest.raises(AttributeError, match="is not fitted yet"):
+        CGForestClassifier().estimators_  # noqa: B018
+    with pytest.raises(NotFittedError):
+        CGTreeClassifier().feature_importances_  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no attribute 'qwertz'$"):
+        CGTreeClassifier().qwertz  # noqa: B018
+
+
 def test_warnings_point_to_the_user():
     model = CGForestClassifier(n_estimators=2, warm_start=True).fit(
         [[0.0], [1.0]], [0, 1]
@@ -173,3 +251,28 @@ def test_warnings_point_to_the_user():
         warnings.simplefilter("always")
         model.fit([[0.0], [1.0]], [0, 1])
     assert [w.filename for w in caught] == [__file__]
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "text"),
+    [
+        (CGBoostingRegressor, "mae", "Use loss='absolute_error'."),
+        (CGBoostingRegressor, "MSE", "Use loss='squared_error'."),
+        (CGBoostingRegressor, "rmse", "Use loss='squared_error'."),
+        (CGBoostingRegressor, "l1", "Use loss='absolute_error'."),
+        (CGBoostingRegressor, "reg:squarederror", "Use loss='squared_error'."),
+        (CGBoostingRegressor, "regression_l1", "Use loss='absolute_error'."),
+        (CGBoostingRegressor, "count:poisson", "Use loss='poisson'."),
+        (CGBoostingRegressor, "Logloss", "It is 'log_loss' of CGBoostingClassifier"),
+        (CGBoostingClassifier, "logloss", "Use loss='log_loss'."),
+        (CGBoostingClassifier, "binary:logistic", "Use loss='log_loss'."),
+        (CGBoostingClassifier, "mse", "It is 'squared_error' of CGBoostingRegressor"),
+        (CGTreeRegressor, "mae", "Use criterion='absolute_error'."),
+        (CGForestRegressor, "mse", "Use criterion='squared_error'."),
+    ],
+)
+def test_names_of_losses(model, given, text):
+    parameter = "loss" if model in MODELS[4:] else "criterion"
+    match = re.escape(f"{parameter}={given!r} is not supported. {text}")
+    with pytest.raises(ValueError, match=match):
+        model(**{parameter: given}).fit([[0.0], [1.0]], [0, 1])

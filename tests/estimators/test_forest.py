@@ -91,7 +91,7 @@ def test_trees_have_the_names_of_a_frame(data):
 
 def test_an_unfitted_forest_has_no_trees():
     assert not hasattr(CGForestClassifier(), "estimators_")
-    with pytest.raises(AttributeError, match="before it is fitted"):
+    with pytest.raises(AttributeError, match="not fitted yet"):
         CGForestClassifier().estimators_  # noqa: B018
 
 

@@ -1,6 +1,8 @@
 """Groups of options: supported options, and no changes by fits."""
 
 import inspect
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -67,6 +69,7 @@ UNSUPPORTED = [
     (CGForestRegressor, "advanced__voting", "hard"),
     (CGBoostingRegressor, "advanced__reuse_splits", False),
     (CGBoostingRegressor, "advanced__noise_shrinkage", 0.0),
+    (CGBoostingClassifier, "advanced__tweedie_power", 1.2),
 ]
 
 
@@ -114,3 +117,84 @@ def test_ways_to_sample_rows(cls):
     same_bytes(some, clone(some).set_params(sampling="mvs").fit(X, Y))
     every = clone(model).set_params(sampling=None).fit(X, Y)
     same_bytes(every, clone(model).set_params(subsample=1.0).fit(X, Y))
+
+
+SOME = {"sampling": "mvs", "n_estimators": 5}
+NUMERIC = "X has no categorical features; see categorical_features"
+
+
+@pytest.mark.parametrize(
+    ("model", "unused", "reason"),
+    [
+        *[(cls(), {"categorical__smooth": 3.0}, NUMERIC) for cls in MODELS],
+        *[
+            (cls(**SOME, early_stopping=stops), {name: value}, "does not stop early")
+            for cls in FAMILIES[28]
+            for stops in (False, "auto")
+            for name, value in (
+                ("validation_fraction", None),
+                ("n_iter_no_change", 3),
+                ("scoring", None),
+                ("advanced__tol", 0.1),
+            )
+        ],
+        (
+            CGBoostingClassifier(n_estimators=5),
+            {"advanced__leaf_values": "sample"},
+            "each round uses all rows; see sampling",
+        ),
+        (
+            CGBoostingRegressor(**SOME, loss="huber"),
+            {"advanced__leaf_values": "sample"},
+            "loss='huber' needs all rows",
+        ),
+        (
+            CGForestClassifier(max_features=None),
+            {"advanced__feature_sampling": "tree"},
+            "max_features=None uses all features",
+        ),
+        *[
+            (cls(**other), {"advanced__renew_thresholds": True}, "max_features and")
+            for cls in FAMILIES[17]
+            for other in (
+                {"max_features": 2},
+                {"advanced": TreeOptions(max_candidates=9)},
+            )
+        ],
+    ],
+)
+def test_parameters_without_effect_warn(model, unused, reason):
+    ((name, value),) = unused.items()
+    shown = f"Without effect: {name.replace('__', '.')}={value!r}, because "
+    without = clone(model).set_params(random_state=0)
+    given = clone(without).set_params(**unused)
+    with pytest.warns(UserWarning, match=re.escape(shown) + ".*" + re.escape(reason)):
+        given.fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        without.fit(X, Y)
+    np.testing.assert_array_equal(given.predict(X), without.predict(X))
+
+
+def test_given_validation_rows_replace_held_out_ones():
+    model = CGBoostingClassifier(n_estimators=5, validation_fraction=0.3)
+    with pytest.warns(UserWarning, match=r"validation_fraction=0\.3, because fit has"):
+        model.fit(X, Y, X_val=X, y_val=Y)
+
+
+@pytest.mark.parametrize("cls", FAMILIES[28])
+def test_parameters_of_early_stopping_do_not_warn(cls):
+    model = cls(
+        n_estimators=5,
+        early_stopping=True,
+        validation_fraction=0.3,
+        n_iter_no_change=3,
+        scoring=None,
+        advanced=BoostingOptions(tol=1e-4),
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, Y)
+        model.set_params(validation_fraction=0.1).fit(X, Y, X_val=X, y_val=Y)
+        cls.paper(n_estimators=5, random_state=0).fit(X, Y)

@@ -132,9 +132,9 @@ class TestFrames:
         self.refused(model, frame, r"column 'took' holds dates or times")
 
     def test_text(self, model, library):
-        frame = self.frame(library, "town", ["1", "2", "Rome", "Oslo"])
+        frame = self.frame(library, "town", ["1", "2", "3", "4"])
         model = clone(model).set_params(categorical_features=None)
-        self.refused(model, frame, r"column 'town' holds text, such as 'Rome'")
+        self.refused(model, frame, r"column 'town' holds text, such as '1'")
 
 
 def test_categories_of_text_are_named():

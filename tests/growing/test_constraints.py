@@ -297,6 +297,36 @@ def test_a_callback_can_stop():
     same_bytes(model, whole)
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_a_callback_can_change_the_learning_rate(loss):
+    """Two rates in one fit equal a warm start with the second rate."""
+    X, y = make_data()
+
+    def slow_down(report):
+        assert report.learning_rate == (0.3 if report.round <= 10 else 0.05)
+        if report.round == 10:
+            report.learning_rate = 0.05
+
+    parameters = {**BOOSTING, "learning_rate": 0.3, "loss": loss}
+    models = [CGBoostingRegressor(**parameters, n_jobs=n_jobs) for n_jobs in (1, 3)]
+    expected = CGBoostingRegressor(**{**parameters, "n_estimators": 10}).fit(X, y)
+    expected.set_params(n_estimators=30, learning_rate=0.05, warm_start=True).fit(X, y)
+    for model in models:
+        model.fit(X, y, callbacks=[slow_down])
+        same_bytes(model, expected)
+        assert_allclose(model.train_score_, expected.train_score_)
+
+
+@pytest.mark.parametrize("rate", [0, -1.0, np.nan, np.inf, "0.1", None])
+def test_bad_learning_rates_of_callbacks(rate):
+    def fail(report):
+        report.learning_rate = rate
+
+    X, y = make_data(50)
+    with pytest.raises(ValueError, match=r"must be a positive number, got .* 1\."):
+        CGBoostingRegressor(**BOOSTING).fit(X, y, callbacks=[fail])
+
+
 def test_error_in_a_callback_keeps_the_model():
     X, y = make_data()
     model = CGBoostingRegressor(**BOOSTING).fit(X, y)
@@ -310,7 +340,16 @@ def test_error_in_a_callback_keeps_the_model():
     assert model.trees_ is before
 
 
-@pytest.mark.parametrize("callbacks", [print, [3]])
+class ForeignCallback:
+    """A callback like that of LightGBM."""
+
+    before_iteration = True
+
+    def __call__(self, environment):
+        raise AssertionError
+
+
+@pytest.mark.parametrize("callbacks", [print, [3], [ForeignCallback()]])
 def test_bad_callbacks_are_rejected(callbacks):
     X, y = make_data(50)
     with pytest.raises(TypeError, match="callbacks must be"):

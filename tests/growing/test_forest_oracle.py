@@ -46,12 +46,15 @@ def expected_trees(forest, X, labels, dictionary, weights, seed):
         "min_samples_split",
     )
     options = forest._options
+    sampling = "node" if forest.splitter == "random" else "none"
+    if m < X.shape[1]:
+        sampling = options.feature_sampling
     return reference_forest.grow_forest(
         X,
         labels,
         dictionary,
         forest.n_estimators,
-        sampling=options.feature_sampling if m < X.shape[1] else "none",
+        sampling=sampling,
         max_features=m,
         n_draws=n_sampled_rows(forest, len(X)),
         weights=weights,

@@ -16,7 +16,7 @@ from dics import (
     CGTreeRegressor,
     TreeOptions,
 )
-from dics._growing.settings import SET_CHARGE, set_limits
+from dics._growing.settings import SET_CHARGE
 
 pytestmark = pytest.mark.core
 
@@ -159,7 +159,8 @@ class Twin:
 
     def __init__(self, measure, model):
         self.measure = measure
-        self.limits = model.min_samples_leaf, set_limits(model)["min_rows"]
+        set_limits = model._category_settings().set_limits
+        self.limits = model.min_samples_leaf, set_limits.min_rows
         self.max_categories = model._categorical.max_categories or 256
         self.smooth = model._categorical.smooth
 

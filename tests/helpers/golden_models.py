@@ -13,6 +13,7 @@ import numpy as np
 from checks import digest
 
 from dics import (
+    CategoricalOptions,
     CGBoostingClassifier,
     CGBoostingRegressor,
     CGForestClassifier,
@@ -36,7 +37,9 @@ SETS = {
     "wide": (300, 400, 5, "u1", 0.0),
     "large": (6000, 60, 7, "f4", 0.01),
     "large, two": (22000, 12, 2, "f4", 0.0),
+    "categories": (3000, 8, 3, "u1", 0.0),
 }
+CATEGORICAL = {"categories": [0, 1]}
 
 
 def make_set(name):
@@ -49,6 +52,8 @@ def make_set(name):
     noise = rng.integers(0, 40, n)
     y = (2 * X[:, 0] + 8 * X[:, 1] - X[:, 3] + noise) * n_classes // 400 % n_classes
     y[:n_classes] = np.arange(n_classes)
+    if name == "categories":
+        X[:, :2] = X[:, :2] * 5 % 23  # without an order
     X = X.astype(dtype)
     if dtype != "u1":
         X += rng.integers(0, 1024, (n, p)).astype(dtype) / 1024
@@ -157,7 +162,8 @@ def every(model, settings, sets, weights=(None,)):
 def cases():
     weighted = ("whole", "broken")
     yield from every("tree", TREES, ["three", "missing"])
-    yield from every("tree", ["default", "depth 6", "k = 30"], list(SETS)[1:])
+    numeric = [name for name in SETS if name not in CATEGORICAL]
+    yield from every("tree", ["default", "depth 6", "k = 30"], numeric[1:])
     yield from every("tree", ["default", "k = 8", "limits"], ["two, missing"], weighted)
     yield from every("tree", ["entropy", "paper"], ["forty"], weighted)
     yield from every("forest", FORESTS, ["three", "two, missing"])
@@ -179,6 +185,10 @@ def cases():
     yield from every("regression boosting", ["squared_error"], ["large"])
     for kind in ("tree", "forest", "boosting"):
         yield from every(f"regression {kind}", ["three targets"], ["three"])
+        yield from every(kind, ["default"], ["categories"], weighted)
+    yield from every("regression tree", ["default"], ["categories"])
+    yield from every("regression forest", ["default"], ["categories"])
+    yield from every("regression boosting", ["squared_error"], ["categories"])
 
 
 CASES = {", ".join(map(str, case)): case for case in cases()}
@@ -195,9 +205,17 @@ def make(cls, settings, setting, **shared):
     return model.set_params(**settings.get(setting, {}), **shared)
 
 
+def shared_parameters(data):
+    shared = {"random_state": 3, "n_jobs": 2}
+    if data in CATEGORICAL:
+        shared["categorical_features"] = CATEGORICAL[data]
+        shared["categorical"] = CategoricalOptions(min_samples=5)
+    return shared
+
+
 def fit_regression(kind, setting, data, weights):
     X, y = make_regression(data, 3 if setting == "three targets" else 1)
-    shared = {"random_state": 3, "n_jobs": 2}
+    shared = shared_parameters(data)
     if kind == "tree":
         model = make(CGTreeRegressor, REGRESSION_TREES, setting)
     elif kind == "forest":
@@ -205,7 +223,7 @@ def fit_regression(kind, setting, data, weights):
     else:
         loss = setting if setting in REGRESSION_BOOSTERS else "squared_error"
         model = make(CGBoostingRegressor, REGRESSION_BOOSTERS, setting, n_estimators=12)
-        model.set_params(loss=loss)
+        model.set_params(loss=loss, categorical__l2=1.0)
     return model.set_params(**shared).fit(
         X, y, sample_weight=make_weights(weights, len(X))
     )
@@ -216,12 +234,13 @@ def fit(kind, setting, data, weights):
         return fit_regression(kind.split()[1], setting, data, weights)
     X, y = make_set(data)
     weight = make_weights(weights, len(X))
-    shared = {"random_state": 3, "n_jobs": 2}
+    shared = shared_parameters(data)
     if kind == "tree":
         return make(CGTreeClassifier, TREES, setting, **shared).fit(X, y, weight)
     if kind == "forest":
         model = make(CGForestClassifier, FORESTS, setting, n_estimators=7, **shared)
     else:
+        shared |= {"categorical__l2": 1.0}  # many sets
         model = make(CGBoostingClassifier, BOOSTERS, setting, n_estimators=12, **shared)
     if setting == "warm start":
         return with_warm_start(model, X, y)

@@ -158,6 +158,8 @@ BAD_BOOSTING_PARAMETERS = {
     "early_stopping": ["yes", None, 2],
     "validation_fraction": [0, -1, 0.0, 1.0, 1.5, NAN, "some"],
     "n_iter_no_change": [0, -1, 2.5, "some", None],
+    "loss": ["focal", 3, None],
+    "advanced__tweedie_power": [1.0, 2, NAN, "some", None],
     "advanced__tol": [-1e-9, NAN, "small", None],
     "scoring": ["good", 3],
     "warm_start": ["yes", None, 2],

@@ -1,5 +1,6 @@
 """Categorical features: frames, categories, encodings and bad input."""
 
+import datetime as dt
 import io
 import pickle
 
@@ -24,6 +25,7 @@ from dics import (
     CGTreeClassifier,
     CGTreeRegressor,
 )
+from dics._input import frames
 from dics._input.categories import MAX_RANKS
 from dics._input.category_encoder import LEAST_ROWS, N_FOLDS
 from dics.export import export_graphviz, export_text
@@ -120,6 +122,8 @@ def test_arrays_of_objects_have_categories():
     model = CGTreeRegressor(random_state=0).fit(frame, y)
     objects = frame.to_numpy(dtype=object)
     again = CGTreeRegressor(random_state=0).fit(objects, y)
+    np.testing.assert_array_equal(again.predict(objects), model.predict(frame))
+    objects[3, 0] = pd.NA
     np.testing.assert_array_equal(again.predict(objects), model.predict(frame))
     lists = objects[5:].tolist()
     again = CGTreeRegressor(random_state=0).fit(lists, y[5:])
@@ -367,6 +371,24 @@ def test_many_classes_and_outputs_are_ordered_along_a_direction():
     assert tree.score(frame, classes) > 0.45
 
 
+@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_column_without_any_category(cls, n_classes):
+    frame, y = make_rows(300)
+    frame["color"] = pd.Categorical([None] * len(frame), categories=CATEGORIES)
+    filled = frame.assign(color=pd.Categorical([CATEGORIES[0]] * len(frame)))
+    targets = [target_for(cls, y, n_classes)]
+    if cls in REGRESSORS:
+        targets.append(np.stack([y, -y], axis=1))
+    for target in targets:
+        for X in (frame, *as_other_frames(frame).values()):
+            model = small(cls).fit(X, target)
+            assert 0 not in model.trees_.feature
+            assert len(model.predict(X)) == len(frame)
+        model = small(cls).fit(frame, target)
+        np.testing.assert_array_equal(model.predict(filled), model.predict(frame))
+
+
 def test_unusual_categorical_features():
     _, y = make_rows(60)
     frame = pd.DataFrame(
@@ -382,7 +404,272 @@ def test_unusual_categorical_features():
     assert [len(categories) for categories in model.categories_] == [0, 1, 2]
 
 
+# --- few rows, which dictionaries encode ----------------------------------------------
+
+
+def rows_with_all_kinds():
+    """Make rows with ranks, mean targets, pairs, numbers and bools as categories."""
+    rng = np.random.default_rng(0)
+    n = 900
+    town = rng.integers(0, 40, n)
+    kind = rng.integers(0, 30, n)
+    frame = pd.DataFrame(
+        {
+            "town": np.char.add("t", town.astype(str)).astype(object),
+            "kind": np.char.add("k", kind.astype(str)).astype(object),
+            "flag": rng.integers(0, 2, n).astype(bool),
+            "level": rng.integers(0, 4, n) / 2,
+            "x": rng.normal(size=n).astype(np.float32),
+            "k": rng.integers(0, 9, n),
+        }
+    )
+    frame.loc[::50, "town"] = None
+    frame.loc[::70, "level"] = np.nan
+    y = (town * kind % 7) + frame.level.fillna(1) + 0.1 * rng.normal(size=n)
+    return frame, y.to_numpy()
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_few_rows_are_encoded_as_many(cls, monkeypatch):
+    frame, y = rows_with_all_kinds()
+    features = {"categorical_features": ["town", "kind", "flag", "level"]}
+    model = small(cls, **features).fit(frame, target_for(cls, y))
+    if cls in (CGBoostingClassifier, CGBoostingRegressor):
+        assert model._categories.pairs
+    new = {"town": "new", "level": 77}
+    rows = pd.concat([frame[:140], frame[:20].assign(**new)], ignore_index=True)
+    stored = pickle.dumps(model)
+    texts = rows.astype({"town": "category", "kind": "str"})
+    few = {
+        "objects": rows,
+        "categories": texts,
+        "polars": pl.from_pandas(rows),
+        "polars categories": pl.from_pandas(texts),
+        "arrow": pa.Table.from_pandas(texts),
+    }
+    parts = {
+        name: [model._check_matrix(given[i : i + 7]) for i in range(0, len(rows), 7)]
+        for name, given in few.items()
+    }
+    assert model._categories._lookups is not None
+    assert pickle.dumps(model) == stored
+    monkeypatch.setattr(frames, "FEW_VALUES", 0)
+    for name, given in few.items():
+        expected = model._check_matrix(given)
+        assert expected.dtype == parts[name][0].dtype
+        np.testing.assert_array_equal(np.concatenate(parts[name]), expected, name)
+
+
+def test_few_rows_of_arrays(monkeypatch):
+    frame, y = rows_with_all_kinds()
+    objects = frame[["town", "x", "k"]].to_numpy(dtype=object)
+    numbers = frame[["level", "x", "k"]].to_numpy(dtype=np.float32)
+    for X in (objects, numbers.astype(np.float64), numbers):
+        model = CGTreeRegressor(categorical_features=[0], random_state=0).fit(X, y)
+        row = model._check_matrix(X[3:4])
+        with monkeypatch.context() as patch:
+            patch.setattr(frames, "FEW_VALUES", 0)
+            expected = model._check_matrix(X[3:4])
+        assert row.dtype == expected.dtype
+        np.testing.assert_array_equal(row, expected)
+
+
+@pytest.mark.parametrize("n_rows", [1, 700])
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("town", 1, "'town' has categories that are numbers, such as 1.*were text"),
+        ("town", True, "'town' has categories that are bools"),
+        ("flag", 1, "'flag' has categories that are numbers.*were bools"),
+        ("level", "0.5", "'level' has categories that are text.*were numbers"),
+        ("level", True, "'level' has categories that are bools.*were numbers"),
+        ("level", np.inf, "'level' has an infinite category"),
+        ("level", 2**60, r"'level' has categories beyond 2\*\*53"),
+        ("x", "0.5", "'x' holds text, such as '0.5'; in fit it held numbers"),
+        ("x", [0.5], r"'x' holds values that are not numbers, such as \[0.5\]"),
+    ],
+)
+def test_few_and_many_rows_raise_the_same_errors(n_rows, column, value, message):
+    frame, y = rows_with_all_kinds()
+    wanted = ["town", "kind", "flag", "level"]
+    model = CGTreeRegressor(categorical_features=wanted, random_state=0).fit(frame, y)
+    bad = frame[:n_rows].assign(**{column: [value] * n_rows})
+    with pytest.raises(ValueError, match=message):
+        model.predict(bad)
+
+
+def test_few_rows_with_other_columns():
+    frame, y = make_rows()
+    model = CGTreeRegressor(random_state=0).fit(frame, y)
+    row = frame[:1]
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(row[["x", "color", "k"]])
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(row.rename(columns={"x": "z"}))
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        model.predict(row[:0])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(row.to_numpy(dtype=object))
+
+
 # --- bad input ------------------------------------------------------------------------
+
+DAYS = pd.date_range("2020-01-01", periods=30)
+ODD_COLUMNS = {
+    "period": (DAYS.to_period("D"), "dates or times"),
+    "dates with a zone": (DAYS.tz_localize("UTC"), "dates or times"),
+    "times of Arrow": (
+        pd.Series([dt.time(1)] * 30, dtype=pd.ArrowDtype(pa.time64("us"))),
+        "dates or times",
+    ),
+    "date objects": ([dt.date(2020, 1, 1)] * 30, r"such as datetime\.date"),
+    "lists": ([[1, 2]] * 30, r"such as \[1, 2\]"),
+    "arrays": ([np.ones(2)] * 30, r"such as array\("),
+    "dictionaries": ([{"a": 1}] * 30, "such as {'a': 1}"),
+    "intervals": (pd.arrays.IntervalArray.from_breaks(np.arange(31)), "Interval"),
+    "complex": (np.full(30, 1j), "such as 1j: Complex data not supported"),
+    "complex objects": (np.full(30, 1j, dtype=object), "such as 1j"),
+    "missing objects": (np.array([pd.NA, 1.0] * 15, dtype=object), "such as <NA>"),
+    "bytes": ([b"1"] * 30, "holds text, such as b'1'"),
+    "lists of Arrow": (
+        pd.Series([[1.0]] * 30, dtype=pd.ArrowDtype(pa.list_(pa.float64()))),
+        "not numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD_COLUMNS)
+@pytest.mark.parametrize("cls", MODELS)
+def test_columns_that_are_not_numbers_are_named(cls, name):
+    values, message = ODD_COLUMNS[name]
+    frame, y = make_rows(30)
+    y = target_for(cls, y, 2)
+    odd = frame.assign(x=values)
+    model = small(cls).fit(frame, y)
+    numeric = small(cls).fit(frame[["x", "k"]], y)
+    for call in (
+        lambda: small(cls).fit(odd, y),
+        lambda: model.predict(odd),
+        lambda: model.predict(odd[:1]),
+        lambda: numeric.predict(odd[["x", "k"]]),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"X: column 'x'.*{message}"):
+            call()
+
+
+@pytest.mark.parametrize("name", ["lists", "dictionaries", "lists of Arrow"])
+def test_columns_that_cannot_be_categories_are_named(name):
+    frame, y = make_rows(30)
+    model = CGTreeRegressor(categorical_features=["x"])
+    with pytest.raises(ValueError, match=r"'x' holds values that cannot be.*Convert"):
+        model.fit(frame.assign(x=ODD_COLUMNS[name][0]), y)
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_text_is_not_parsed_as_numbers(cls):
+    frame, y = make_rows(60)
+    y = target_for(cls, y, 2)
+    numeric = frame[["x", "k"]]
+    texts = numeric.assign(x="1.5")
+    model = small(cls).fit(numeric, y)
+    for given in (
+        texts,
+        texts.astype({"x": object}),
+        texts.astype({"x": "category"}),
+        texts.assign(x=[1.5, "1.5"] * 30),
+        pl.from_pandas(texts),
+        pl.from_pandas(texts).cast({"x": pl.Categorical}),
+        pa.Table.from_pandas(texts),
+    ):
+        with pytest.raises(ValueError, match=r"'x' holds text, such as '1\.5'; in fit"):
+            model.predict(given)
+    with pytest.raises(
+        ValueError, match=r"'x' holds text.*categorical_features.*float"
+    ):
+        small(cls, categorical_features=None).fit(texts, y)
+    # As in columns of the type str, text is a category.
+    model = small(cls).fit(texts.astype({"x": object}), y)
+    assert model.is_categorical_.tolist() == [True, False]
+    model = small(cls).fit(numeric.to_numpy(), y)
+    for rows in ([["1", "2"]], np.array([["1", "2"]]), [[1.5, "2"]]):
+        with pytest.raises(ValueError, match=r"X: column [01] holds text"):
+            model.predict(rows)
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_series_are_not_rows(cls):
+    frame, y = make_rows()
+    y = target_for(cls, y)
+    row = frame.iloc[7]
+    for given in (frame, frame[["x", "k"]]):
+        model = small(cls).fit(given, y)
+        row = given.iloc[7]
+        for series in (row, pl.from_pandas(frame)["x"]):
+            with pytest.raises(
+                ValueError,
+                match=r"X must be two-dimensional.*to_frame\(\)\.T.*iloc\[\[",
+            ):
+                model.predict(series)
+        expected = model.predict(given)[7:8]
+        np.testing.assert_array_equal(model.predict(row.to_frame().T), expected)
+        np.testing.assert_array_equal(model.predict(given.iloc[[7]]), expected)
+    with pytest.raises(ValueError, match=r"X must be two-dimensional.*X\.to_frame\(\)"):
+        small(cls).fit(frame["color"], y)
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_dictionaries_are_not_rows(cls):
+    frame, y = make_rows()
+    model = small(cls).fit(frame, target_for(cls, y))
+    row = {"color": "a", "x": 0.5, "k": 2}
+    for given in (row, [row]):
+        with pytest.raises(ValueError, match=r"got dictionaries.*DataFrame\(\[X\]\)"):
+            model.predict(given)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([dt.date(2020, 1, 1)] * 30, "dates or times"),
+        ([dt.timedelta(1)] * 30, "dates or times"),
+        ([[1.0]] * 30, "not numbers"),
+        ([{"a": 1}] * 30, "not numbers"),
+        ([b"1"] * 30, "text, such as b'1'"),
+    ],
+    ids=["date", "duration", "list", "struct", "bytes"],
+)
+@pytest.mark.parametrize("cls", MODELS)
+def test_odd_columns_of_polars_and_arrow_are_named(cls, values, message):
+    frame, y = make_rows(30)
+    y = target_for(cls, y, 2)
+    polars = pl.from_pandas(frame)
+    model = small(cls).fit(polars, y)
+    odd = polars.with_columns(pl.Series("x", values))
+    for given in (odd, odd.to_arrow()):
+        for rows in (given, given[:1]):
+            with pytest.raises(
+                (TypeError, ValueError), match=f"X: column 'x' holds.*{message}"
+            ):
+                model.predict(rows)
+        with pytest.raises((TypeError, ValueError), match="X: column 'x' holds"):
+            small(cls).fit(given, y)
+
+
+def test_names_of_columns_are_unique():
+    frame, y = make_rows()
+    twice = pd.concat([frame, frame[["x"]]], axis=1)
+    for call in (CGTreeRegressor().fit, CGTreeRegressor().fit(frame, y).predict):
+        with pytest.raises(ValueError, match="X has several columns 'x'; rename"):
+            call(twice, *([y] if call.__name__ == "fit" else []))
+
+
+def test_dictionaries_of_arrow_with_unsigned_indices():
+    frame, y = make_rows()
+    model = CGTreeRegressor(random_state=0).fit(frame, y)
+    indices = pa.array(frame.color.cat.codes.where(frame.color.notna()), pa.uint32())
+    color = pa.DictionaryArray.from_arrays(indices, pa.array(CATEGORIES))
+    table = pa.table({"color": color, "x": frame.x, "k": frame.k})
+    np.testing.assert_array_equal(model.predict(table), model.predict(frame))
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -410,6 +697,8 @@ def test_column_specifications():
     assert by_set.is_categorical_.tolist() == [True, False, True]
     rows = [[k, x] for k, x in zip(frame.k.tolist(), frame.x.tolist(), strict=True)]
     listed = CGTreeRegressor(categorical_features=[0]).fit(rows, y)
+    again = CGTreeRegressor(categorical_features=np.array([0])).fit(rows, y)
+    assert again.is_categorical_.tolist() == [True, False]
     array = CGTreeRegressor(categorical_features=[0]).fit(np.array(rows), y)
     assert (listed.predict(rows) == array.predict(np.array(rows))).all()
 

@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import stat
 import struct
 import warnings
 import zlib
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 from sklearn.base import RegressorMixin
 from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import NotFittedError
 
 import dics
 import dics.model
-from dics._model.file import MAGIC, PER_ROW, PREFIX
+from dics._model.file import MAGIC, NOT_STORED, PREFIX
 
 FOLDER = Path(__file__).parent / "model_files"
 X, Y = make_classification(
@@ -58,6 +60,12 @@ MODELS = {
     "quantiles": lambda: dics.CGBoostingRegressor(
         loss="quantile", quantile=[0.1, 0.9], n_estimators=8, random_state=0
     ).fit(X, T[:, 0]),
+    "tweedie": lambda: dics.CGBoostingRegressor(
+        loss="tweedie",
+        advanced=dics.BoostingOptions(tweedie_power=1.7),
+        n_estimators=8,
+        random_state=0,
+    ).fit(X, np.abs(T[:, 0])),
     "options": lambda: dics.CGBoostingClassifier(
         n_estimators=4,
         sampling=dics.GOSS(top_rate=0.3),
@@ -125,11 +133,24 @@ def test_a_model_comes_back(name, mmap_mode, tmp_path):
     assert type(loaded) is type(model)
     drawn = {"random_state": None}  # its state is equal, but not its address
     assert repr(loaded.get_params() | drawn) == repr(model.get_params() | drawn)
-    assert set(vars(loaded)) | PER_ROW == set(vars(model)) | PER_ROW
+    assert set(vars(loaded)) | NOT_STORED == set(vars(model)) | NOT_STORED
     same_outputs(model, loaded)
     assert [p.name for p in tmp_path.iterdir()] == ["model.dics"]
     again = pickle.loads(pickle.dumps(loaded))
     same_outputs(model, again)
+
+
+def test_equal_sets_have_equal_files():
+    X = np.random.default_rng(0).normal(size=(60, 9)).round()
+    first, second = (
+        file_of(
+            dics.CGTreeRegressor(categorical_features=wanted, random_state=0).fit(
+                X, X[:, 1]
+            )
+        )
+        for wanted in ({0, 8}, {8, 0})  # sets keep the order of colliding values
+    )
+    assert first == second
 
 
 def test_warm_start_of_a_loaded_model():
@@ -178,9 +199,51 @@ def test_unsupported_objects():
         model.save(io.BytesIO())
 
 
-def test_unfitted_model_is_saved():
-    loaded = dics.load(io.BytesIO(file_of(dics.CGTreeClassifier(max_depth=7))))
-    assert loaded.max_depth == 7
+def test_unfitted_models_are_refused():
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        dics.CGTreeClassifier().save(io.BytesIO())
+
+
+def test_save_keeps_permissions_and_links(tmp_path):
+    model, path, link = MODELS["tree"](), tmp_path / "m.dics", tmp_path / "link.dics"
+    model.save(path)
+    path.chmod(0o600)
+    link.symlink_to(path)
+    model.save(link)
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    same_outputs(dics.load(path), model)
+
+
+def test_save_refuses_folders_and_names_missing_ones(tmp_path):
+    model = MODELS["tree"]()
+    with pytest.raises(FileNotFoundError, match=r"the folder .*missing does not"):
+        model.save(tmp_path / "missing" / "m.dics")
+    for path in (tmp_path, "/dev/null"):
+        with pytest.raises(ValueError, match="not a regular file"):
+            model.save(path)
+
+
+def test_bad_arguments_of_load_and_save():
+    model = MODELS["tree"]()
+    content = io.BytesIO(file_of(model))
+    with pytest.raises(ValueError, match=r"mmap_mode must be None or 'r', got 'w'\."):
+        dics.load(content, mmap_mode="w")
+    with pytest.raises(ValueError, match="requires a path, got a file object"):
+        dics.load(content, mmap_mode="r")
+
+    class Subclass(dics.CGTreeClassifier):
+        pass
+
+    with pytest.raises(TypeError, match="Subclass cannot be saved"):
+        Subclass().fit(X, Y).save(io.BytesIO())
+    model.extra_ = np.zeros(2, dtype="V8")
+    with pytest.raises(ValueError, match=r"dtype [|]V8, which model files do not"):
+        model.save(io.BytesIO())
+
+
+def test_bytes_after_the_end_are_rejected():
+    refused(file_of(MODELS["tree"]()) + b"\0")
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.dics")), ids=lambda p: p.stem)
@@ -249,7 +312,11 @@ def test_old_parameters_have_new_names(path):
         ("forest", {"voting": "hard"}, {"advanced__voting": "hard"}),
         ("boosting", {"tol": 0.1, "leaf_values": "all"}, {"advanced__tol": 0.1}),
         ("boosting", {"min_sum_hessian": 2.0}, {"min_child_weight": 2.0}),
-        ("quantiles", {"alpha": 0.8}, {"huber_quantile": 0.8}),
+        (
+            "quantiles",
+            {"alpha": 0.8, "loss": "huber", "quantile": 0.5},
+            {"huber_quantile": 0.8},
+        ),
         (
             "boosting",
             {"sampling": "goss", "top_rate": 0.3, "other_rate": "auto"},
@@ -367,8 +434,25 @@ HOSTILE = {
     "other features": lambda h: h["model"]["attributes"].update(n_features_in_=99),
     "other classes": lambda h: h["model"]["attributes"].update(n_classes_=99),
     "other rounds": lambda h: h["model"]["attributes"].update(n_iter_=99),
+    "a loss of a classifier": lambda h: h["model"]["attributes"].update(_loss=3),
     "a start of NaN": lambda h: h["model"]["attributes"].update(
         _start={"float": "nan"}
+    ),
+    "nodes of another shape": lambda h: h["model"]["attributes"]["trees_"][
+        "fields"
+    ].update(nodes=h["model"]["attributes"]["trees_"]["fields"]["weight"]),
+    "a list without its type": lambda h: h["model"]["parameters"].update(verbose=[]),
+    "two entries in one": lambda h: h["model"]["parameters"].update(
+        verbose={"list": [], "dict": []}
+    ),
+    "a short random state": lambda h: h["model"]["parameters"].update(
+        random_state={"random_state": {"tuple": ["MT19937", {"array": 0}, 9, 0, 0.0]}}
+    ),
+    "a loss of other fields": lambda h: h["model"]["attributes"].update(
+        _loss={"object": "NumberLoss", "fields": {"name": "huber"}}
+    ),
+    "options instead of a model": lambda h: h.update(
+        model={"object": "GOSS", "parameters": {}, "attributes": {}}
     ),
 }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from dics._boosting.losses import LogLoss, RegressionLoss
+from dics._boosting.model import BoostedModel
 from dics._boosting.plan import (
     TRIAL_PATIENCE,
     BoostingPlan,
@@ -44,20 +45,19 @@ from dics._boosting.rows import (
 )
 from dics._estimator.arguments import (
     checks_parameters,
-    effective_n_threads,
     explain_unknown_arguments,
+    warn_without_effect,
 )
-from dics._estimator.base import TreesEstimator
 from dics._estimator.running import Progress, warn_user
-from dics._input.categories import Categories
 from dics._input.checks import (
     Array,
     FloatArray,
+    RegressionTargets,
+    check_offset,
     check_same_rows,
     errors_mention,
     fit_on_copy,
 )
-from dics._input.sparse import SparseRows
 from dics._model.checks import check_array, check_vector, require
 from dics._model.trees import Trees
 from dics._training import LocalRows, TrainingData, TrainingRows
@@ -66,54 +66,17 @@ from dics.options import AT_LEAST_ONE, AUTO, GOSS, NOT_NEGATIVE, BoostingOptions
 
 # Scorings that the core computes.
 LOSS_SCORINGS = ("loss", "neg_log_loss")
+# Parameters and options that a single loss uses.
+SETTINGS_OF_LOSSES = {
+    "quantile": "quantile",
+    "huber_quantile": "huber",
+    "tweedie_power": "tweedie",
+}
+# Losses whose leaf values are quantiles of residuals, of all rows.
+RESIDUAL_LOSSES = ("absolute_error", "huber", "quantile")
 
 
-@dataclass(frozen=True, eq=False)
-class RoundTree:
-    """The tree of one round of boosting, ``model[t]``, for `dics.export`.
-
-    Leaves store the values that they add to the scores (`decision_function` of
-    classifiers). Splits store the decrease of the loss.
-
-    Attributes
-    ----------
-    trees_ : Trees
-        The tree, as views of the arrays of the model.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,) or None
-        None if X had no string column names.
-    classes_ : ndarray or None
-        Class labels, with three or more classes: a leaf has one value per class.
-    """
-
-    trees_: Trees
-    n_features_in_: int
-    feature_names_in_: Array | None
-    classes_: Array | None
-    _categories: Categories | None = None
-
-    @classmethod
-    def of(cls, model: Boosting, t: int) -> RoundTree:
-        """Return the tree of round t of a fitted model."""
-        tree = model.trees_[t]
-        return cls(
-            trees_=tree,
-            n_features_in_=model.n_features_in_,
-            feature_names_in_=getattr(model, "feature_names_in_", None),
-            classes_=getattr(model, "classes_", None) if tree.n_classes > 1 else None,
-            _categories=model._categories,
-        )
-
-    def get_depth(self) -> int:
-        """Return the depth of the deepest leaf."""
-        return int(self.trees_.node_depths().max())
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
-        return self.trees_.n_leaves
-
-
-class Boosting(TreesEstimator):
+class Boosting(BoostedModel):
     """Base class of the boosting estimators: one small tree per round."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -122,7 +85,7 @@ class Boosting(TreesEstimator):
             AUTO,
             Interval(Real, 0.0, None, closed="neither"),
         ],
-        **TreesEstimator._parameter_constraints,
+        **BoostedModel._parameter_constraints,
         "max_leaf_nodes": [AUTO, Interval(Integral, 2, None, closed="left"), None],
         "max_features": [
             AUTO,
@@ -171,8 +134,6 @@ class Boosting(TreesEstimator):
     evals_result_: dict[str, dict[str, list[float]]]
     best_iteration_: int | None
     best_score_: float | None
-    _start: npt.NDArray[np.float32]  # scores before the first round
-    _loss: RegressionLoss  # of a regressor
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
@@ -208,12 +169,15 @@ class Boosting(TreesEstimator):
         y: Any,
         sample_weight: Any = None,
         *,
+        offset: Any = None,
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        offset_val: Any = None,
         eval_set: Any = None,
         eval_names: Any = None,
         eval_sample_weight: Any = None,
+        eval_offset: Any = None,
         callbacks: Sequence[Callback] | None = None,
     ) -> Self:
         """Fit the model, one tree per round.
@@ -229,6 +193,14 @@ class Boosting(TreesEstimator):
             Class labels of any type, or targets of regression.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. Rows of weight zero are ignored.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
+                default=None
+            Added to the raw scores of the rows: to predictions, to their logarithms
+            with the losses "poisson", "gamma" and "tweedie", and to the result of
+            `decision_function` of a classifier. For an exposure, use
+            ``np.log(exposure)``. It is not part of the model: `predict` without an
+            offset uses 0, and so does `score`. Several classes or targets need one
+            column for each.
         X_val : array-like or sparse matrix of shape (n_validation, n_features), \
                 default=None
             Validation rows for early stopping. `class_weight` applies to them too.
@@ -236,6 +208,8 @@ class Boosting(TreesEstimator):
             Their labels or targets.
         sample_weight_val : array-like of shape (n_validation,), default=None
             Their weights.
+        offset_val : array-like, default=None
+            Their offset, if there is one in training.
         eval_set : sequence of pairs (X, y), default=None
             Validation sets instead of `X_val` and `y_val`, as in LightGBM and XGBoost.
             `evals_result_` stores the loss of each set. Early stopping uses the last
@@ -244,11 +218,14 @@ class Boosting(TreesEstimator):
             Names of the sets; None for "validation_0" and so on.
         eval_sample_weight : sequence of array-like or None, default=None
             Weights of the rows of each set.
+        eval_offset : sequence of array-like, default=None
+            Offsets of the rows of each set, if there is one in training.
         callbacks : sequence of callables, default=None
             Called after each round with a `RoundReport`: the round, the losses, the
             score and the model. If a callback returns True, the fit ends and the rounds
-            done so far are kept. An exception in a callback aborts the fit and leaves
-            the estimator unchanged.
+            done so far are kept. If it sets ``report.learning_rate``, the next rounds
+            use that rate. An exception in a callback aborts the fit and leaves the
+            estimator unchanged.
 
         Returns
         -------
@@ -256,10 +233,17 @@ class Boosting(TreesEstimator):
         """
         callbacks = check_callbacks(callbacks)
         sets = check_eval_sets(
-            X_val, y_val, sample_weight_val, eval_set, eval_names, eval_sample_weight
+            X_val,
+            y_val,
+            sample_weight_val,
+            offset_val,
+            eval_set,
+            eval_names,
+            eval_sample_weight,
+            eval_offset,
         )
         with fit_on_copy(self) as model:
-            model._fit(X, y, sample_weight, sets, callbacks)
+            model._fit(X, y, sample_weight, offset, sets, callbacks)
         return self
 
     def _fit(
@@ -267,26 +251,16 @@ class Boosting(TreesEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
+        offset: Any = None,
         sets: Sequence[EvalSet] = (),
         callbacks: Sequence[Callback] = (),
     ) -> None:
         is_warm_start = self.warm_start and hasattr(self, "trees_")
         n_before = len(self.trees_) if is_warm_start else 0
         check_options(self, n_before)
-        checked = self._check_input(X, y, sample_weight, is_warm_start=is_warm_start)
-        # Errors in small arrays come before the work on X.
-        held_targets = check_eval_targets(self, sets, checked.targets)
-        loss = self._make_loss(checked.targets)
-        data = self._training_data(
-            checked,
-            is_warm_start=is_warm_start,
-            # Constraints and thresholds that users give belong to columns of X.
-            takes_pairs=self._categorical.pairs
-            and self.candidates is None
-            and not self.interaction_cst,
-            n_outputs=loss.n_outputs,
+        loss, data, eval_data = check_data(
+            self, X, y, sample_weight, offset, sets, is_warm_start=is_warm_start
         )
-        eval_data = check_eval_rows(self, sets, held_targets, data)
         if is_warm_start and n_rounds_in_all(self) == n_before:
             warn_user(
                 "Warm-start fitting without increasing n_estimators does not fit new "
@@ -306,54 +280,43 @@ class Boosting(TreesEstimator):
             split,
             loss,
             stops_early=bool(stops_early),
-            has_validation=len(eval_data) > 0,
             is_warm_start=is_warm_start,
         )
         if not is_warm_start:
             self._begin(data, split, loss)
         if is_constant:  # the start predicts it, and gradients are zero
-            self.n_iter_ = 0
-            self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
-            self.evals_result_ = {}
-            self.best_iteration_ = self.best_score_ = None
             return
+        warn_of_unused(self, loss, holds_out=bool(holds_out))
         coded = self._encode(data)
         announce(self, str(self.plan_))
+        validation = {name: self._encode(some) for name, some in eval_data.items()}
         trial = None
         if self.plan_.n_trial_rounds > 0 and n_before == 0:
-            trial = self._run_trial(data, coded, callbacks)
-            if trial is not None and trial.n_done < self.plan_.n_trial_rounds:
+            trial = self._run_trial(data, coded, validation, callbacks)
+            if trial is None:  # the scores are those of a discarded trial
+                validation = {name: self._encode(eval_data[name]) for name in eval_data}
+            elif trial.n_done < self.plan_.n_trial_rounds:
                 return  # a callback has ended the fit
         training = coded.take(split.training)
-        validation = {name: self._encode(some) for name, some in eval_data.items()}
         if split.validation is not None:
             validation["validation"] = coded.take(split.validation)
         del coded  # copies of its rows are enough
-        score = None
-        if stops_early and self.scoring not in LOSS_SCORINGS:
-            last = list(eval_data.values())[-1].rows if eval_data else None
-            score = watched_score(self, data.rows, split, last, training, validation)
         rounds = Rounds(
-            score=score,
+            score=score_of_rounds(self, data, split, eval_data, training, validation),
             n_sets=len(validation),
             patience=self.n_iter_no_change if stops_early else None,
             tol=self._options.tol,
             report_to=reporter(self, callbacks, n_before, tuple(validation)),
+            learning_rate=self.plan_.learning_rate,
         )
         job, (training, *held) = boost_job(self, data, [training, *validation.values()])
-        with progress_of(self, rounds) as progress:
+        with shown_progress(self, rounds):
             new, used = training.boost(job, held, rounds, data.n_threads)
-            progress.stopped_at = rounds.n_done
         self._keep_rounds(new, used, rounds, tuple(validation), trial)
         if stops_early and self.n_iter_ == 0 and rounds.n_done > 0:
             warn_of_no_rounds(rounds.n_done, is_given=bool(eval_data))
 
     # --- steps of the fit -------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def _fitted_loss(self) -> Any:
-        """The loss of the first fit: `LogLoss` or a `RegressionLoss`."""
 
     @abstractmethod
     def _make_loss(self, targets: Any) -> LogLoss | RegressionLoss:
@@ -364,7 +327,9 @@ class Boosting(TreesEstimator):
         """Check y and weights of a validation set by the targets of training."""
 
     @abstractmethod
-    def _current_model(self, rows: CodedRows) -> tuple[BaseEstimator, Array]:
+    def _current_model(
+        self, rows: CodedRows, offset: FloatArray | None
+    ) -> tuple[BaseEstimator, Array]:
         """Return the model during the fit, and y, for the scorer of early stopping."""
 
     def _eval_rows(self, X: Any) -> TrainingRows:
@@ -387,36 +352,47 @@ class Boosting(TreesEstimator):
         self._keep_targets(data)
         self._seed = data.seed
         self._start = loss.begin(data, split.weights)
+        self.__dict__.pop("_loss", None)  # of an earlier fit
         if isinstance(loss, RegressionLoss):
-            self._loss = loss  # classes give that of a classifier
+            self._loss = loss  # the classes give the log-loss
         self._used_splits = np.empty(0, dtype=np.int64)
         self.trees_ = Trees.empty(loss.n_outputs, data.rows.n_features)
+        self.n_iter_ = 0
+        self.train_score_, self.validation_score_ = np.zeros(1), np.zeros(0)
+        self.evals_result_ = {}
+        self.best_iteration_ = self.best_score_ = None
 
     def _encode(self, data: TrainingData) -> CodedRows:
         """Encode rows, and compute their scores after the earlier rounds."""
-        labels, targets = self._fitted_loss.core_targets(data)
-        return data.rows.encode(
-            BoostJob.of(self), labels, targets, data.weights, data.n_threads
-        )
+        values = self._fitted_loss.core_values(data)
+        return data.rows.encode(BoostJob.of(self), values, data.n_threads)
 
     def _run_trial(
-        self, data: TrainingData, rows: CodedRows, callbacks: Sequence[Callback]
+        self,
+        data: TrainingData,
+        rows: CodedRows,
+        validation: dict[str, CodedRows],
+        callbacks: Sequence[Callback],
     ) -> Rounds | None:
         """Run a trial on a part of the rows, and choose the learning rate by it.
 
         Returns the rounds of the trial if they are kept, or None.
         """
-        plan, trial = self.plan_, Rounds(patience=TRIAL_PATIENCE, n_sets=1)
+        plan = self.plan_
+        names, n_sets = tuple(validation), len(validation)
+        trial = Rounds(
+            patience=TRIAL_PATIENCE, n_sets=n_sets + 1, learning_rate=plan.learning_rate
+        )
         split = split_rows(data, plan.trial_fraction)
         assert split.training is not None
         assert split.validation is not None
         training, held = rows.take(split.training), rows.take(split.validation)
         # The settings of the core come from the plan, so the trial has its own.
         self.plan_ = replace(plan, n_estimators=plan.n_trial_rounds)
-        job, sets = boost_job(self, data, [training, held])  # they share the scores
-        with progress_of(self, trial, ", trial") as progress:
+        # The trial ends by the last set. Its sets share the scores of the given ones.
+        job, sets = boost_job(self, data, [training, *validation.values(), held])
+        with shown_progress(self, trial, ", trial"):
             new, used = sets[0].boost(job, sets[1:], trial, data.n_threads)
-            progress.stopped_at = trial.n_done
         # The loss of the held-out rows no longer falls: the rate is too large.
         if trial.n_done - trial.best_round >= TRIAL_PATIENCE:
             self.plan_ = plan.after_trial(
@@ -434,13 +410,24 @@ class Boosting(TreesEstimator):
         rows.put(split.training, training)
         rows.put(split.validation, held)
         # The rounds are kept, so callbacks get their reports now.
-        rounds = Rounds(report_to=reporter(self, callbacks, 0, ()))
+        rounds = Rounds(
+            n_sets=n_sets,
+            report_to=reporter(self, callbacks, 0, names),
+            learning_rate=plan.learning_rate,
+        )
         fraction = held.total_weight() / (held.total_weight() + training.total_weight())
-        for loss, held_loss in zip(*trial.losses, strict=True):
+        for loss, *given, held_loss in zip(*trial.losses, strict=True):
             # The loss of all rows, as in the rounds that follow.
-            if rounds.note((1 - fraction) * loss + fraction * held_loss, []):
+            of_all = (1 - fraction) * loss + fraction * held_loss
+            if rounds.note(of_all, given) == 0:
                 break
-        self._keep_rounds(new.first(rounds.n_done), used, rounds)
+            if rounds.learning_rate != plan.learning_rate:
+                raise ValueError(
+                    "A callback sets the learning rate, but learning_rate='auto' has "
+                    "chosen it by a trial. Set learning_rate for the first round, such "
+                    f"as learning_rate={plan.learning_rate:g}."
+                )
+        self._keep_rounds(new.first(rounds.n_done), used, rounds, names)
         return rounds
 
     def _keep_rounds(
@@ -479,78 +466,18 @@ class Boosting(TreesEstimator):
             for name, losses in zip(names, rounds.losses, strict=True)
         }
         if trial is not None:
-            self.evals_result_["training"][loss][:0] = trial.losses[0][1:]
+            for name, losses in zip(names, trial.losses, strict=True):
+                self.evals_result_[name][loss][:0] = losses[1:]
         if rounds.score is not None:
             scoring = self.scoring if isinstance(self.scoring, str) else "score"
             self.evals_result_[names[-1]][scoring] = rounds.scores[1:]
-
-    # --- the fitted model -------------------------------------------------------
-
-    def _scores(self, X: Any) -> npt.NDArray[np.float32]:
-        X = self._check_rows(X)
-        scores = np.tile(self._start, (len(X), 1))
-        n_threads = effective_n_threads(self.n_jobs)
-        self.trees_.add_values(X, scores, n_threads=n_threads)
-        return scores
-
-    def _staged_scores(self, X: Any) -> Iterator[npt.NDArray[np.float32]]:
-        X = self._check_rows(X)
-        scores = np.tile(self._start, (len(X), 1))
-        n_threads = effective_n_threads(self.n_jobs)
-        # One tree at a time: stages cost no more than one prediction.
-        for t in range(len(self.trees_)):
-            self.trees_[t].add_values(X, scores, n_threads=n_threads)
-            yield scores
-
-    def __len__(self) -> int:
-        """Return the number of rounds."""
-        check_is_fitted(self, "trees_")
-        return len(self.trees_)
-
-    def __bool__(self) -> bool:
-        return True  # also without rounds
-
-    def __getitem__(self, index: Any) -> Any:
-        """Return the tree of one round, or a list of them for a slice.
-
-        See `dics.export` and `dics.plot` for text and pictures of it.
-        """
-        indices = range(len(self))[index]
-        if isinstance(indices, range):
-            return [RoundTree.of(self, t) for t in indices]
-        return RoundTree.of(self, indices)
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Total gain of the splits of each feature, normalized to sum to one."""
-        check_is_fitted(self, "trees_")
-        gains = self.trees_.feature_importances(self.trees_.n_features)
-        known = self._categories
-        return gains if known is None else known.fold_back_pairs(gains)
-
-    @property
-    def split_counts_(self) -> npt.NDArray[np.intp]:
-        """Number of splits of each feature; those of a pair count for both."""
-        check_is_fitted(self, "trees_")
-        features = self.trees_.feature[self.trees_.inner]
-        counts = np.bincount(features, minlength=self.trees_.n_features)
-        if self._categories is None:
-            return counts
-        # `by_feature` gives half of a pair to each of its features.
-        doubled = self._categories.fold_back_pairs(2 * counts.astype(np.float64))
-        return (doubled - counts[: self.n_features_in_]).astype(np.intp)
-
-    def _contributions(self, X: Array | SparseRows) -> FloatArray:
-        n_threads = effective_n_threads(self.n_jobs)
-        added = self.trees_.contributions(X, n_threads=n_threads)
-        added[:, -1] += self._start
-        return added
 
 
 def check_options(model: Boosting, n_before: int) -> None:
     """Check combinations of parameters, before any work."""
     if model.scoring not in LOSS_SCORINGS:
         scorer_of(model)
+    check_loss_settings(model)
     if n_before > 0 and n_rounds_in_all(model) < n_before:
         raise ValueError(
             f"n_estimators={model.n_estimators} must be larger or equal to "
@@ -571,14 +498,107 @@ def check_options(model: Boosting, n_before: int) -> None:
         )
 
 
+def check_loss_settings(model: Boosting) -> None:
+    """Raise if a parameter or an option belongs to another loss."""
+    given, default = (
+        {**vars(other), **vars(other._options)} for other in (model, type(model)())
+    )
+    loss = given["loss"]
+    for name, owner in SETTINGS_OF_LOSSES.items():
+        value: Any = given.get(name)
+        usual: Any = default.get(name)
+        # Several quantiles are a sequence; usual values need no slow comparison.
+        if loss != owner and value is not usual and not np.array_equal(value, usual):
+            raise ValueError(
+                f"{name}={value!r} has no effect with loss={loss!r}. Set "
+                f"loss={owner!r}, or leave {name} at {usual!r}."
+            )
+
+
+def warn_of_unused(
+    model: Boosting, loss: LogLoss | RegressionLoss, *, holds_out: bool
+) -> None:
+    """Warn of parameters that the plan of a fit does not use."""
+    if not model.plan_.early_stopping:
+        names = ["validation_fraction", "n_iter_no_change", "scoring", "advanced.tol"]
+        reason = "this fit does not stop early; set early_stopping=True"
+        warn_without_effect(model, names, reason)
+    elif not holds_out:
+        reason = "fit has validation rows"
+        warn_without_effect(model, ["validation_fraction"], reason)
+    if loss.name in RESIDUAL_LOSSES:
+        reason = f"loss={loss.name!r} needs all rows"
+        warn_without_effect(model, ["advanced.leaf_values"], reason)
+    elif model.plan_.sampling is None:
+        reason = "each round uses all rows; see sampling"
+        warn_without_effect(model, ["advanced.leaf_values"], reason)
+
+
+def check_data(
+    model: Boosting,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    offset: Any,
+    sets: Sequence[EvalSet],
+    *,
+    is_warm_start: bool,
+) -> tuple[LogLoss | RegressionLoss, TrainingData, dict[str, TrainingData]]:
+    """Check all arguments of `fit`; return the loss and the data of all sets."""
+    checked = model._check_input(X, y, sample_weight, is_warm_start=is_warm_start)
+    # Errors in small arrays come before the work on X.
+    loss = model._fitted_loss if is_warm_start else model._make_loss(checked.targets)
+    offset = check_offset(
+        offset, len(checked.rows), loss.n_offsets, loss.largest_offset
+    )
+    held_targets = check_eval_targets(
+        model, sets, checked.targets, loss, has_offset=offset is not None
+    )
+    if offset is not None and loss.subtracts_offset:
+        left = RegressionTargets(checked.targets.values - offset)
+        checked = checked._replace(targets=left)
+    data = model._training_data(
+        checked,
+        is_warm_start=is_warm_start,
+        # Constraints and thresholds that users give belong to columns of X.
+        takes_pairs=model._categorical.pairs
+        and model.candidates is None
+        and not model.interaction_cst,
+        n_outputs=loss.n_outputs,
+    )._replace(offset=offset)
+    return loss, data, check_eval_rows(model, sets, held_targets, data)
+
+
 def check_eval_targets(
-    model: Boosting, sets: Sequence[EvalSet], training: Any
+    model: Boosting,
+    sets: Sequence[EvalSet],
+    training: Any,
+    loss: LogLoss | RegressionLoss,
+    *,
+    has_offset: bool,
 ) -> list[CheckedEvalSet]:
-    """Check y and weights of the validation sets, before the numbers of X are read."""
+    """Check all but X of the validation sets, before the numbers of X are read."""
     checked = []
     for given in sets:
         with errors_mention(given.where):
-            checked.append(model._check_eval_set(given, training))
+            found = model._check_eval_set(given, training)
+            offset = check_offset(
+                given.offset, found.n_rows, loss.n_offsets, loss.largest_offset
+            )
+            if has_offset and offset is None:
+                raise ValueError(
+                    "The training rows have an offset, but these rows have none. Pass "
+                    "offset_val or eval_offset; zeros have no effect."
+                )
+            if offset is not None and not has_offset:
+                raise ValueError(
+                    "These rows have an offset, but the training rows have none. Pass "
+                    "offset; zeros have no effect."
+                )
+            if offset is not None and loss.subtracts_offset:
+                assert found.values is not None
+                found = found._replace(values=found.values - offset)
+        checked.append(found._replace(offset=offset))
     return checked
 
 
@@ -611,7 +631,6 @@ def plan_rounds(
     loss: LogLoss | RegressionLoss,
     *,
     stops_early: bool,
-    has_validation: bool,
     is_warm_start: bool,
 ) -> BoostingPlan:
     """Resolve every "auto", by the training rows only."""
@@ -619,7 +638,8 @@ def plan_rounds(
     profile = DataProfile(
         n_rows=n_rows,
         n_features=data.rows.n_features,
-        n_classes=0 if data.values is not None else data.n_classes,
+        # The rules for classes presume that hessians are those of the log-loss.
+        n_classes=data.n_classes if isinstance(loss, LogLoss) else 0,
         n_outputs=loss.n_outputs,
         has_categories=model._categories is not None,
     )
@@ -627,7 +647,6 @@ def plan_rounds(
         {**model.get_params(deep=False), **model._options.get_params()},
         profile,
         early_stopping=stops_early,
-        has_validation=has_validation,
     )
     if is_warm_start:  # the dictionary and the trial are those of the first fit
         plan = replace(plan, max_bins=model.plan_.max_bins)
@@ -638,19 +657,40 @@ def plan_rounds(
     return plan
 
 
-def progress_of(model: Boosting, rounds: Rounds, note: str = "") -> Progress:
-    """Return the progress of the next rounds, which `rounds` updates."""
+def score_of_rounds(
+    model: Boosting,
+    data: TrainingData,
+    split: TrainValidationSplit,
+    eval_data: dict[str, TrainingData],
+    training: CodedRows,
+    validation: dict[str, CodedRows],
+) -> Callable[[], float] | None:
+    """Return the score for early stopping; None if it is the loss of the core."""
+    if not model.plan_.early_stopping or model.scoring in LOSS_SCORINGS:
+        return None
+    last = list(eval_data.values())[-1] if eval_data else None
+    return watched_score(model, data, split, last, training, validation)
+
+
+@contextmanager
+def shown_progress(
+    model: Boosting, rounds: Rounds, note: str = ""
+) -> Generator[None, None, None]:
+    """Show the progress of the next rounds if the model is verbose."""
+    if not model.verbose:
+        yield
+        return
     n_rounds = model.plan_.n_estimators - len(model.trees_)
-    title = type(model).__name__ + note
-    progress = Progress(title, n_rounds, "rounds", enabled=bool(model.verbose))
-    rounds.progress = progress
-    return progress
+    with Progress(type(model).__name__ + note, n_rounds, "rounds") as progress:
+        rounds.progress = progress
+        yield
+        progress.total = rounds.n_done  # early stopping may end them
 
 
 def announce(model: Boosting, text: str) -> None:
     """Print a line if the model is verbose."""
-    title = type(model).__name__
-    Progress(title, 0, "rounds", enabled=bool(model.verbose)).announce(text)
+    if model.verbose:
+        Progress(type(model).__name__, 0, "rounds").announce(text)
 
 
 def check_rounds(model: Boosting) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dics import _core
+from dics._boosting.rows import RowValues
 from dics._input.checks import FloatArray
 from dics._model.checks import check_vector, require
 
@@ -27,11 +29,15 @@ LEAST_PRIOR = 1e-9
 TIED_SCORES = 1e-7
 
 Scores = npt.NDArray[np.float32]
-# Class indices or targets of regression.
-CoreTargets = tuple[npt.NDArray[np.uint32] | None, npt.NDArray[np.float32] | None]
+FloatScores = npt.NDArray[np.floating[Any]]  # float64 if an offset was added
+
+# Largest offset of logarithms and margins: exp(80) fits into single precision.
+LARGEST_LOG_OFFSET = 80.0
+# Largest number and change of the steps that fit a start to an offset.
+START_STEPS, START_TOLERANCE = 50, 1e-6
 
 # Losses whose scores are logarithms of predictions.
-LOG_LINK_LOSSES = ("poisson", "gamma")
+LOG_LINK_LOSSES = ("poisson", "gamma", "tweedie")
 LOSSES = ("squared_error", "absolute_error", "huber", "quantile", *LOG_LINK_LOSSES)
 
 
@@ -41,6 +47,15 @@ def logarithms(values: FloatArray) -> FloatArray:
     Those of NumPy depend on AVX-512, and the start of a model would depend on them.
     """
     return np.array([math.log(value) for value in values])
+
+
+def rounded(shift: FloatArray) -> FloatArray:
+    """Round to multiples of 2^-16.
+
+    The last digit of exp in NumPy depends on AVX-512; the result does not.
+    """
+    result: FloatArray = np.rint(shift * 2**16) / 2**16
+    return result
 
 
 class LogLoss:
@@ -54,6 +69,8 @@ class LogLoss:
     """
 
     name = "log_loss"
+    subtracts_offset = False
+    largest_offset = LARGEST_LOG_OFFSET
 
     @classmethod
     @functools.cache  # the prediction of one row takes 20 us
@@ -64,6 +81,7 @@ class LogLoss:
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
         self.n_outputs: int = _core.log_loss(n_classes).n_outputs
+        self.n_offsets = self.n_outputs
 
     def is_constant(self, data: TrainingData) -> bool:
         """Return True if there is nothing to learn."""
@@ -73,13 +91,40 @@ class LogLoss:
         """Return F_0: the logarithms of the class fractions, or their margin."""
         assert data.labels is not None
         sums = np.bincount(data.labels, weights, minlength=self.n_classes)
-        logs = logarithms(np.maximum(sums / sums.sum(), LEAST_PRIOR))
-        start = logs if self.n_outputs == self.n_classes else logs[1:] - logs[:1]
-        return np.asarray(start, dtype=np.float32)
+        fractions = np.maximum(sums / sums.sum(), LEAST_PRIOR)
+        logs = logarithms(fractions)
+        if data.offset is not None:
+            logs += self._shift(logs, fractions, data.offset, weights)
+        return self._as_scores(logs).astype(np.float32)
 
-    def core_targets(self, data: TrainingData) -> CoreTargets:
-        """Return the targets of the core."""
-        return data.labels, None
+    def _shift(
+        self,
+        logs: FloatArray,
+        fractions: FloatArray,
+        offset: FloatArray,
+        weights: FloatArray | None,
+    ) -> FloatArray:
+        """Return the change of `logs` for which mean probabilities are the fractions.
+
+        Newton steps by the diagonal, times (K - 1) / K: exact for two classes.
+        """
+        shift = np.zeros(self.n_classes)
+        for _ in range(START_STEPS):
+            p = self.probabilities(self._as_scores(logs + shift) + offset)
+            missing = fractions - np.average(p, axis=0, weights=weights)
+            slope = np.average(p * (1 - p), axis=0, weights=weights)
+            step = (1 - 1 / self.n_classes) * missing / np.maximum(slope, LEAST_PRIOR)
+            shift += np.clip(step, -2, 2)  # a step could overshoot
+            if np.abs(step).max() < START_TOLERANCE:
+                break
+        return rounded(shift)
+
+    def _as_scores(self, logs: FloatArray) -> FloatArray:
+        return logs if self.n_outputs == self.n_classes else logs[1:] - logs[:1]
+
+    def core_values(self, data: TrainingData) -> RowValues:
+        """Return the values of the rows for the core."""
+        return RowValues(data.labels, None, data.weights, data.offset)
 
     def objective(
         self, sets: list[CodedRows]
@@ -95,12 +140,15 @@ class LogLoss:
         """Return the unit of the loss of the core."""
         return 1.0
 
-    def decision(self, scores: Scores) -> FloatArray:
-        """Return scores in the shape of scikit-learn: a single one is a vector."""
-        wide: FloatArray = scores.astype(np.float64)
-        return wide[:, 0] if self.n_outputs == 1 else wide
+    def origin(self) -> FloatArray:
+        """Return the origin of the scores: zero."""
+        return np.zeros(self.n_outputs)
 
-    def probabilities(self, scores: Scores) -> FloatArray:
+    def decision(self, scores: FloatScores) -> FloatArray:
+        """Return scores in the shape of scikit-learn: a single one is a vector."""
+        return squeezed(scores.astype(np.float64))
+
+    def probabilities(self, scores: FloatScores) -> FloatArray:
         """Return the class probabilities of scores."""
         wide: FloatArray = scores.astype(np.float64)
         if self.n_outputs < self.n_classes:
@@ -110,7 +158,7 @@ class LogLoss:
         wide /= wide.sum(axis=1, keepdims=True)
         return wide
 
-    def most_probable(self, scores: Scores) -> npt.NDArray[np.intp]:
+    def most_probable(self, scores: FloatScores) -> npt.NDArray[np.intp]:
         """Return the index of the most probable class of each row.
 
         This is the first of the largest probabilities, mostly without computing them.
@@ -132,15 +180,39 @@ def core_log_loss(n_classes: int) -> _core.Objective:
     return _core.log_loss(n_classes)
 
 
+def targets_of(data: TrainingData) -> FloatArray:
+    """Return targets as numbers, [row][target]; for a classifier, class indices."""
+    if data.values is not None:
+        return data.values
+    assert data.labels is not None
+    return data.labels[:, None].astype(np.float64)
+
+
 class RegressionLoss(ABC):
-    """Base class of built-in and custom losses of regression."""
+    """Base class of custom losses, and of the built-in losses of regression.
+
+    Attributes
+    ----------
+    n_offsets : int
+        Number of columns of an offset.
+    subtracts_offset : bool
+        Whether an offset is subtracted from y, and added to the predictions. Otherwise
+        it is part of the scores of the core.
+    largest_offset : float
+        Largest absolute value.
+    """
 
     name: str
     n_outputs: int
+    n_offsets: int
+    subtracts_offset: bool
+    largest_offset: float
     start: Scores
 
     @abstractmethod
-    def _begin(self, y: FloatArray, weights: FloatArray | None) -> None:
+    def _begin(
+        self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None
+    ) -> None:
         """Choose the units and the start scores from the training rows."""
 
     @abstractmethod
@@ -148,23 +220,30 @@ class RegressionLoss(ABC):
         """Return y in the units of the core."""
 
     def is_constant(self, data: TrainingData) -> bool:
-        """Return True if all targets are equal."""
+        """Return True if all targets are equal, and no offset changes the scores."""
+        if self.core_offset(data) is not None:
+            return False
         assert data.values is not None
         used = data.values if data.weights is None else data.values[data.weights > 0]
         return bool((used == used[0]).all())
 
-    def core_targets(self, data: TrainingData) -> CoreTargets:
-        """Return the targets of the core."""
-        assert data.values is not None
-        return None, self.targets(data.values)
+    def core_values(self, data: TrainingData) -> RowValues:
+        """Return the values of the rows for the core."""
+        targets = self.targets(targets_of(data))
+        return RowValues(None, targets, data.weights, self.core_offset(data))
+
+    def core_offset(self, data: TrainingData) -> FloatArray | None:
+        """Return the offset of the scores of the core."""
+        return None if self.subtracts_offset else data.offset
 
     def begin(self, data: TrainingData, weights: FloatArray | None) -> Scores:
         """Choose the units from the training rows, and return the start scores."""
-        assert data.values is not None
-        y = data.values
+        y, offset = targets_of(data), self.core_offset(data)
         if weights is not None:
-            y, weights = y[weights > 0], weights[weights > 0]
-        self._begin(y, weights)
+            used = weights > 0
+            y, weights = y[used], weights[used]
+            offset = None if offset is None else offset[used]
+        self._begin(y, weights, offset)
         return self.start
 
 
@@ -181,7 +260,7 @@ class NumberLoss(RegressionLoss):
     levels : ndarray or None
         Quantiles of "quantile", one per output.
     alpha : float
-        Fraction of rows that are not outliers, for "huber".
+        Fraction of rows that are not outliers, for "huber"; power, for "tweedie".
     n_targets : int
     """
 
@@ -197,6 +276,26 @@ class NumberLoss(RegressionLoss):
         self.alpha = alpha
         self.n_outputs = n_targets if levels is None else len(levels)
 
+    @property
+    def has_log_link(self) -> bool:
+        """True if scores are logarithms of predictions."""
+        return self.name in LOG_LINK_LOSSES
+
+    @property
+    def subtracts_offset(self) -> bool:  # type: ignore[override]
+        """True for the identity link."""
+        return not self.has_log_link
+
+    @property
+    def largest_offset(self) -> float:  # type: ignore[override]
+        """Trees hold differences in single precision."""
+        return LARGEST_LOG_OFFSET if self.has_log_link else 1e30
+
+    @property
+    def n_offsets(self) -> int:  # type: ignore[override]
+        """One per target: quantiles share that of their target."""
+        return self.n_outputs if self.levels is None else 1
+
     def objective(
         self, sets: list[CodedRows]
     ) -> tuple[Callable[[], _core.Objective], list[CodedRows]]:
@@ -210,14 +309,19 @@ class NumberLoss(RegressionLoss):
         kind = getattr(_core.RegressionLoss, self.name)
         return _core.regression_loss(kind, self.n_outputs, self.alpha)
 
-    def _begin(self, y: FloatArray, weights: FloatArray | None) -> None:
+    def _begin(
+        self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None
+    ) -> None:
         """Choose centre, unit and start from y, of shape (n_samples, n_targets)."""
-        if self.name in LOG_LINK_LOSSES:
+        if self.has_log_link:
             # A power of two divides y without a rounding error.
             unit = power_of_two(np.average(y, axis=0, weights=weights))
             mean = np.average(y / unit, axis=0, weights=weights)
             self.centre, self.unit = np.zeros(y.shape[1]), unit
-            self.start = logarithms(np.maximum(mean, 1e-30)).astype(np.float32)
+            start = logarithms(np.maximum(mean, 1e-30))
+            if offset is not None:
+                start += self._shift(y / unit, weights, offset)
+            self.start = start.astype(np.float32)
             return
         if self.name == "squared_error":
             centre = mean_of(y, weights)
@@ -232,14 +336,26 @@ class NumberLoss(RegressionLoss):
         self.centre, self.unit = centre, unit
         self.start = start.astype(np.float32)
 
+    def _shift(
+        self, y: FloatArray, weights: FloatArray | None, offset: FloatArray
+    ) -> FloatArray:
+        """Return the change of the start for which an offset has the smallest loss."""
+        power = {"poisson": 1.0, "gamma": 2.0}.get(self.name, self.alpha)
+        parts = (y * np.exp((1 - power) * offset), np.exp((2 - power) * offset), y)
+        above, below, mean = (np.average(v, axis=0, weights=weights) for v in parts)
+        least = np.finfo(np.float64).tiny
+        return rounded(
+            np.log(np.maximum(above, least) / below / np.maximum(mean, least))
+        )
+
     def loss_unit(self) -> float:
         """Return the unit of the loss of the core: a mean over outputs, in units of y.
 
         With several targets, the loss stays in the units of each of them.
         """
         unit = float(self.unit[0]) if len(self.unit) == 1 else 1.0
-        power = {"squared_error": 2, "huber": 2, "gamma": 0}.get(self.name, 1)
-        return unit**power / self.n_outputs
+        powers = {"squared_error": 2, "huber": 2, "gamma": 0, "tweedie": 2 - self.alpha}
+        return float(unit ** powers.get(self.name, 1) / self.n_outputs)
 
     def targets(self, y: FloatArray) -> npt.NDArray[np.float32]:
         """Return y in the units of the core."""
@@ -252,14 +368,14 @@ class NumberLoss(RegressionLoss):
 
     def score_unit(self) -> FloatArray | None:
         """Return the unit of the scores of the core, for each output."""
-        if self.name in LOG_LINK_LOSSES:
+        if self.has_log_link:
             return None
         return np.broadcast_to(self.unit, self.n_outputs).astype(np.float64)
 
-    def predictions(self, scores: npt.NDArray[np.float32]) -> FloatArray:
+    def predictions(self, scores: FloatScores) -> FloatArray:
         """Return the predictions of scores, [row][output]."""
         wide = scores.astype(np.float64)
-        if self.name in LOG_LINK_LOSSES:
+        if self.has_log_link:
             return np.exp(wide) * self.unit
         if self.levels is not None:
             # Each quantile is fitted separately, so they can cross. Sorting them never
@@ -268,9 +384,9 @@ class NumberLoss(RegressionLoss):
             wide = np.sort(wide, axis=1)[:, order]
         return wide + self.centre
 
-    def offset(self) -> FloatArray:
-        """Return the offset of scores: of the prediction, or of its logarithm."""
-        return np.log(self.unit) if self.name in LOG_LINK_LOSSES else self.centre
+    def origin(self) -> FloatArray:
+        """Return the origin of scores: of the prediction, or of its logarithm."""
+        return np.log(self.unit) if self.has_log_link else self.centre
 
     def check_model(self, n_targets: int) -> None:
         """Check the loss of an untrusted model."""
@@ -285,42 +401,53 @@ class NumberLoss(RegressionLoss):
 
     def check(self, y: FloatArray) -> None:
         """Raise if the loss does not support the targets."""
-        if self.name == "poisson" and not (
+        if self.name in ("poisson", "tweedie") and not (
             (y >= 0).all() and (y.sum(axis=0) > 0).all()
         ):
             raise ValueError(
-                "loss='poisson' requires y >= 0 with at least one positive value; "
+                f"loss={self.name!r} requires y >= 0 with at least one positive value; "
                 f"min(y) is {y.min()}."
             )
         if self.name == "gamma" and not (y > 0).all():
             raise ValueError(f"loss='gamma' requires y > 0; min(y) is {y.min()}.")
 
 
+# Squares of gradients must not overflow single precision in the core.
+MAX_GRADIENT = 1e18
+
+
 class CustomLoss(RegressionLoss):
-    """A custom loss of regression.
+    """A custom loss.
 
     Parameters
     ----------
     given : object
         With ``gradients(y, raw, weight)``, ``start(y, weight)``, ``link(raw)`` and,
         for scores and early stopping by the loss, ``loss(y, raw, weight)``.
-    n_targets : int
+    n_outputs : int
     """
 
     centre: FloatArray
     start: npt.NDArray[np.float32]
 
     name = "loss"
+    subtracts_offset = False
+    largest_offset = MAX_GRADIENT
 
-    def __init__(self, given: Any, n_targets: int) -> None:
+    def __init__(self, given: Any, n_outputs: int) -> None:
         self.given = given
-        self.n_outputs = n_targets
+        self.n_outputs = self.n_offsets = n_outputs
 
     def is_constant(self, data: TrainingData) -> bool:  # noqa: ARG002
         """Return False: a custom loss may need rounds for equal targets."""
         return False
 
-    def _begin(self, y: FloatArray, weights: FloatArray | None) -> None:
+    def _begin(
+        self,
+        y: FloatArray,
+        weights: FloatArray | None,
+        offset: FloatArray | None,  # noqa: ARG002 (the start is that of the custom loss)
+    ) -> None:
         """Let scores begin at the start of the custom loss."""
         start = np.asarray(self.given.start(squeezed(y), weights), dtype=np.float64)
         centre = np.broadcast_to(start, self.n_outputs).astype(np.float64)
@@ -343,21 +470,26 @@ class CustomLoss(RegressionLoss):
 
     def original(self, targets: npt.NDArray[np.float32]) -> FloatArray:
         """Return y from the result of `targets`."""
-        wide = targets.astype(np.float64)
-        return wide[:, : self.n_outputs] + wide[:, self.n_outputs :]
+        high, low = np.split(targets.astype(np.float64), 2, axis=1)
+        return high + low
 
     def score_unit(self) -> FloatArray | None:
         """Return None: scores of the core are those of the model."""
         return None
 
-    def predictions(self, scores: npt.NDArray[np.float32]) -> FloatArray:
+    def predictions(self, scores: FloatScores) -> FloatArray:
         """Return the predictions of scores, by the link of the custom loss."""
         raw = squeezed(scores.astype(np.float64) + self.centre)
         linked = np.asarray(self.given.link(raw), dtype=np.float64)
+        if linked.size != scores.size:
+            raise ValueError(
+                f"Custom loss: link() returned shape {linked.shape} for {raw.shape}; "
+                "both must be equal."
+            )
         return linked.reshape(len(scores), self.n_outputs)
 
-    def offset(self) -> FloatArray:
-        """Return the offset of scores."""
+    def origin(self) -> FloatArray:
+        """Return the origin of scores."""
         return self.centre
 
     def check_model(self, n_targets: int) -> None:
@@ -376,6 +508,7 @@ class CustomLoss(RegressionLoss):
         The rows have no weights there, because custom gradients are weighted already.
         """
         known = [self._y_and_weights(rows) for rows in sets]
+        rounds = itertools.count(1)
 
         def fill(
             part: int, scores: Any, gradients: Any, hessians: Any, norms: Any
@@ -383,7 +516,9 @@ class CustomLoss(RegressionLoss):
             y, weights = known[part]
             raw = squeezed(scores[:, : self.n_outputs] + self.centre)
             if gradients is not None:
-                g, h = self._gradients(squeezed(y), raw, weights, len(scores))
+                g, h = self._gradients(
+                    squeezed(y), raw, weights, len(scores), next(rounds)
+                )
                 gradients[:, : self.n_outputs] = g
                 hessians[:, : self.n_outputs] = h
                 # The core samples rows by this norm, as for built-in losses.
@@ -396,18 +531,31 @@ class CustomLoss(RegressionLoss):
         return make, [rows.unweighted() for rows in sets]
 
     def _y_and_weights(self, rows: CodedRows) -> tuple[FloatArray, FloatArray | None]:
-        assert rows.targets is not None
-        y = self.original(rows.targets)
+        assert rows.values.targets is not None
+        y = self.original(rows.values.targets)
         weights = rows.core_weights()
         if weights is None:
             return y, None
         return y, weights.astype(np.float64) / rows.weight_unit
 
     def _gradients(
-        self, y: FloatArray, raw: FloatArray, weights: FloatArray | None, n_rows: int
+        self,
+        y: FloatArray,
+        raw: FloatArray,
+        weights: FloatArray | None,
+        n_rows: int,
+        round_number: int,
     ) -> tuple[FloatArray, FloatArray]:
         found = []
-        both = self.given.gradients(y, raw, weights)
+        try:
+            both = self.given.gradients(y, raw, weights)
+        except (IndexError, ValueError) as error:  # such as arrays of other lengths
+            error.add_note(
+                f"gradients() got {n_rows} rows: held-out rows and rows of weight zero "
+                "are left out. A custom loss that holds arrays of all rows needs "
+                "early_stopping=False and positive weights."
+            )
+            raise
         for name, values in zip(("gradients", "hessians"), both, strict=True):
             array = np.asarray(values, dtype=np.float64)
             if array.size != n_rows * self.n_outputs:
@@ -415,11 +563,16 @@ class CustomLoss(RegressionLoss):
                     f"Custom loss: gradients() returned {name} of shape {array.shape}; "
                     f"expected {n_rows} rows and {self.n_outputs} outputs."
                 )
-            if not np.isfinite(array).all():
+            array = array.reshape(n_rows, self.n_outputs)
+            fits = np.abs(array) <= MAX_GRADIENT  # False for NaN
+            if not fits.all():
+                row, output = np.argwhere(~fits)[0]
                 raise ValueError(
-                    f"Custom loss: gradients() returned {name} that are not finite."
+                    f"Custom loss: gradients() returned {name} of {array[row, output]} "
+                    f"for row {row} in round {round_number}. They must be finite and "
+                    f"at most {MAX_GRADIENT:g}; scale the loss or the targets."
                 )
-            found.append(array.reshape(n_rows, self.n_outputs))
+            found.append(array)
         if (found[1] < 0).any():
             raise ValueError(
                 "Custom loss: gradients() returned a negative second derivative "
@@ -432,6 +585,45 @@ class CustomLoss(RegressionLoss):
     ) -> float:
         measure: Callable[..., float] | None = getattr(self.given, "loss", None)
         return float("nan") if measure is None else float(measure(y, raw, weights))
+
+
+class CustomClassLoss(CustomLoss):
+    """A custom loss of classification; its targets are the indices of the classes.
+
+    Parameters
+    ----------
+    given : object
+        As in `CustomLoss`; the link returns probabilities.
+    n_classes : int
+        Two classes have a single score, the margin of the second class.
+    """
+
+    def __init__(self, given: Any, n_classes: int) -> None:
+        super().__init__(given, 1 if n_classes == 2 else n_classes)
+        self.n_classes = n_classes
+
+    def _begin(
+        self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None
+    ) -> None:
+        super()._begin(y.astype(np.intp), weights, offset)
+
+    def original(self, targets: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
+        """Return the class indices from the result of `targets`."""
+        return super().original(targets).astype(np.intp)
+
+    def decision(self, scores: FloatScores) -> FloatArray:
+        """Return the scores in the shape of scikit-learn."""
+        return squeezed(scores.astype(np.float64) + self.centre)
+
+    def probabilities(self, scores: FloatScores) -> FloatArray:
+        """Return the class probabilities of scores, by the link."""
+        p = self.predictions(scores)
+        return p if self.n_outputs > 1 else np.concatenate([1 - p, p], axis=1)
+
+    def most_probable(self, scores: FloatScores) -> npt.NDArray[np.intp]:
+        """Return the index of the most probable class of each row."""
+        indices: npt.NDArray[np.intp] = self.probabilities(scores).argmax(axis=1)
+        return indices
 
 
 def squeezed(values: FloatArray) -> FloatArray:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +23,8 @@ from dics._estimator.running import Progress, warn_user
 from dics._input.checks import Array, FloatArray
 
 if TYPE_CHECKING:
-    from dics._boosting.losses import LogLoss
-    from dics._training import TrainingRows
+    from dics._boosting.losses import CustomClassLoss, LogLoss
+    from dics._training import TrainingData
 
 
 def scorer_of(model: Any) -> Callable[..., float]:
@@ -36,30 +39,32 @@ def scorer_of(model: Any) -> Callable[..., float]:
 
 def watched_score(
     model: Any,
-    rows: TrainingRows,
+    data: TrainingData,
     split: TrainValidationSplit,
-    eval_rows: TrainingRows | None,
+    eval_data: TrainingData | None,
     training: CodedRows,
     validation: dict[str, CodedRows],
 ) -> Callable[[], float]:
     """Return the score of the rows that early stopping uses, as a function.
 
     These are the last validation set, or the training rows if there is none.
-    `eval_rows` are its rows if it is an argument of `fit`.
+    `eval_data` has its rows if it is an argument of `fit`.
     """
     scored, which = training, split.training
     if validation:
         scored, which = list(validation.values())[-1], split.validation
-    if eval_rows is not None:
-        rows, which = eval_rows, None
-    X = rows.for_scorer(which, scored.n_rows)
-    current, y = model._current_model(scored)
+    if eval_data is not None:
+        data, which = eval_data, None
+    X, offset = data.rows.for_scorer(which, scored.n_rows), data.offset
+    if which is not None and offset is not None:
+        offset = offset[which]
+    current, y = model._current_model(scored, offset)
     scorer = scorer_of(model)
     # Custom scorers may not accept weights.
     weights = {}
     takes_weights = "sample_weight" in inspect.signature(scorer).parameters
-    if takes_weights and scored.weights is not None:
-        weights["sample_weight"] = scored.weights * scored.weight_unit
+    if takes_weights and scored.values.weights is not None:
+        weights["sample_weight"] = scored.values.weights * scored.weight_unit
     return lambda: float(scorer(current, X, y, **weights))
 
 
@@ -67,7 +72,10 @@ class CurrentModel(ClassifierMixin, BaseEstimator):
     """The classifier during a fit, for a scorer; it has the scores of the rows."""
 
     def __init__(
-        self, classes: Array, objective: LogLoss, scores: npt.NDArray[np.float32]
+        self,
+        classes: Array,
+        objective: LogLoss | CustomClassLoss,
+        scores: npt.NDArray[np.float32],
     ) -> None:
         self.classes = classes
         self.objective = objective
@@ -123,8 +131,12 @@ def check_watched(X: Any, scores: npt.NDArray[np.float32]) -> None:
         )
 
 
-class RoundReport(NamedTuple):
+@dataclass(kw_only=True)
+class RoundReport:
     """Argument of the callbacks of boosting, after each round.
+
+    A callback can set `learning_rate` for the next rounds, as `reset_parameter` of
+    LightGBM and `LearningRateScheduler` of XGBoost do.
 
     Attributes
     ----------
@@ -142,6 +154,18 @@ class RoundReport(NamedTuple):
         The model during the fit. It cannot predict yet.
     losses : dict of str to float
         Mean losses of all sets by name, "training" first.
+    learning_rate : float
+        Learning rate of this round. The next rounds use the value that callbacks set.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGBoostingClassifier
+    >>> def decay(report):
+    ...     report.learning_rate = 0.3 * 0.99**report.round
+    >>> model = CGBoostingClassifier(learning_rate=0.3, n_estimators=20)
+    >>> len(model.fit(*load_iris(return_X_y=True), callbacks=[decay]))
+    20
     """
 
     round: int
@@ -151,6 +175,7 @@ class RoundReport(NamedTuple):
     score: float
     model: Any
     losses: dict[str, float]
+    learning_rate: float
 
 
 Callback = Callable[[RoundReport], Any]
@@ -171,7 +196,10 @@ class Rounds:
     tol : float, default=0.0
         Minimum improvement of the score.
     report_to : callable or None, default=None
-        Called with the round, the losses and the score; it returns True to stop.
+        Called with this object after each round. It can set `learning_rate`, and
+        returns True to stop.
+    learning_rate : float, default=1.0
+        Learning rate of the next round.
     """
 
     def __init__(
@@ -181,12 +209,14 @@ class Rounds:
         n_sets: int = 0,
         patience: int | None = None,
         tol: float = 0.0,
-        report_to: Callable[[int, float, list[float], float], bool] | None = None,
+        report_to: Callable[[Rounds], bool] | None = None,
+        learning_rate: float = 1.0,
     ) -> None:
         self.score = score
         self.patience = patience
         self.tol = tol
         self.report_to = report_to
+        self.learning_rate = learning_rate
         self.progress: Progress | None = None
         self.losses: list[list[float]] = [[] for _ in range(1 + n_sets)]
         self.scores: list[float] = []  # for early stopping
@@ -215,8 +245,11 @@ class Rounds:
         """Number of rounds, without the start."""
         return len(self.scores) - 1
 
-    def note(self, train_loss: float, validation_losses: list[float]) -> bool:
-        """Store the losses of a round, or of the start; return True to stop."""
+    def note(self, train_loss: float, validation_losses: list[float]) -> float:
+        """Store the losses of a round, or of the start.
+
+        Returns the learning rate of the next round, or 0.0 to stop.
+        """
         losses = [train_loss, *validation_losses]
         for kept, loss in zip(self.losses, losses, strict=True):
             kept.append(loss)
@@ -234,10 +267,10 @@ class Rounds:
             self.progress.update(done, self.describe(losses, score))
         stops = False
         if self.report_to is not None and done > 0:  # not for the start
-            stops = self.report_to(done, train_loss, validation_losses, score)
-        # The core needs a bool of Python, but the patience may be a NumPy integer.
-        waited = done - self.best_round
-        return stops or (self.patience is not None and bool(waited >= self.patience))
+            stops = self.report_to(self)
+        if self.patience is not None and done - self.best_round >= self.patience:
+            stops = True
+        return 0.0 if stops else self.learning_rate
 
     def describe(self, losses: list[float], score: float | None = None) -> str:
         """Return the losses of a round as text."""
@@ -257,14 +290,19 @@ def check_callbacks(callbacks: Any) -> list[Callback]:
         raise TypeError("callbacks must be a sequence; write callbacks=[...].")
     checked = list(callbacks)
     for callback in checked:
-        if not callable(callback):
-            raise TypeError(f"callbacks must be callable, got {callback!r}.")
+        # Callbacks of LightGBM can be called, but with other arguments.
+        if not callable(callback) or hasattr(callback, "before_iteration"):
+            raise TypeError(
+                "callbacks must be callable with a RoundReport, got "
+                f"{callback!r}. To stop early, use early_stopping; to change the "
+                "learning rate, set report.learning_rate in a function."
+            )
     return checked
 
 
 def reporter(
     model: Any, callbacks: Sequence[Callback], first: int, names: tuple[str, ...]
-) -> Callable[[int, float, list[float], float], bool] | None:
+) -> Callable[[Rounds], bool] | None:
     """Return a function that calls all callbacks; it returns True if one of them does.
 
     `first` is the number of rounds before this fit, `names` are those of the
@@ -275,17 +313,26 @@ def reporter(
     # Rounds of a trial that was kept belong to this fit.
     n_before = len(model.trees_) - first
 
-    def call_all(done: int, train: float, held: list[float], score: float) -> bool:
+    def call_all(rounds: Rounds) -> bool:
+        losses = [losses[-1] for losses in rounds.losses]
         report = RoundReport(
-            round=n_before + done,
+            round=n_before + rounds.n_done,
             n_rounds=model.plan_.n_estimators - first,
-            train_loss=train,
-            validation_loss=held[-1] if held else None,
-            score=score,
+            train_loss=losses[0],
+            validation_loss=losses[-1] if names else None,
+            score=rounds.scores[-1],
             model=model,
-            losses=dict(zip(("training", *names), (train, *held), strict=True)),
+            losses=dict(zip(("training", *names), losses, strict=True)),
+            learning_rate=rounds.learning_rate,
         )
         answers = [bool(callback(report)) for callback in callbacks]  # all of them
+        rate = report.learning_rate
+        if not (isinstance(rate, Real) and 0 < rate < math.inf):
+            raise ValueError(
+                "The learning_rate that a callback sets must be a positive number, got "
+                f"{rate!r} after round {report.round}."
+            )
+        rounds.learning_rate = float(rate)
         return any(answers)
 
     return call_all

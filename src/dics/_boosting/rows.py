@@ -13,14 +13,39 @@ import numpy.typing as npt
 
 from dics import _core
 from dics._dictionary import Codes, Dictionary
+from dics._estimator.arguments import NO_LIMIT
 from dics._growing.constraints import interaction_groups
-from dics._growing.settings import NO_LIMIT, make_settings, ranked_columns, set_limits
 from dics._input.checks import FloatArray
 from dics._model.trees import Trees
 
 if TYPE_CHECKING:
     from dics._boosting.rounds import Rounds
     from dics._training import TrainingData
+
+
+class RowValues(NamedTuple):
+    """The values of rows, without those of X, as the core needs them.
+
+    Attributes
+    ----------
+    labels : ndarray of uint32 or None
+    targets : ndarray of float32 or None
+        Targets of regression or of a custom loss, [row][target].
+    weights : ndarray of float64 or None
+        Scaled float32 if they are those of the core.
+    offset : ndarray of float64 or None
+        Offset of the scores, [row][output].
+    """
+
+    labels: npt.NDArray[np.uint32] | None
+    targets: npt.NDArray[np.float32] | None
+    weights: npt.NDArray[np.floating[Any]] | None
+    offset: FloatArray | None
+
+    def take(self, rows: npt.NDArray[np.intp]) -> RowValues:
+        """Return the values of some rows."""
+        parts: tuple[Any, ...] = self
+        return RowValues(*(None if part is None else part[rows] for part in parts))
 
 
 class BoostJob(NamedTuple):
@@ -39,8 +64,7 @@ class BoostJob(NamedTuple):
         Factor from losses of the core to losses of the model.
     loss : callable
         Makes the objective of the core.
-    settings : dict
-        Fields of `_core.BoostSettings`; nested settings are dicts too.
+    settings : BoostSettings
     used_splits : ndarray of int64
         Splits that may not be used again.
     """
@@ -52,7 +76,7 @@ class BoostJob(NamedTuple):
     loss_unit: float
     # Only `encode` does without these three.
     loss: Callable[[], _core.Objective] | None = None
-    settings: dict[str, Any] = {}  # noqa: RUF012 (never changed)
+    settings: _core.BoostSettings = _core.BoostSettings()
     used_splits: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
     @classmethod
@@ -67,23 +91,20 @@ class BoostJob(NamedTuple):
         )
 
     def core_arguments(
-        self, after_round: Callable[[float, list[float]], bool]
+        self, after_round: Callable[[float, list[float]], float]
     ) -> dict[str, Any]:
         """Return the arguments of `_core.boost` that do not depend on the rows.
 
         `after_round` gets the loss of the training rows and of each validation set; it
-        returns True to stop.
+        returns the learning rate of the next round, or 0.0 to stop.
         """
         assert self.loss is not None
-        fields = dict(self.settings)
-        sampling = getattr(_core.RowSampling, fields["rows"]["sampling"])
-        fields["rows"] = {**fields["rows"], "sampling": sampling}
         return {
             "objective": self.loss(),
             "values": self.dictionary.values,
             "offsets": self.dictionary.offsets,
             "used_splits": self.used_splits,
-            "settings": make_settings(_core.BoostSettings, **fields),
+            "settings": self.settings,
             "after_round": lambda train, held: after_round(
                 train * self.loss_unit, [loss * self.loss_unit for loss in held]
             ),
@@ -92,7 +113,7 @@ class BoostJob(NamedTuple):
     def as_trees(self, arrays: dict[str, Any]) -> Trees:
         """Return new trees in the units of the model."""
         # Gains are sums over weighted rows, leaf values are not.
-        arrays["gain"] *= self.loss_unit / self.settings["weight_unit"]
+        arrays["gain"] *= self.loss_unit / self.settings.weight_unit
         if self.score_unit is not None:
             arrays["leaf_values"] *= self.score_unit.astype(np.float32)
         return Trees.from_core(arrays, len(self.dictionary.offsets) - 1)
@@ -101,11 +122,10 @@ class BoostJob(NamedTuple):
         """Return the job that continues after new trees."""
         if len(new) == 0:
             return self
-        settings = {
-            **self.settings,
-            "first_round": self.settings["first_round"] + len(new),
-            "n_rounds": self.settings["n_rounds"] - len(new),
-        }
+        settings = self.settings.replace(
+            first_round=self.settings.first_round + len(new),
+            n_rounds=self.settings.n_rounds - len(new),
+        )
         return self._replace(
             settings=settings,
             # Without those of a tree that is grown again.
@@ -114,7 +134,10 @@ class BoostJob(NamedTuple):
         )
 
     def first_scores(
-        self, n_rows: int, add: Callable[[Trees, npt.NDArray[np.float32]], None]
+        self,
+        n_rows: int,
+        offset: FloatArray | None,
+        add: Callable[[Trees, npt.NDArray[np.float32]], None],
     ) -> npt.NDArray[np.float32]:
         """Return the scores of rows after the earlier rounds, in units of the core.
 
@@ -122,6 +145,8 @@ class BoostJob(NamedTuple):
         """
         n_outputs = len(self.start)
         scores = np.tile(self.start, (n_rows, 1))
+        if offset is not None:
+            scores += offset.astype(np.float32)
         if len(self.trees):
             add(self.trees, scores)
         if self.score_unit is not None:
@@ -145,47 +170,43 @@ def kept_splits(
     return used[: len(before) + int(np.count_nonzero(cuts))]
 
 
-def boost_settings(model: Any, data: TrainingData, unit: float) -> dict[str, Any]:
+def boost_settings(model: Any, data: TrainingData, unit: float) -> _core.BoostSettings:
     """Return the settings of the next rounds of a model.
 
     Settings that are compared with sums of weights are in their unit.
     """
     plan, options, categorical = model.plan_, model._options, model._categorical
     n_done = len(model.trees_)
-    return {
-        "learning_rate": plan.learning_rate,
-        "limits": {
-            "max_depth": min(model.max_depth or NO_LIMIT, NO_LIMIT),
-            "min_samples_leaf": min(plan.min_samples_leaf, len(data.rows) + 1),
-            "max_leaf_nodes": min(plan.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
-            "reuse_splits": options.reuse_splits,
-        },
-        "max_features": plan.max_features,
-        "max_candidates": min(options.max_candidates or 0, NO_LIMIT),
-        "sketch_outputs": plan.sketch_outputs or 0,
-        "rows": {
-            "sampling": plan.sampling or "none",
-            "top_rate": plan.top_rate,
-            "other_rate": plan.other_rate,
-        },
-        "leaves_of_sample": options.leaf_values == "sample",
-        "l2": plan.l2_regularization * unit,
-        "noise_shrinkage": plan.noise_shrinkage,
-        "weight_unit": unit,
-        "min_gain": model.min_split_gain * unit,
-        "min_sum_hessian": model.min_child_weight * unit,
-        "monotonic": data.monotonic,
-        "categorical": ranked_columns(model),
-        "cat_smooth": categorical.smooth * unit,
-        "cat_l2": categorical.l2 * unit,
-        "set_limits": set_limits(model),
-        "interactions": (
-            [] if model.interaction_cst is None else interaction_groups(model)
+    return _core.BoostSettings(
+        learning_rate=plan.learning_rate,
+        limits=_core.NodeLimits(
+            max_depth=min(model.max_depth or NO_LIMIT, NO_LIMIT),
+            min_samples_leaf=min(plan.min_samples_leaf, len(data.rows) + 1),
+            max_leaf_nodes=min(plan.max_leaf_nodes or NO_LIMIT, NO_LIMIT),
+            reuse_splits=options.reuse_splits,
         ),
-        "seed": data.seed,
-        "first_round": n_done,
-        "n_rounds": plan.n_estimators - n_done,
-    }
+        max_features=plan.max_features,
+        max_candidates=min(options.max_candidates or 0, NO_LIMIT),
+        sketch_outputs=plan.sketch_outputs or 0,
+        rows=_core.RowDraw(
+            sampling=getattr(_core.RowSampling, plan.sampling or "none"),
+            top_rate=plan.top_rate,
+            other_rate=plan.other_rate,
+        ),
+        leaves_of_sample=options.leaf_values == "sample",
+        l2=plan.l2_regularization * unit,
+        noise_shrinkage=plan.noise_shrinkage,
+        weight_unit=unit,
+        min_gain=model.min_split_gain * unit,
+        min_child_weight=model.min_child_weight * unit,
+        monotonic=data.monotonic,
+        categories=model._category_settings().replace(smooth=categorical.smooth * unit),
+        category_l2=categorical.l2 * unit,
+        interactions=[] if model.interaction_cst is None else interaction_groups(model),
+        seed=data.seed,
+        first_round=n_done,
+        n_rounds=plan.n_estimators - n_done,
+    )
 
 
 def boost_job(
@@ -206,17 +227,12 @@ class CodedRows(ABC):
 
     Attributes
     ----------
-    labels : ndarray of uint32 or None
-    targets : ndarray of float32 or None
-        ClassTargets of regression, [row][target].
-    weights : ndarray of float64 or None
+    values : RowValues
     scores : ndarray of float32
         The core adds the values of leaves to them in place.
     """
 
-    labels: npt.NDArray[np.uint32] | None
-    targets: npt.NDArray[np.float32] | None
-    weights: FloatArray | None
+    values: RowValues
     scores: npt.NDArray[np.float32]
 
     @property
@@ -231,26 +247,27 @@ class CodedRows(ABC):
         Each set has its own unit. The weights of one set may be so much larger than
         those of another that these would become zero.
         """
-        if self.weights is None:
+        if self.values.weights is None:
             return 1.0
-        exponent = int(np.frexp(self.weights.max())[1])
+        exponent = int(np.frexp(self.values.weights.max())[1])
         # The limit keeps the unit finite for the smallest weights.
         return float(np.ldexp(1.0, min(-exponent, 1000)))
 
     def core_weights(self) -> npt.NDArray[np.float32] | None:
         """Return the weights in that unit."""
-        if self.weights is None:
+        if self.values.weights is None:
             return None
-        return (self.weights * self.weight_unit).astype(np.float32)
+        return (self.values.weights * self.weight_unit).astype(np.float32)
 
     def total_weight(self) -> float:
         """Return the sum of the weights."""
-        return float(self.n_rows if self.weights is None else self.weights.sum())
+        weights = self.values.weights
+        return float(self.n_rows if weights is None else weights.sum())
 
     def unweighted(self) -> Self:
         """Return the same rows without weights."""
         copied = copy.copy(self)
-        copied.weights = None
+        copied.values = self.values._replace(weights=None)
         return copied
 
     @abstractmethod
@@ -272,17 +289,10 @@ class LocalCodes(CodedRows):
     """Codes of rows in this process."""
 
     def __init__(
-        self,
-        codes: Codes,
-        labels: npt.NDArray[np.uint32] | None,
-        targets: npt.NDArray[np.float32] | None,
-        weights: FloatArray | None,
-        scores: npt.NDArray[np.float32],
+        self, codes: Codes, values: RowValues, scores: npt.NDArray[np.float32]
     ) -> None:
         self.codes = codes
-        self.labels = labels
-        self.targets = targets
-        self.weights = weights
+        self.values = values
         self.scores = scores
 
     @property
@@ -299,17 +309,12 @@ class LocalCodes(CodedRows):
             codes = np.ascontiguousarray(columns[:, rows]).ravel()
         else:
             codes = self.codes.take(rows.astype(np.int64, copy=False))
-        return LocalCodes(
-            codes,
-            None if self.labels is None else self.labels[rows],
-            None if self.targets is None else self.targets[rows],
-            None if self.weights is None else self.weights[rows],
-            self.scores[rows],
-        )
+        return LocalCodes(codes, self.values.take(rows), self.scores[rows])
 
     def arrays(self) -> tuple[Any, ...]:
         """Return the arrays in the order of `_core.boost`."""
-        return self.codes, self.labels, self.targets, self.core_weights(), self.scores
+        labels, targets, _, _ = self.values
+        return self.codes, labels, targets, self.core_weights(), self.scores
 
     def put(self, rows: npt.NDArray[np.intp], taken: LocalCodes) -> None:
         self.scores[rows] = taken.scores
@@ -338,6 +343,7 @@ class EvalSet(NamedTuple):
     X: Any
     y: Any
     weights: Any
+    offset: Any
     where: str  # in errors
 
 
@@ -347,6 +353,7 @@ class CheckedEvalSet(NamedTuple):
     labels: npt.NDArray[np.uint32] | None
     values: FloatArray | None
     weights: FloatArray | None  # times those of the classes
+    offset: FloatArray | None = None  # [row][output]
 
     @property
     def n_rows(self) -> int:
@@ -360,15 +367,19 @@ def check_eval_sets(
     X_val: Any,
     y_val: Any,
     sample_weight_val: Any,
+    offset_val: Any,
     eval_set: Any,
     eval_names: Any,
     eval_sample_weight: Any,
+    eval_offset: Any,
 ) -> list[EvalSet]:
     """Check the validation sets of `fit` as a whole; their rows are checked later."""
+    of_rows = {"sample_weight_val": sample_weight_val, "offset_val": offset_val}
     if eval_set is None:
         for name, value in (
             ("eval_names", eval_names),
             ("eval_sample_weight", eval_sample_weight),
+            ("eval_offset", eval_offset),
         ):
             if value is not None:
                 raise ValueError(f"{name} needs eval_set, which is missing.")
@@ -377,15 +388,19 @@ def check_eval_sets(
             raise ValueError(
                 f"X_val and y_val belong together, but {missing} is missing."
             )
-        if X_val is None and sample_weight_val is not None:
-            raise ValueError("sample_weight_val needs X_val and y_val.")
+        for name, value in of_rows.items():
+            if X_val is None and value is not None:
+                raise ValueError(f"{name} needs X_val and y_val.")
         if X_val is None:
             return []
-        return [EvalSet("validation", X_val, y_val, sample_weight_val, "X_val, y_val")]
-    if not (X_val is None and y_val is None and sample_weight_val is None):
+        where = "X_val, y_val"
+        return [
+            EvalSet("validation", X_val, y_val, sample_weight_val, offset_val, where)
+        ]
+    if any(value is not None for value in (X_val, y_val, *of_rows.values())):
         raise ValueError(
-            "Give validation rows either as X_val, y_val and sample_weight_val or as "
-            "eval_set, not as both."
+            "Give validation rows either as X_val and y_val, with sample_weight_val "
+            "and offset_val, or as eval_set, not as both."
         )
     if isinstance(eval_set, tuple) and len(eval_set) == 2:
         eval_set = [eval_set]  # LightGBM accepts a single pair too
@@ -399,10 +414,14 @@ def check_eval_sets(
     names = [f"validation_{i}" for i in range(len(sets))]
     if eval_names is not None:
         names = [eval_names] if isinstance(eval_names, str) else list(eval_names)
-    weights = [None] * len(sets)
-    if eval_sample_weight is not None:
-        weights = list(eval_sample_weight)
-    for what, values in (("eval_names", names), ("eval_sample_weight", weights)):
+    none = [None] * len(sets)
+    weights = none if eval_sample_weight is None else list(eval_sample_weight)
+    offsets = none if eval_offset is None else list(eval_offset)
+    for what, values in (
+        ("eval_names", names),
+        ("eval_sample_weight", weights),
+        ("eval_offset", offsets),
+    ):
         if len(values) != len(sets):
             raise ValueError(
                 f"{what} has {len(values)} entries, eval_set has {len(sets)}."
@@ -412,9 +431,9 @@ def check_eval_sets(
             f"eval_names must differ from each other and from 'training', got {names}."
         )
     return [
-        EvalSet(name, X, y, weight, f"eval_set[{i}]")
-        for i, (name, (X, y), weight) in enumerate(
-            zip(names, sets, weights, strict=True)
+        EvalSet(name, X, y, weight, offset, f"eval_set[{i}]")
+        for i, (name, (X, y), weight, offset) in enumerate(
+            zip(names, sets, weights, offsets, strict=True)
         )
     ]
 

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +20,23 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from dics import _core
 from dics._estimator.arguments import (
+    NO_LIMIT,
     check_parameters,
     checks_parameters,
     effective_n_threads,
+    explain_attribute,
+    explain_loss,
     explain_unknown_arguments,
+    warn_without_effect,
 )
 from dics._growing.constraints import (
     MONOTONIC,
     check_constraints,
     monotonic_directions,
 )
-from dics._input.categories import Categories
+from dics._input.categories import MAX_RANKS, Categories
 from dics._input.category_encoder import TargetEncoder
 from dics._input.checks import (
     Array,
@@ -47,7 +52,12 @@ from dics._input.checks import (
     draw_seed,
     fit_on_copy,
 )
-from dics._input.frames import CategoricalInput, as_table
+from dics._input.frames import (
+    CategoricalInput,
+    as_table,
+    check_kind,
+    columns_of_few_values,
+)
 from dics._input.sparse import SparseRows
 from dics._model.checks import require
 from dics._model.trees import Trees
@@ -133,9 +143,19 @@ class TreesEstimator(BaseEstimator, ABC):
         super().set_params(**params)
         return self
 
+    if not TYPE_CHECKING:  # it would hide wrong names from type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that names the attribute to use instead."""
+            explain_attribute(type(self), name)
+            # Raises again, also the own errors of properties.
+            return object.__getattribute__(self, name)
+
     def _validate_params(self) -> None:
+        explain_loss(self)
         super()._validate_params()
-        for name, value in self.get_params(deep=False).items():
+        # get_params inspects the signature, which takes a tenth of a small fit.
+        for name, value in vars(self).items():
             if isinstance(value, Options):
                 value._check(self, name)
 
@@ -234,12 +254,17 @@ class TreesEstimator(BaseEstimator, ABC):
         seed = self._seed if is_warm_start else draw_seed(self.random_state)
         if rows.columns:
             encoder = TargetEncoder(targets, weights, self._categorical.smooth, seed)
+            # The trees of the first fit contain its encoded values.
             if not is_warm_start:
                 self._categories = encoder.fit(
                     rows.columns, pairs=takes_pairs, keeps_means=rows.keeps_means
                 )
             assert self._categories is not None
             rows = rows.with_categories(self._categories, encoder)
+        elif self.categorical is not None:
+            names = [f"categorical.{name}" for name in vars(self.categorical)]
+            reason = "X has no categorical features; see categorical_features"
+            warn_without_effect(self, names, reason)
         n_threads = effective_n_threads(self.n_jobs)
         data = TrainingData.of(rows, targets, weights, seed, n_threads)
         if self.monotonic_cst is None:
@@ -254,6 +279,11 @@ class TreesEstimator(BaseEstimator, ABC):
         """Check X by the columns of the fit, and replace categories by numbers."""
         if self._categories is None:
             return check_rows(self, X, reset=False)
+        names = getattr(self, "feature_names_in_", None)
+        few = columns_of_few_values(X, names, self.n_features_in_)
+        encoded = None if few is None else self._categories.encode_few(few)
+        if encoded is not None:
+            return encoded
         read = read_known_categories(self, X)
         # Indices of categories make all columns numeric for the check.
         checked = check_matrix(self, read.X, reset=False)
@@ -265,6 +295,24 @@ class TreesEstimator(BaseEstimator, ABC):
         return self._check_matrix(X)
 
     # --- attributes and predictions that need no target -------------------------
+
+    def _category_settings(self) -> _core.CategorySettings:
+        """Return for the core how nodes split categorical features."""
+        options, ranked = self._categorical, {}
+        if self._categories is not None:
+            ranked = self._categories.rank_counts()
+        n_columns = self.n_features_in_ + self._n_pairs
+        min_samples = options.min_samples
+        if min_samples == "auto":
+            min_samples = self._min_category_samples
+        return _core.CategorySettings(
+            categorical=[int(f in ranked) for f in range(n_columns)] if ranked else [],
+            smooth=options.smooth,
+            set_limits=_core.SetLimits(
+                min_rows=min(min_samples, NO_LIMIT),
+                max_codes=min(options.max_categories or MAX_RANKS, MAX_RANKS),
+            ),
+        )
 
     @property
     def _n_pairs(self) -> int:
@@ -314,9 +362,10 @@ class TreesEstimator(BaseEstimator, ABC):
 
         The contributions and the expected value (last entry) sum to the prediction:
         `decision_function` of boosting classifiers, `predict_proba` of other
-        classifiers, `predict` of regressors. With the losses "poisson" and "gamma" they
-        sum to its logarithm, and with several quantiles to the unsorted predictions.
-        The contribution of a pair of categories is divided equally between both.
+        classifiers, `predict` of regressors. With the losses "poisson", "gamma" and
+        "tweedie" they sum to its logarithm, and with several quantiles to the unsorted
+        predictions. An offset is not part of them. The contribution of a pair of
+        categories is divided equally between both.
 
         Parameters
         ----------
@@ -404,6 +453,7 @@ class TreesEstimator(BaseEstimator, ABC):
         """Raise if a model from an untrusted file or pickle contradicts itself."""
         if "trees_" not in vars(self):
             return
+        # By vars(), because a damaged pickle may lack any attribute.
         n_features: Any = vars(self).get("n_features_in_")
         require(isinstance(self.trees_, Trees), "trees_ must be a Trees object")
         if self._categories is not None:
@@ -451,8 +501,11 @@ class TreesEstimator(BaseEstimator, ABC):
 
 def read_known_categories(model: TreesEstimator, X: Any) -> CategoricalInput:
     """Read the columns of X that held categories in the first fit."""
+    check_kind(X)
     X = as_table(X)
-    if model._categories is None or np.ndim(X) != 2:
+    # np.ndim would convert a table of Arrow.
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    if model._categories is None or len(shape) != 2:
         return CategoricalInput(X, [])
     if isinstance(X, list | tuple):
         X = np.asarray(X)
@@ -525,11 +578,7 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
     @property
     def n_outputs_(self) -> int:
         """Number of targets: one."""
-        if not hasattr(self, "classes_"):
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute 'n_outputs_' before "
-                "it is fitted"
-            )
+        check_is_fitted(self, "classes_")
         return 1
 
     def _check_targets(
@@ -644,10 +693,8 @@ class RegressorMixin(SklearnRegressorMixin):
 
 def check_leaf_width(model: Any, n_outputs: int) -> None:
     """Check the number of values in each leaf of an untrusted model."""
-    loss = getattr(
-        model, "_fitted_loss", None
-    )  # boosting has one score for two classes
-    if loss is not None:
+    loss = getattr(model, "_fitted_loss", None)
+    if loss is not None:  # boosting has one score for two classes
         n_outputs = loss.n_outputs
     n_values = model.trees_.leaf_values.shape[1]
     require(

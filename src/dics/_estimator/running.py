@@ -64,7 +64,6 @@ class Progress:
         self.enabled = enabled and self.stream is not None  # None under pythonw
         self.on_terminal = self.enabled and self.stream.isatty()
         self.done = 0
-        self.stopped_at: int | None = None  # of work that may end early
         self.written = 0
         self.width = 0
         self.start = time.monotonic()
@@ -81,8 +80,8 @@ class Progress:
         if not self.enabled:
             return
         if kind is None:
-            done = self.total if self.stopped_at is None else self.stopped_at
-            self._write(f"{done} {self.unit} in {as_time(self._elapsed())}")
+            elapsed = as_time(time.monotonic() - self.start)
+            self._write(f"{self.total} {self.unit} in {elapsed}")
         else:
             self._write(f"stopped after {self.done} of {self.total} {self.unit}")
         if self.on_terminal:
@@ -92,7 +91,7 @@ class Progress:
     def update(self, done: int, note: str = "") -> None:
         """Show that `done` steps are finished, with a note about them."""
         self.done = done
-        elapsed = self._elapsed()
+        elapsed = time.monotonic() - self.start
         if not self.enabled or done == 0 or elapsed < self.QUIET_SECONDS:
             return
         if not self.on_terminal and done - self.written < self.total / 10:
@@ -108,9 +107,6 @@ class Progress:
             return
         self.stream.write(f"{self.title}: {message}\n")
         self.stream.flush()
-
-    def _elapsed(self) -> float:
-        return time.monotonic() - self.start
 
     def _write(self, message: str) -> None:
         line = f"{self.title}: {message}"

@@ -66,15 +66,18 @@ def monotonic_directions(
 
 def as_regression(
     data: TrainingData, settings: _core.GrowSettings, criterion: str
-) -> TrainingData:
-    """Let a binary classification tree be grown as a regression tree.
+) -> tuple[TrainingData, _core.GrowSettings]:
+    """Return data and settings that grow a binary classification tree by regression.
 
-    Changes the criterion of the settings, and returns the data with targets 0 and 1.
+    The targets are 0 and 1.
     """
-    settings.criterion = getattr(_core.Criterion, REGRESSION_CRITERION[criterion])
-    settings.min_impurity_decrease *= VARIANCE_FACTOR[criterion]
     assert data.labels is not None
-    return data._replace(values=data.labels.astype(np.float64)[:, None])
+    numeric = data._replace(values=data.labels.astype(np.float64)[:, None])
+    return numeric, settings.replace(
+        criterion=getattr(_core.Criterion, REGRESSION_CRITERION[criterion]),
+        min_impurity_decrease=settings.min_impurity_decrease
+        * VARIANCE_FACTOR[criterion],
+    )
 
 
 def as_classification(arrays: dict[str, Any], n_features: int, criterion: str) -> Trees:
@@ -116,7 +119,7 @@ def feature_indices(estimator: Any, group: Any) -> set[int]:
             f"interaction_cst must contain groups such as [0, 1], got {group!r}."
         )
     names = list(getattr(estimator, "feature_names_in_", []))
-    indices = set()
+    indices = set()  # a feature may be given twice, by name and by index
     for feature in group:
         if isinstance(feature, str):
             if feature not in names:
@@ -126,6 +129,7 @@ def feature_indices(estimator: Any, group: Any) -> set[int]:
                 )
             indices.add(names.index(feature))
             continue
+        # bool is a subclass of int; a mask of features is not a group.
         if isinstance(feature, bool) or not isinstance(feature, int | np.integer):
             raise TypeError(
                 f"interaction_cst must contain indices or names of features, got "

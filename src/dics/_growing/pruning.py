@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,7 @@ def _stubs(trees: Trees, ccp_alpha: float) -> npt.NDArray[np.bool_]:
     root = np.repeat(trees.node_starts[:-1], sizes)
     own = trees.weight.astype(np.float64) / trees.weight[root] * trees.impurity
     slack = ROUNDING * own[root]
+    # Costs and leaves of the best pruned branch below each node, leaf by leaf first.
     below, n_leaves = own.copy(), np.ones(trees.n_nodes, dtype=np.int64)
     stubs = np.zeros(trees.n_nodes, dtype=bool)
     left = trees.left + root
@@ -153,18 +154,16 @@ def _cut_off(trees: Trees, stubs: npt.NDArray[np.bool_]) -> Pruned:
     nodes["left"][rows] = _ranks(rows, starts)
     has_values = np.zeros(trees.n_nodes, dtype=bool)
     has_values[old[rows]] = True
-    cut = Trees(
+    cut = replace(
+        trees,
         nodes=nodes,
         n_samples=trees.n_samples[old],
         missing_left=trees.missing_left[old],
         weight=trees.weight[old],
         impurity=trees.impurity[old],
-        gain=trees.gain,
         leaf_values=_values(trees, has_values),
         node_starts=starts,
         leaf_starts=np.concatenate([[0], np.cumsum(rows)])[starts],
-        criterion=trees.criterion,
-        n_features=trees.n_features,
         sets=None if trees.sets is None else trees.sets.of_nodes(old, inner),
     )
     return Pruned(cut, (np.cumsum(kept) - 1)[owner])

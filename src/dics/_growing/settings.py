@@ -1,34 +1,30 @@
-"""Settings of the core, made from the parameters of an estimator."""
+"""Settings of the core for trees and forests, from the parameters of an estimator."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from dics import _core
-from dics._input.categories import MAX_RANKS
+from dics._dictionary import Codes, Dictionary, select
+from dics._estimator.arguments import (
+    NO_LIMIT,
+    as_feature_count,
+    as_leaf_limit,
+    as_row_count,
+)
 from dics._input.checks import split_counts
+from dics._model.trees import NODE
 
 if TYPE_CHECKING:
-    from dics._dictionary import Dictionary
     from dics._training import TrainingData
 
-Settings = TypeVar("Settings")
-# Fields that are settings themselves.
-NESTED = {
-    "tree": _core.GrowSettings,
-    "limits": _core.NodeLimits,
-    "rows": _core.RowDraw,
-    "scale": _core.MomentScale,
-    "categories": _core.CategorySettings,
-    "set_limits": _core.SetLimits,
-}
-KINDS = tuple(NESTED.values())
-NO_LIMIT = np.iinfo(np.int64).max
 # The charge of a node for a set of k categories that it has sorted itself. The unit is
 # the mean gain of k categories of noise (core/search/categories.hpp);
 # the best of their sets has about two thirds of that. Without sets, and with a charge
@@ -67,37 +63,49 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def make_settings(kind: type[Settings], **fields: Any) -> Settings:
-    """Return settings of the core with some fields set.
+@dataclass(frozen=True, kw_only=True)
+class TreePlan:
+    """The numbers that the parameters of a tree or forest stand for in a fit.
 
-    >>> from dics import _core
-    >>> make_settings(_core.NodeLimits, max_depth=3).max_depth
-    3
+    Attributes
+    ----------
+    n_rows : int
+        Number of training rows.
+    n_features : int
+        Number of features.
+    max_features : int
+        Number of features that a node considers.
+    max_bins : int
+        Largest number of bins of a feature.
+    max_samples : int or None
+        Number of rows sampled for each tree; None if each tree has all rows.
+    min_samples_split : int
+        Minimum number of rows of a node that can be split.
+    min_samples_leaf : int
+        Minimum number of rows on each side of a split.
     """
-    settings = kind()
-    for name, value in fields.items():
-        if isinstance(value, dict):
-            value = make_settings(NESTED[name], **value)
-        setattr(settings, name, value)  # raises if the name is not a field
-    return settings
 
+    n_rows: int
+    n_features: int
+    max_features: int
+    max_bins: int
+    max_samples: int | None
+    min_samples_split: int
+    min_samples_leaf: int
 
-def settings_fields(settings: Any) -> dict[str, Any]:
-    """Return the fields of settings of trees, which can be sent to other processes.
-
-    >>> limits = make_settings(_core.NodeLimits, max_depth=3)
-    >>> make_settings(_core.NodeLimits, **settings_fields(limits)).max_depth
-    3
-    """
-    fields = {
-        name: getattr(settings, name)
-        for name in dir(settings)
-        if not name.startswith("_")
-    }
-    return {
-        name: settings_fields(value) if isinstance(value, KINDS) else value
-        for name, value in fields.items()
-    }
+    @classmethod
+    def of(cls, model: Any, data: TrainingData, n_draws: int = 0) -> TreePlan:
+        """Return the plan of a model whose thresholds are placed."""
+        n_rows, n_features = len(data.rows), data.rows.n_features
+        return cls(
+            n_rows=n_rows,
+            n_features=n_features,
+            max_features=as_feature_count(model.max_features, n_features),
+            max_bins=int(model.candidates_.n_thresholds_.max()) + 1,
+            max_samples=n_draws or None,
+            min_samples_split=max(2, as_row_count(model.min_samples_split, n_rows)),
+            min_samples_leaf=as_row_count(model.min_samples_leaf, n_rows),
+        )
 
 
 def criterion_name(model: Any) -> str:
@@ -106,29 +114,25 @@ def criterion_name(model: Any) -> str:
     return SAME_CRITERION.get(name, name)
 
 
-def grow_settings(model: Any, data: TrainingData, **fields: Any) -> _core.GrowSettings:
+def grow_settings(
+    model: Any, data: TrainingData, *, reuse_splits: bool = True, **fields: Any
+) -> _core.GrowSettings:
     """Return the settings of a tree or of each tree of a forest.
 
-    `fields` are set in addition, or instead.
+    `fields` are more fields of `GrowSettings`.
     """
-    n_rows, criterion = len(data.rows), criterion_name(model)
-    limits = {
-        "max_depth": min(model.max_depth or NO_LIMIT, NO_LIMIT),
-        "min_samples_split": max(2, as_row_count(model.min_samples_split, n_rows)),
-        "min_samples_leaf": as_row_count(model.min_samples_leaf, n_rows),
-        "max_leaf_nodes": as_leaf_limit(model.max_leaf_nodes, n_rows),
-        **fields.pop("limits", {}),
-    }
+    plan, criterion = model.plan_, criterion_name(model)
+    limits = _core.NodeLimits(
+        max_depth=min(model.max_depth or NO_LIMIT, NO_LIMIT),
+        min_samples_split=plan.min_samples_split,
+        min_samples_leaf=plan.min_samples_leaf,
+        max_leaf_nodes=as_leaf_limit(model.max_leaf_nodes, plan.n_rows),
+        reuse_splits=reuse_splits,
+    )
     # Sampled candidates are thresholds of the dictionary, not sets of categories.
-    if limits.get("reuse_splits", True) and not fields.get("max_candidates"):
-        fields["categories"] = {
-            "categorical": ranked_columns(model),
-            "smooth": model._categorical.smooth,
-            "charge": SET_CHARGE,
-            "set_limits": set_limits(model),
-        }
-    return make_settings(
-        _core.GrowSettings,
+    if reuse_splits and not fields.get("max_candidates"):
+        fields["categories"] = model._category_settings().replace(charge=SET_CHARGE)
+    return _core.GrowSettings(
         criterion=getattr(_core.Criterion, CORE_CRITERION.get(criterion, criterion)),
         n_classes=data.n_classes,
         limits=limits,
@@ -161,49 +165,110 @@ def core_rows(
     }
 
 
-def ranked_columns(model: Any) -> list[int]:
-    """Return 1 for each column that is split by sets of categories, or nothing."""
-    known = model._categories
-    ranked = {} if known is None else known.rank_counts()
-    if not ranked:
-        return []
-    n_columns = model.n_features_in_ + len(known.pairs)
-    return [int(f in ranked) for f in range(n_columns)]
+class ForestPlan(NamedTuple):
+    """The trees of a forest, before they are grown.
+
+    Attributes
+    ----------
+    dictionary : Dictionary
+        Thresholds of the features in the order from which nodes sample them.
+    order : ndarray or None
+        Columns of these features in X; None if both orders are the same.
+    settings : ForestSettings
+    """
+
+    dictionary: Dictionary
+    order: npt.NDArray[np.int32] | None
+    settings: _core.ForestSettings
+
+    @property
+    def code_width(self) -> int:
+        """Number of features whose codes are stored side by side."""
+        n_features = len(self.dictionary.offsets) - 1
+        return _core.forest_code_width(self.settings.sampling, n_features)
 
 
-def set_limits(model: Any) -> dict[str, int]:
-    """Return the limits of sets of categories in splits."""
-    options = model._categorical
-    min_samples = options.min_samples
-    if min_samples == "auto":
-        min_samples = model._min_category_samples
-    return {
-        "min_rows": min(min_samples, NO_LIMIT),
-        "max_codes": min(options.max_categories or MAX_RANKS, MAX_RANKS),
-    }
+def plan_forest(
+    data: TrainingData,
+    dictionary: Dictionary,
+    tree: _core.GrowSettings,
+    *,
+    max_features: int,
+    feature_sampling: str = "node",
+    **fields: Any,
+) -> ForestPlan:
+    """Choose the order of the features.
+
+    Parameters
+    ----------
+    data : TrainingData
+    dictionary : Dictionary
+    tree : GrowSettings
+        Settings of each tree.
+    max_features : int
+        Number of features sampled for each node or tree.
+    feature_sampling : {"node", "tree"}
+    **fields : dict
+        More fields of `ForestSettings`.
+    """
+    kinds = _core.FeatureSampling
+    sampling = kinds.none
+    if max_features < data.rows.n_features:
+        sampling = getattr(kinds, feature_sampling)
+    elif tree.splitter == _core.Splitter.random:
+        # This search skips features that are constant in a node. Random splits of all
+        # features of mercedes (376) take a third of the time (2026-11).
+        sampling = kinds.node
+    order: npt.NDArray[np.int32] | None = None
+    if sampling == kinds.node:
+        # A shuffled order, so that a node samples features from few cache lines.
+        order = np.asarray(_core.forest_order(dictionary.offsets, data.seed))
+        dictionary = select(dictionary, order)
+        monotonic, known = tree.monotonic, tree.categories.categorical
+        if monotonic:
+            tree = tree.replace(monotonic=[monotonic[f] for f in order])
+        if known:
+            known = [known[f] for f in order]
+            tree = tree.replace(categories=tree.categories.replace(categorical=known))
+    settings = _core.ForestSettings(
+        tree=tree, sampling=sampling, max_features=max_features, **fields
+    )
+    return ForestPlan(dictionary, order, settings)
 
 
-def as_feature_count(max_features: Any, n_features: int) -> int:
-    """Resolve a number of features: a count, a fraction, a rule or None (all)."""
-    if max_features is None:
-        return n_features
-    if max_features == "sqrt":
-        return max(1, math.isqrt(n_features))
-    if max_features == "log2":
-        return max(1, int(math.log2(n_features)))
-    if isinstance(max_features, Integral):
-        return min(n_features, int(max_features))
-    return max(1, int(max_features * n_features))
+def grow_planned(
+    plan: ForestPlan,
+    data: TrainingData,
+    codes: Codes,
+    *,
+    drawn: npt.NDArray[np.uint32] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """Grow trees from codes and return their arrays.
 
-
-def as_leaf_limit(max_leaf_nodes: int | None, n_rows: int) -> int:
-    """Resolve a number of leaves; a tree has at most as many leaves as rows."""
-    if max_leaf_nodes is None or max_leaf_nodes >= n_rows:
-        return NO_LIMIT
-    return int(max_leaf_nodes)
-
-
-def as_row_count(limit: Any, n_rows: int) -> int:
-    """Resolve a number of rows that may be given as a fraction."""
-    rows = int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)
-    return min(rows, n_rows + 1)
+    Parameters
+    ----------
+    plan : ForestPlan
+    data : TrainingData
+        Its rows are not used.
+    codes : ndarray or CodeLists
+        Codes of the features of the plan, in the layout of `encode`.
+    drawn : ndarray of shape (n_trees, n_rows), default=None
+        How often each tree has sampled each row, if the codes are those of some of
+        the training rows.
+    progress : callable, default=None
+        Called with the number of finished trees, a few times per second.
+    """
+    arrays: dict[str, Any] = _core.grow(
+        codes,
+        code_width=plan.code_width,
+        **core_rows(data, plan.dictionary, is_sampled=plan.settings.n_draws > 0),
+        settings=plan.settings,
+        progress=progress,
+        drawn=drawn,
+    )
+    if plan.order is not None:  # back to the columns of X
+        feature = arrays["nodes"].view(NODE)["feature"]
+        inner = feature >= 0
+        feature[inner] = plan.order[feature[inner]]
+    return arrays

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dics import _core
 from dics._input.category_pairs import CategoryPair, joined_keys
 from dics._input.checks import Array, FloatArray
 from dics._input.frames import (
+    MOST_EXACT,
     CategoricalColumn,
     CategoricalInput,
     category_indices,
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 # Maximum number of categories encoded as ranks: each rank is a code of the core.
 MAX_RANKS: int = _core.MAX_THRESHOLDS
+# Types of values that become float64 without a check; None becomes NaN.
+PLAIN_NUMBERS = {float, int, bool, type(None)}
 
 
 @dataclass(frozen=True)
@@ -47,8 +52,9 @@ class CategoricalFeature:
     values: FloatArray
     is_ranked: bool
 
-    def encode(self, column: CategoricalColumn, name: Any) -> FloatArray:
-        """Return the encoded value of each row; NaN if missing or unknown."""
+    def find(self, column: CategoricalColumn, name: Any) -> npt.NDArray[np.int64]:
+        """Return the index of the category of each row; -1 if missing or unknown."""
+        # Without this check, all rows of a column of another type would be unknown.
         if len(column.categories) and len(self.categories):
             known = kind_of_categories(self.categories)
             given = kind_of_categories(column.categories)
@@ -59,8 +65,11 @@ class CategoricalFeature:
                     f"such as {self.categories.tolist()[0]!r}. Convert the column to "
                     "the type it had in fit."
                 )
-        # Index -1 selects the NaN at the end.
-        return np.append(self.values, np.nan)[category_indices(self.categories, column)]
+        return category_indices(self.categories, column)
+
+    def values_of(self, indices: npt.NDArray[np.int64]) -> FloatArray:
+        """Return the encoded value of each row by its index; NaN for -1."""
+        return np.append(self.values, np.nan)[indices]
 
     def check(self) -> None:
         """Check the fields of an untrusted model."""
@@ -93,6 +102,53 @@ class CategoricalFeature:
             )
 
 
+class CategoryLookup(NamedTuple):
+    """The categories of a feature as a dictionary, for predictions of a few rows.
+
+    Attributes
+    ----------
+    types : tuple of type
+        Types of the categories.
+    indices : dict
+        The index of each category.
+    values : list of float
+        The encoded value of each category, and a NaN for index -1.
+    """
+
+    types: tuple[type, ...]
+    indices: dict[Any, int]
+    values: list[float]
+
+    @classmethod
+    def of(cls, known: CategoricalFeature) -> CategoryLookup:
+        """Make the dictionary of a feature."""
+        # A feature without categories accepts missing values only.
+        types: tuple[type, ...] = ()
+        if len(known.categories):
+            kinds = {"O": (str,), "b": (bool,)}
+            types = kinds.get(known.categories.dtype.kind, (int, float))
+        indices = {category: i for i, category in enumerate(known.categories.tolist())}
+        return cls(types, indices, [*known.values.tolist(), np.nan])
+
+    def find(self, values: Sequence[Any]) -> list[int] | None:
+        """Return the index of each category, or -1 if it is missing or unknown.
+
+        Return None if only `CategoricalFeature.find` can check a value.
+        """
+        found = []
+        for value in values:
+            # By the exact type, because True == 1 == 1.0 have one place in `indices`.
+            if type(value) in self.types and (
+                self.types[0] is not int or -MOST_EXACT <= value <= MOST_EXACT
+            ):
+                found.append(self.indices.get(value, -1))
+            elif value is None or (type(value) is float and value != value):
+                found.append(-1)
+            else:
+                return None
+        return found
+
+
 @dataclass(eq=False)
 class Categories:
     """The categorical features of a model.
@@ -106,6 +162,11 @@ class Categories:
 
     columns: list[CategoricalFeature]
     pairs: list[CategoryPair] = field(default_factory=list)
+    _lookups: dict[int, CategoryLookup] | None = field(default=None, init=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Dictionaries are made again: pickles and model files do not contain them.
+        return {"columns": self.columns, "pairs": self.pairs}
 
     def check(self, n_features: int) -> None:
         """Check the fields of an untrusted model."""
@@ -147,24 +208,53 @@ class Categories:
         """Return a checked X with encoded categories."""
         if not read.columns:
             return checked
-        columns = {
-            known.feature: known.encode(
-                read.columns[known.feature], read.names[known.feature]
+        indices, columns = {}, {}
+        for known in self.columns:
+            f = known.feature
+            indices[f] = known.find(read.columns[f], read.names[f])
+            columns[f] = known.values_of(indices[f])
+        return read.with_encoded_columns(checked, columns, self._pair_values(indices))
+
+    def _pair_values(
+        self, indices: Mapping[int, npt.NDArray[np.int64]]
+    ) -> list[FloatArray]:
+        """Return the encoded values of all pairs, from indices of categories."""
+        sizes = {known.feature: len(known.categories) for known in self.columns}
+        # Keys consist of indices into the categories of the fit.
+        return [
+            pair.encode(
+                joined_keys(
+                    indices[pair.first], indices[pair.second], sizes[pair.second]
+                )
             )
-            for known in self.columns
-        }
-        by_feature = {known.feature: known for known in self.columns}
-        pairs = []
-        for pair in self.pairs:
-            first, second = by_feature[pair.first], by_feature[pair.second]
-            # Keys consist of indices into the categories of the fit.
-            keys = joined_keys(
-                category_indices(first.categories, read.columns[pair.first]),
-                category_indices(second.categories, read.columns[pair.second]),
-                len(second.categories),
-            )
-            pairs.append(pair.encode(keys))
-        return read.with_encoded_columns(checked, columns, pairs)
+            for pair in self.pairs
+        ]
+
+    def encode_few(self, columns: list[Sequence[Any]]) -> FloatArray | None:
+        """Return a few rows with encoded categories, as `encode` does, but faster.
+
+        Return None if a value needs the checks of `encode`.
+        """
+        # At the first use, because most models predict many rows at a time.
+        if self._lookups is None:
+            self._lookups = {c.feature: CategoryLookup.of(c) for c in self.columns}
+        encoded = np.empty((len(columns[0]), len(columns) + len(self.pairs)))
+        indices: dict[int, npt.NDArray[np.int64]] = {}
+        for f, values in enumerate(columns):
+            if f in self._lookups:
+                lookup = self._lookups[f]
+                found = lookup.find(values)
+                if found is None:
+                    return None
+                indices[f] = np.array(found)
+                encoded[:, f] = [lookup.values[i] for i in found]
+            elif PLAIN_NUMBERS.issuperset(map(type, values)):
+                encoded[:, f] = values
+            else:
+                return None
+        for f, means in enumerate(self._pair_values(indices), start=len(columns)):
+            encoded[:, f] = means
+        return encoded
 
     def encode_training_rows(
         self,
@@ -182,7 +272,7 @@ class Categories:
             column = read.columns[known.feature]
             columns[known.feature] = (
                 # A rank reveals little about the target of a single row; a mean may.
-                known.encode(column, known.feature)
+                known.values_of(known.find(column, known.feature))
                 if known.is_ranked
                 else encoder.training_means((known.feature,), column)
             )

@@ -273,6 +273,8 @@ class TargetEncoder:
         if self.is_single and self.labels is not None:
             return self.labels.astype(np.float64)
         n_categories = len(column.categories)
+        if n_categories == 0:
+            return np.zeros(self.n_rows)
         if self.values is None:
             assert self.labels is not None
             outputs = [

@@ -18,7 +18,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from dics._estimator.running import warn_user
-from dics._input.frames import check_kind, explaining_text, is_polars
+from dics._input.frames import (
+    check_kind,
+    explaining_columns,
+    first_text,
+    is_missing,
+    is_polars,
+)
 from dics._input.sparse import SparseRows, check_entries, matrix_of_frame
 
 Array = npt.NDArray[Any]
@@ -128,14 +134,14 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Array:
         and X.ndim == 2
         and X.shape[0] > 0
         and X.shape[1] == getattr(estimator, "n_features_in_", None)
-        and not hasattr(estimator, "feature_names_in_")
+        and "feature_names_in_" not in vars(estimator)
     )
     if is_plain and not reset:
         # `validate_data` would take most of the time of a prediction of one row.
         checked = X
     else:
         check_kind(X)
-        with errors_mention("X"), explaining_text(X, estimator, reset=reset):
+        with errors_mention("X"), explaining_columns(X, estimator, reset=reset):
             checked = validate_data(
                 estimator,
                 X,
@@ -201,7 +207,7 @@ def check_class_labels(
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         bad = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"y contains {bad}; class labels must be finite.")
-    if y.dtype.kind == "O" and any(_is_missing(value) for value in y):
+    if y.dtype.kind == "O" and any(is_missing(value) for value in y):
         raise ValueError("y contains NaN or None.")
     with errors_mention("y"):
         kinds = ("binary", "multiclass")
@@ -217,13 +223,6 @@ def check_class_labels(
             "problem."
         )
     return targets
-
-
-def _is_missing(label: Any) -> bool:
-    try:
-        return label is None or bool(label != label)
-    except TypeError:  # pandas.NA is neither equal nor unequal
-        return True
 
 
 def _unique_labels(y: Array) -> ClassTargets:
@@ -255,12 +254,11 @@ def check_regression_target(y: Any, n_rows: int | None, name: str) -> FloatArray
         )
     # Text is rejected first: the errors of NumPy would not mention classifiers.
     given = np.asarray(y)
-    if given.dtype.kind in "US" or (
-        given.dtype.kind == "O" and any(isinstance(v, str) for v in given.flat)
-    ):
+    text = first_text(given.ravel()) if given.dtype.kind in "OUS" else None
+    if text is not None:
         classifier = name.replace("Regressor", "Classifier")
         raise ValueError(
-            f"y holds text, such as {given.flat[0]!r}; {name} predicts numbers. "
+            f"y holds text, such as {text!r}; {name} predicts numbers. "
             f"For class labels, use {classifier}."
         )
     # The estimator checks of scikit-learn require this wording, too.
@@ -316,6 +314,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     given = np.asarray(sample_weight)
     if given.dtype.kind not in "biuf":
         try:
+            # Through objects, because NumPy would drop the imaginary part.
             given = np.asarray(given.astype(object), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -323,7 +322,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
                 f"{reprlib.repr(sample_weight)}."
             ) from error
     weights = np.ascontiguousarray(given, dtype=np.float64)
-    if given.ndim == 0:
+    if given.ndim == 0:  # scikit-learn accepts a scalar
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):
         raise ValueError(
@@ -332,6 +331,35 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
         )
     _check_weight_values("sample_weight", weights)
     return rescaled_weights(weights)
+
+
+def check_offset(
+    offset: Any, n_rows: int, n_columns: int, largest: float
+) -> FloatArray | None:
+    """Return the offset as float64, [row][column], or None if there is none.
+
+    `largest` is its largest absolute value.
+    """
+    if offset is None:
+        return None
+    with errors_mention("offset"):
+        values = np.array(offset, dtype=np.float64)
+    shape = (n_rows,) if n_columns == 1 else (n_rows, n_columns)
+    if values.shape not in (shape, (n_rows, n_columns)):
+        raise ValueError(
+            f"offset.shape == {values.shape}, expected {shape}: one value for each row "
+            "and raw score."
+        )
+    values = values.reshape(n_rows, n_columns)
+    fits = np.abs(values) <= largest  # False for NaN
+    if not fits.all():
+        row, column = np.argwhere(~fits)[0]
+        raise ValueError(
+            f"offset is {values[row, column]} in row {row}; it must be between "
+            f"{-largest:g} and {largest:g}, because it is added to the raw score. For "
+            "an exposure, use offset=np.log(exposure)."
+        )
+    return values
 
 
 def rescaled_weights(weights: FloatArray) -> FloatArray:

@@ -126,6 +126,7 @@ def concat_rows(parts: Sequence[Array | SparseRows]) -> Array | SparseRows:
                 for part in filled
             ]
         )
+    # The entries of a part come after those of all parts before it.
     ends = np.cumsum([0, *(len(part.values) for part in sparse)])
     starts = [
         part.starts[:-1] + end for part, end in zip(sparse, ends[:-1], strict=True)

@@ -2,7 +2,7 @@
 
 The core trusts the arrays of a model: a wrong index would make it read outside of an
 array, or follow a cycle of nodes forever. Untrusted models are checked once, before
-their first use. A check takes about 0.1 s for a million nodes.
+their first use. The core itself checks the indices (core/predict/check.cpp).
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from dics import _core
 from dics._input.checks import Array
 
 # Class fractions are stored in single precision, so that they sum to one only roughly.
 FRACTION_TOLERANCE = 1e-3
+WORDS = 4  # of 64 bits per set of categories: core/data/code_set.hpp
 
 
 class BadModel(ValueError):
@@ -89,69 +91,41 @@ def check_trees(trees: Any, node_type: np.dtype[Any]) -> None:
     check_array("leaf_values", values, value_type, (None, None))
     require(values.shape[1] > 0, "leaf_values must have a column")
     require(isinstance(trees.criterion, str), "criterion must be a string")
-    check_starts("node_starts", trees.node_starts, n, strictly=True)
-    check_starts("leaf_starts", trees.leaf_starts, len(values), strictly=False)
-    require(
-        len(trees.node_starts) == len(trees.leaf_starts),
-        "node_starts and leaf_starts differ in length",
-    )
-    require(trees.missing_left <= 1, "missing_left must be 0 or 1")
-    require(trees.n_samples >= 0, "n_samples must not be negative")
-    for name in ("weight", "impurity", "gain", "leaf_values"):
-        require(np.isfinite(getattr(trees, name)), f"{name} must be finite")
-    _check_nodes(trees)
-    _check_leaves(trees)
-
-
-def _check_nodes(trees: Any) -> None:
-    """Check that the nodes of each tree form a tree in breadth-first order."""
-    feature = trees.feature
+    check_array("node_starts", trees.node_starts, np.int64, (None,))
+    check_array("leaf_starts", trees.leaf_starts, np.int64, (None,))
     n_features = trees.n_features
     require(
         isinstance(n_features, int | np.integer) and n_features >= 0,
         "n_features must be an integer",
     )
-    require(
-        (feature >= -1) & (feature < max(n_features, 0)),
-        f"a feature index is not below {n_features}",
-    )
-    inner = feature >= 0
-    # Infinite thresholds are valid: they separate missing values.
-    require(~np.isnan(trees.threshold[inner]), "a threshold is NaN")
-    # Breadth first, the children of the k-th inner node of a tree are its nodes 2 k + 1
-    # and 2 k + 2. Then no node has two parents, and no path leads back.
-    starts = trees.node_starts
-    before = np.concatenate([[0], np.cumsum(inner)])
-    sizes = np.diff(starts)
-    first = np.repeat(starts[:-1], sizes)
-    children = 1 + 2 * (before[:-1] - before[first])
-    index = np.arange(len(feature)) - first
-    require(
-        (trees.left[inner] == children[inner]) & (trees.left[inner] > index[inner]),
-        "nodes are not in breadth-first order",
-    )
-    n_inner = before[starts[1:]] - before[starts[:-1]]
-    require(sizes == 2 * n_inner + 1, "a tree must have one leaf more than inner nodes")
+    require(trees.n_samples >= 0, "n_samples must not be negative")
+    for name in ("weight", "impurity", "gain", "leaf_values"):
+        require(np.isfinite(getattr(trees, name)), f"{name} must be finite")
+    if trees.sets is not None:
+        numbers, words = trees.sets.numbers, trees.sets.words
+        check_array("indices of sets", numbers, np.int32, (n,))
+        check_array("sets of categories", words, np.uint64, (None, WORDS))
+    _check_indices(trees)
 
 
-def _check_leaves(trees: Any) -> None:
-    """Check the values of the leaves and the indices that refer to them."""
-    leaf = trees.feature < 0
-    row = trees.left[leaf]
-    n_rows = np.repeat(np.diff(trees.leaf_starts), np.diff(trees.node_starts))[leaf]
-    # `left` of a leaf is a row of `leaf_values`, counted within the tree.
-    require(row < n_rows, "a leaf has no values")
+def _check_indices(trees: Any) -> None:
+    """Check the nodes and sets, whose indices the core trusts."""
     values = trees.leaf_values
     # Only classification trees have leaves with a single class, stored as ~class.
-    if trees.criterion == "" or values.dtype == np.float64:
-        require(row >= 0, "a leaf has no values")
-        return
-    require(~row < values.shape[1], "a leaf has a class that does not exist")
-    require(values >= 0, "a class fraction is negative")
-    require(
-        np.abs(values.sum(axis=1) - 1) <= FRACTION_TOLERANCE,
-        "class fractions must sum to one",
-    )
+    has_classes = trees.criterion != "" and values.dtype == np.float32
+    n_classes = values.shape[1] if has_classes else 0
+    try:
+        _core.check_trees(
+            trees.core_arrays(), len(values), int(trees.n_features), n_classes
+        )
+    except ValueError as error:
+        raise BadModel(f"Invalid model: {error}.") from error
+    if has_classes:
+        require(values >= 0, "a class fraction is negative")
+        require(
+            np.abs(values.sum(axis=1) - 1) <= FRACTION_TOLERANCE,
+            "class fractions must sum to one",
+        )
 
 
 def check_dictionary(values: Any, offsets: Any, most: int) -> None:

@@ -13,6 +13,7 @@ import mmap
 import os
 import re
 import secrets
+import stat
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,11 +22,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dics._boosting.losses import NumberLoss
 from dics._boosting.plan import BoostingPlan
 from dics._dictionary import Dictionary
 from dics._estimator.base import TreesEstimator
+from dics._growing.settings import TreePlan
 from dics._input.categories import CategoricalFeature, Categories
 from dics._input.category_pairs import CategoryPair
 from dics._input.checks import Array
@@ -78,8 +81,10 @@ ESTIMATORS = {
         BoostingOptions,
     )
 }
-# Attributes as long as the training data that predictions do not need.
-PER_ROW = {"_draw_weights"}
+# Attributes that only `estimators_samples_` needs. Weights are as long as the training
+# data, and a small file with a large number of rows would fill the memory. Requests of
+# metadata routing, such as `set_fit_request`, belong to the program that fits.
+NOT_STORED = {"_n_rows", "_n_drawn", "_draw_weights", "_metadata_request"}
 MODELS = tuple(cls for cls in ESTIMATORS.values() if issubclass(cls, TreesEstimator))
 
 # Exactly these, because other attributes could replace methods of the loss.
@@ -162,9 +167,10 @@ KINDS = {
         },
     ),
     "BoostingPlan": Kind(BoostingPlan, _plan_of),
+    "TreePlan": Kind(TreePlan, TreePlan),
     "Dictionary": Kind(Dictionary, Dictionary, lambda d: d._asdict()),
     "NumberLoss": Kind(NumberLoss, _loss_of),
-    "Categories": Kind(Categories, Categories),
+    "Categories": Kind(Categories, Categories, Categories.__getstate__),
     "CategoricalFeature": Kind(CategoricalFeature, CategoricalFeature),
     "CategoryPair": Kind(CategoryPair, CategoryPair),
     "NodeSets": Kind(NodeSets, NodeSets),
@@ -240,12 +246,9 @@ def _update_candidates(attributes: dict[str, Any]) -> None:
         return
     columns = np.repeat(np.arange(len(old.offsets) - 1), np.diff(old.offsets))
     values = _thresholds_1(columns, old.values, wide)
-    parts = [np.unique(part) for part in np.split(values, old.offsets[1:-1])]
-    offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-    attributes["_dictionary"] = old._replace(
-        values=np.concatenate(parts), offsets=offsets
-    )
-    attributes["n_thresholds_"] = np.diff(offsets)
+    parts = [np.unique(part) for part in old._replace(values=values).by_feature()]
+    new = Dictionary.of(parts, renewable=old.renewable)
+    attributes |= {"_dictionary": new, "n_thresholds_": np.diff(new.offsets)}
 
 
 KINDS_1 = {
@@ -297,7 +300,11 @@ class Packer:
                 for k, v in value.items()
             ]
             return {"dict": items}
-        for name, cls in (("list", list), ("tuple", tuple), ("set", set | frozenset)):
+        if isinstance(value, set | frozenset):
+            # Equal sets may have another order, and equal models have equal files.
+            items = [self.pack(v, where) for v in sorted(value, key=repr)]
+            return {"set": items}
+        for name, cls in (("list", list), ("tuple", tuple)):
             if isinstance(value, cls):
                 return {
                     name: [self.pack(v, f"{where}[{i}]") for i, v in enumerate(value)]
@@ -326,12 +333,12 @@ class Packer:
         return {name: self.pack(v, f"{where}.{name}") for name, v in fields.items()}
 
     def _pack_estimator(self, estimator: Any, where: str) -> dict[str, Any]:
+        # The constructor of a later version may have more parameters, with defaults.
         parameters = estimator.get_params(deep=False)
         attributes = {
             name: value
             for name, value in vars(estimator).items()
-            if name not in parameters
-            and not (name in PER_ROW and isinstance(value, np.ndarray))
+            if name not in parameters and name not in NOT_STORED
         }
         return {
             "object": type(estimator).__name__,
@@ -382,6 +389,7 @@ class Unpacker:
         raise BadModel(f"the header has an unknown entry {name!r}.")
 
     def _unpack_object(self, value: dict[str, Any]) -> Any:
+        # Both tables are closed lists: no name in a file reaches another class.
         kinds = KINDS_1 if self.version == 1 else KINDS
         name = value["object"]
         if self.version == 1:
@@ -439,6 +447,7 @@ def write_model(model: Any, path: Any) -> None:
             f"{type(model).__name__} cannot be saved; model files store one of "
             f"{', '.join(cls.__name__ for cls in MODELS)}."
         )
+    check_is_fitted(model, "trees_")
     packer = Packer()
     content = packer.pack(model, type(model).__name__)
     buffers = [array.reshape(-1).view(np.uint8).data for array in packer.arrays]
@@ -540,9 +549,14 @@ def _load(content: memoryview) -> Any:
     header = json.loads(bytes(text))
     body = content[min(_aligned(end), len(content)) :]
     arrays = [_array(entry, body) for entry in header["arrays"]]
+    used = max((_end(entry) for entry in header["arrays"]), default=0)
+    if len(body) > used:
+        raise BadModel(f"the file has {len(body) - used} bytes after its end.")
     model = Unpacker(arrays, version).unpack(header["model"])
     if type(model) not in MODELS:
         raise BadModel(f"it contains a {type(model).__name__}, not a model.")
+    for name in NOT_STORED:  # older files have them
+        vars(model).pop(name, None)
     # The core trusts indices of a model: see `_model/checks.py`.
     model._check_model()
     return model
@@ -556,10 +570,9 @@ def _array(entry: dict[str, Any], body: memoryview) -> Array:
     shape, offset = entry["shape"], entry["offset"]
     if not all(type(n) is int and n >= 0 for n in (*shape, offset)) or len(shape) > 8:
         raise BadModel(f"an array has shape {shape} and offset {offset}.")
-    size = math.prod(shape) * dtype.itemsize
-    if offset % ALIGNMENT or offset + size > len(body):
+    if offset % ALIGNMENT or _end(entry) > len(body):
         raise BadModel("an array exceeds the file: it is truncated.")
-    part = body[offset : offset + size]
+    part = body[offset : _end(entry)]
     if zlib.crc32(part) != entry["crc32"]:
         raise BadModel("array checksum mismatch: the file is corrupted.")
     # NumPy rejects empty buffers.
@@ -568,6 +581,12 @@ def _array(entry: dict[str, Any], body: memoryview) -> Array:
     # A view: the file is not copied.
     array = np.frombuffer(part, dtype=dtype).reshape(shape)
     return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
+
+
+def _end(entry: dict[str, Any]) -> int:
+    """Return the end of an array in the file, after the header."""
+    size = math.prod(entry["shape"]) * np.dtype(entry["type"]).itemsize
+    return int(entry["offset"] + size)
 
 
 def _read(path: Any, *, mapped: bool) -> Any:
@@ -588,11 +607,21 @@ def _open_to_write(path: Any) -> Iterator[BinaryIO]:
     if not isinstance(path, str | os.PathLike):
         yield path
         return
-    target = Path(path)
+    target = Path(path).resolve()  # a link stays, and its file is replaced
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"Cannot save {path}: the folder {target.parent} does not exist."
+        )
+    if target.exists() and not target.is_file():
+        raise ValueError(
+            f"Cannot save {path}: it is a folder or a device, not a regular file."
+        )
     # In the same folder, so that the final rename is atomic.
     new = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with new.open("xb") as file:
+            if target.exists():  # a private file stays private
+                new.chmod(stat.S_IMODE(target.stat().st_mode))
             yield file
         new.replace(target)
     except BaseException:

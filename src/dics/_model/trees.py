@@ -12,9 +12,8 @@ import scipy.sparse
 from dics import _core
 from dics._input.checks import Array, FloatArray
 from dics._input.sparse import SparseRows
-from dics._model.checks import check_array, check_trees, require
+from dics._model.checks import WORDS, check_trees, require
 
-WORDS = 4  # of 64 bits per set of categories: core/data/code_set.hpp
 # The fields that a row needs on its way down, in one 16-byte record: visiting a node is
 # one access to memory (core/grow/grow.hpp).
 NODE = np.dtype([("feature", "<i4"), ("left", "<i4"), ("threshold", "<f8")])
@@ -58,16 +57,6 @@ class NodeSets:
             self.words[number].astype("<u8").view(np.uint8), bitorder="little"
         )
         return bits.astype(bool)
-
-    def check(self, trees: Any) -> None:
-        """Check the fields of an untrusted model."""
-        check_array("indices of sets", self.numbers, np.int32, (len(trees.nodes),))
-        check_array("sets of categories", self.words, np.uint64, (None, WORDS))
-        require(
-            (self.numbers >= -1) & (self.numbers < len(self.words)),
-            "the index of a set is out of range",
-        )
-        require(self.numbers[trees.feature < 0] == -1, "a leaf has a set of categories")
 
 
 def concat_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -154,10 +143,11 @@ class Trees:
             has_nodes = getattr(self.nodes, "dtype", None) == NODE and len(self.nodes)
             n_features = int(self.feature.max()) + 1 if has_nodes else 0
             object.__setattr__(self, "n_features", n_features)
+        require(
+            self.sets is None or isinstance(self.sets, NodeSets),
+            "`sets` must be a NodeSets object",
+        )
         check_trees(self, NODE)
-        if self.sets is not None:
-            require(isinstance(self.sets, NodeSets), "`sets` must be a NodeSets object")
-            self.sets.check(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         names = [field.name for field in fields(self)]
@@ -255,6 +245,12 @@ class Trees:
         left: npt.NDArray[np.int32] = self.nodes["left"]
         return left
 
+    def __repr__(self) -> str:
+        return (
+            f"Trees(n_trees={len(self)}, n_nodes={self.n_nodes}, "
+            f"n_features={self.n_features})"
+        )
+
     def __len__(self) -> int:
         return len(self.node_starts) - 1
 
@@ -267,6 +263,7 @@ class Trees:
         return self._slice(0, n_trees)
 
     def _slice(self, first: int, last: int) -> Trees:
+        # Indices in nodes count from their own tree, so that slices need no change.
         nodes = slice(self.node_starts[first], self.node_starts[last])
         leaves = slice(self.leaf_starts[first], self.leaf_starts[last])
         sets = self.sets
@@ -287,6 +284,7 @@ class Trees:
         for trees in (self, other):
             names = (*NODE_ARRAYS, "leaf_values", "node_starts", "leaf_starts")
             arrays = {name: getattr(trees, name) for name in names}
+            # One part may have sets and the other none, as in a warm start.
             if has_sets:
                 known = trees.sets or NodeSets(
                     np.full(len(trees.nodes), -1, dtype=np.int32),
@@ -325,30 +323,30 @@ class Trees:
         """Indices of the nodes that are not leaves."""
         return np.flatnonzero(self.feature >= 0)
 
+    def core_arrays(
+        self,
+    ) -> tuple[Array, Array, Array, Array, Array | None, Array | None]:
+        """Return the arrays that the core needs to send rows down the trees."""
+        return (
+            # nanobind has no structured arrays.
+            self.nodes.view(np.int32).reshape(-1, 4),
+            self.missing_left,
+            self.node_starts,
+            self.leaf_starts,
+            None if self.sets is None else self.sets.numbers,
+            None if self.sets is None else self.sets.words,
+        )
+
     def _core_arguments(
         self, X: Array | SparseRows
-    ) -> tuple[
-        Array | SparseRows,
-        tuple[Array, Array, Array, Array, Array | None, Array | None],
-    ]:
-        """Return the arguments of the core that send rows of X down the trees."""
+    ) -> tuple[Array | SparseRows, tuple[Any, ...]]:
+        """Return X and the arrays of the trees, if X has enough features."""
         # The core would read beyond the rows of an X for another model or another fit.
         if X.shape[1] < self.n_features:
             raise ValueError(
                 f"X has {X.shape[1]} features, but the trees expect {self.n_features}."
             )
-        return (
-            X,
-            (
-                # nanobind has no structured arrays.
-                self.nodes.view(np.int32).reshape(-1, 4),
-                self.missing_left,
-                self.node_starts,
-                self.leaf_starts,
-                None if self.sets is None else self.sets.numbers,
-                None if self.sets is None else self.sets.words,
-            ),
-        )
+        return X, self.core_arrays()
 
     def apply(self, X: Array | SparseRows, n_threads: int) -> npt.NDArray[np.int64]:
         """Find the leaf (as a node index) of each row of a checked X in each tree."""
@@ -489,23 +487,21 @@ class Trees:
             values[inner] = fraction * values[left] + (1 - fraction) * values[left + 1]
         return values
 
-    def feature_gains(self, n_features: int) -> FloatArray:
-        """Return the total gain, or decrease of impurity, of each feature."""
+    def split_gains(self) -> FloatArray:
+        """Return the gain, or decrease of impurity, of each inner node of the tree."""
         node, left = self.inner, self.left[self.inner]
         if len(self.gain):
-            gain = self.gain[node]
-        else:
-            mass = self.weight.astype(np.float64) * self.impurity
-            # Rounding to float32 can turn a tiny decrease into an increase.
-            gain = np.maximum(mass[node] - mass[left] - mass[left + 1], 0.0)
-        total: FloatArray = np.zeros(n_features)
-        # Not `total[...] += gain`, which would count each feature once.
-        np.add.at(total, self.feature[node], gain)
-        return total
+            return self.gain[node]
+        mass = self.weight.astype(np.float64) * self.impurity
+        # Rounding to float32 can turn a tiny decrease into an increase.
+        gain: FloatArray = np.maximum(mass[node] - mass[left] - mass[left + 1], 0.0)
+        return gain
 
     def feature_importances(self, n_features: int) -> FloatArray:
-        """Return the gains of features as fractions of the total."""
-        total = self.feature_gains(n_features)
+        """Return the total gain of each feature, as a fraction of that of all."""
+        total: FloatArray = np.zeros(n_features)
+        # Not `total[...] += gain`, which would count each feature once.
+        np.add.at(total, self.feature[self.inner], self.split_gains())
         return total / total.sum() if total.sum() > 0 else total
 
     def decision_path(self, leaves: npt.NDArray[np.int64]) -> scipy.sparse.csr_matrix:
