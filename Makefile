@@ -27,7 +27,7 @@ S_PAPER := $(VENV)/.stamp-paper
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build dev demo test test-all lint terms format pytest pytest-all sanitize tsan failures fuzz bench wheel clean distclean
+.PHONY: help build dev demo test test-all lint terms format pytest pytest-all sanitize tsan failures fuzz fuzz-native bench wheel clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
@@ -151,6 +151,10 @@ failures: $(S_BUILD) $(S_DEV)  ## inject memory and thread failures (Linux, g++;
 
 fuzz: $(S_BUILD) $(S_DEV)  ## random fits and corrupted models (SECONDS=600)
 	$(PY) tools/fuzz.py --seconds $(SECONDS) --first $(FIRST)
+
+fuzz-native: $(S_BUILD) $(S_DEV)  ## coverage-guided fuzzing of trees in the core (Linux, clang)
+	$(PY) tools/fuzz_native.py --seconds $(SECONDS)
+	$(PY) tools/fuzz_native.py --coverage
 
 wheel: $(S_VENV)  ## build wheels of both packages in dist/
 	$(PIP) wheel --no-deps --wheel-dir dist . ./paper
