@@ -8,7 +8,7 @@ import pytest
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "deployment.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BEGIN, *BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
-LIBRARIES = ("mlflow", "onnxruntime", "shap", "skl2onnx", "skops", "treelite")
+LIBRARIES = ("mlflow", "onnxruntime", "pandas", "shap", "skl2onnx", "skops", "treelite")
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,10 @@ def test_categories(capsys):
     assert "district in {" in run("categories.py", capsys)
 
 
+def test_claims(capsys):
+    assert "Expected by the model: 455" in run("claims.py", capsys)
+
+
 def test_sparse(capsys):
     assert "dense X: yes" in run("sparse_words.py", capsys)
 

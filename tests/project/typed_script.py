@@ -5,6 +5,7 @@ from typing import assert_type
 import numpy as np
 
 import dics
+import dics.model
 
 
 def types_of_a_script() -> None:
@@ -17,5 +18,9 @@ def types_of_a_script() -> None:
     assert_type(regressor.fit(X, y)[0], dics.CGTreeRegressor)
     assert_type(regressor.fit(X, y).estimators_, list[dics.CGTreeRegressor])
     assert_type(forest.fit(X, y).n_features_in_, int)
+    boosting = dics.CGBoostingClassifier().fit(X, y)
+    assert_type(boosting[:5], dics.CGBoostingClassifier)
+    assert_type(boosting[0], dics.model.RoundTree)
+    boosting.predict(X, n_rounds=5)
     assert_type(dics.CentroidCandidates().fit(X, y), dics.CentroidCandidates)
     dics.CGBoostingClassifier().fit(X)  # type: ignore[call-arg]
