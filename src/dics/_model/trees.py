@@ -12,7 +12,7 @@ import scipy.sparse
 from dics import _core
 from dics._input.checks import Array, FloatArray
 from dics._input.sparse import SparseRows
-from dics._model.checks import WORDS, check_trees, require
+from dics._model.checks import WORDS, check_array, check_trees, require
 
 # The fields that a row needs on its way down, in one 16-byte record: visiting a node is
 # one access to memory (core/grow/grow.hpp).
@@ -148,6 +148,10 @@ class Trees:
             "`sets` must be a NodeSets object",
         )
         check_trees(self, NODE)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # NumPy can crash when it reads a damaged dtype with fields.
+        return {**vars(self), "nodes": self.nodes.view(np.int64)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         names = [field.name for field in fields(self)]
