@@ -2,12 +2,14 @@
 //
 // The check must reject arrays, or predictions must stay inside of them and end. Half
 // of the inputs are made valid first, because random indices rarely form a tree. The
-// check must accept those. fuzz_native.py builds this file with ASan and UBSan.
+// check must accept those. Then some get a few other values, which the check must reject
+// if they matter. fuzz_native.py builds this file with ASan and UBSan.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -25,7 +27,23 @@ struct Header {
 };
 static_assert(sizeof(Header) == 12);
 
-enum Flags { kValid = 1, kClasses = 2, kSets = 4, kByColumns = 8, kHard = 16 };
+enum Flags {
+    kValid = 1,
+    kClasses = 2,
+    kSets = 4,
+    kByColumns = 8,
+    kHard = 16,
+    kChanged = 32,
+    kSparse = 64
+};
+
+// Another value of one entry.
+struct Change {
+    std::uint16_t array, index;
+    std::int32_t value;
+};
+static_assert(sizeof(Change) == 8);
+
 constexpr int kMostNodes = 120, kMostLeaves = 100, kExplainedRows = 20;
 
 // Reads arrays; after the end of the input, values are zero.
@@ -149,6 +167,35 @@ struct Model {
         }
     }
 
+    void change(const Change& c) {
+        if (nodes.empty())
+            return;
+        const std::size_t i = c.index % nodes.size();
+        switch (c.array % 7) {
+        case 0:
+            nodes[i].feature = c.value;
+            break;
+        case 1:
+            nodes[i].left = c.value;
+            break;
+        case 2:
+            nodes[i].threshold = std::numeric_limits<double>::quiet_NaN();
+            break;
+        case 3:
+            missing_left[i] = static_cast<std::uint8_t>(c.value);
+            break;
+        case 4:
+            node_starts[c.index % node_starts.size()] = c.value;
+            break;
+        case 5:
+            leaf_starts[c.index % leaf_starts.size()] = c.value;
+            break;
+        default:
+            if (!set_numbers.empty())
+                set_numbers[i] = c.value;
+        }
+    }
+
     // As Trees._leaf_table.
     std::vector<double> explain(const AnyRows& X) const {
         std::vector<double> values(leaf_values.begin(), leaf_values.end());
@@ -218,10 +265,12 @@ void predict_as(const Model& model, const Header& h, Input& input) {
     for (int i = 0; i < h.n_listed % 20; ++i)
         listed.push_back(static_cast<std::uint32_t>((i * 7 + h.n_listed) % n_rows));
     const bool by_columns = (h.flags & kByColumns) != 0, hard = (h.flags & kHard) != 0;
-    predict(model,
-            RowSource<T>(Matrix<T>{values.data(), n_rows, n_cols,
-                                   by_columns ? 1 : n_cols, by_columns ? n_rows : 1}),
-            hard, listed);
+    if ((h.flags & kSparse) == 0) {
+        const Matrix<T> dense{values.data(), n_rows, n_cols, by_columns ? 1 : n_cols,
+                              by_columns ? n_rows : 1};
+        predict(model, RowSource<T>(dense), hard, listed);
+        return;
+    }
     std::vector<T> stored;
     std::vector<std::int32_t> columns;
     std::vector<std::int64_t> starts{0};
@@ -247,12 +296,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Header h = input.read<Header>(1)[0];
     Model model(h, input);
     const bool is_valid = (h.flags & kValid) != 0;
+    const bool is_changed = (h.flags & kChanged) != 0;
     if (is_valid)
         model.make_valid();
+    if (is_changed) {
+        for (const Change& c : input.read<Change>(1 + h.pad % 3))
+            model.change(c);
+    }
     try {
         check_trees(model.view(), model.shape());
     } catch (const std::invalid_argument&) {
-        if (is_valid)
+        if (is_valid && !is_changed)
             std::abort();
         return 0;
     }

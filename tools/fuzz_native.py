@@ -48,7 +48,7 @@ COUNTED = ("-fsanitize-coverage=inline-8bit-counters,pc-table",)
 MOST_NODES, MOST_LEAVES, MOST_TREES = 120, 100, 7
 # Fields of the header in fuzz_native.cpp.
 HEADER = struct.Struct("<HH8B")
-VALID, CLASSES, SETS = 1, 2, 4
+VALID, CLASSES, SETS, CHANGED, SPARSE = 1, 2, 4, 32, 64
 
 
 def compile_target(program: str, plain: Sequence[str], counted: Sequence[str]) -> None:
@@ -112,7 +112,7 @@ def write_seeds(folder: pathlib.Path) -> None:
     models["no_trees"] = Trees.empty(2, 3)
     for name, trees in models.items():
         for n_rows in (0, 1, 2):
-            for flags in (0, VALID):
+            for flags in (0, VALID, VALID | SPARSE, VALID | CHANGED):
                 path = folder / f"{name}_{n_rows}_{flags}"
                 path.write_bytes(input_of(trees, flags=flags, n_rows=n_rows))
 
@@ -131,7 +131,7 @@ def fuzz(*, seconds: int, runs: int) -> int:
         f"-artifact_prefix={FOLDER}/",
     ]
     command = [str(FOLDER / "fuzz"), *options, str(corpus), str(FOLDER / "seeds")]
-    asan = "detect_leaks=0:malloc_context_size=2"
+    asan = "detect_leaks=0:malloc_context_size=0:quarantine_size_mb=4"
     return subprocess.run(command, env={**os.environ, "ASAN_OPTIONS": asan}).returncode
 
 
