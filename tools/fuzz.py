@@ -69,6 +69,10 @@ def make_model(rng: np.random.Generator) -> Any:
     common = {"random_state": seed, "n_jobs": int(rng.integers(1, 4))}
     leaf = int(rng.integers(1, 30))
     choice = int(rng.integers(6))
+    if choice < 4:
+        common["ccp_alpha"] = float(rng.choice([0.0, 0.0, 0.01]))
+        if choice % 2 == 1:
+            common["criterion"] = str(rng.choice(["squared_error", "absolute_error"]))
     if choice < 2:
         cls = (dics.CGTreeClassifier, dics.CGTreeRegressor)[choice]
         return cls(
@@ -106,8 +110,27 @@ def make_target(model: Any, n: int, rng: np.random.Generator) -> Any:
     """Generate the target for a classifier or a regressor."""
     if hasattr(model, "predict_proba"):
         return rng.integers(0, rng.integers(1, 8), size=n)
-    y = rng.normal(size=n) * 10.0 ** rng.integers(-5, 5)
+    y = rng.normal(size=n) * 10.0 ** rng.integers(-25, 26)
     return np.abs(y) + 1e-9 if getattr(model, "loss", "") in LOG_LINK_LOSSES else y
+
+
+def restrict(model: Any, X: Any, y: Any, rng: np.random.Generator) -> None:
+    """Set parameters that depend on the data, and make the last column categories."""
+    is_class, n_features = hasattr(model, "predict_proba"), X.shape[1]
+    if is_class and rng.random() < 0.3:
+        model.set_params(class_weight="balanced")
+    is_categorical = rng.random() < 0.2
+    if is_categorical:
+        X[:, -1] = rng.integers(0, rng.integers(1, 60), size=len(X))
+        model.set_params(categorical_features=[n_features - 1])
+    # Constraints do not support several classes or medians.
+    has_medians = getattr(model, "criterion", "") == "absolute_error"
+    n_classes = len(np.unique(y)) if is_class else 0
+    if n_classes <= 2 and not has_medians and rng.random() < 0.3:
+        signs = rng.integers(-1, 2, size=n_features)
+        if is_categorical:
+            signs[-1] = 0
+        model.set_params(monotonic_cst=signs)
 
 
 def make_offset(model: Any, y: Any, rng: np.random.Generator) -> dict[str, Any]:
@@ -191,6 +214,7 @@ def run_case(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, model = make_rows(rng), make_model(rng)
     y = make_target(model, len(X), rng)
+    restrict(model, X, y, rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         weights = rng.random(len(X)) + 0.1 if rng.random() < 0.3 else None
