@@ -131,7 +131,7 @@ def test_parameters_of_early_versions(model, name, successor):
 
 
 def test_unknown_names_and_paper():
-    with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword arg"):
+    with pytest.raises(TypeError, match=r"^CGForestRegressor\(\) got an unexpected"):
         CGForestRegressor(qwertz=3)
     with pytest.raises(ValueError, match="Use n_estimators instead"):
         CGBoostingClassifier.paper(num_boost_round=3)
@@ -174,6 +174,21 @@ def test_predict(model, name, text):
     assert str(error.value) == (
         f"{model.__name__}.predict() got an unexpected argument {name!r}. {text}"
     )
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", ["offset", "exposure", "qwertz"])
+@pytest.mark.parametrize("method", ["fit", "predict"])
+def test_errors_name_the_class_of_the_model(model, method, name):
+    X, y = [[0.0], [1.0]], [0, 1]
+    if name in argument_names(getattr(model, method)):
+        return
+    expected = f"{model.__name__}.{method}() got an unexpected argument {name!r}."
+    if name != "qwertz" and model in MODELS[:4]:
+        expected += " Boosting has it: CGBoostingClassifier and CGBoostingRegressor."
+    given = (X, y) if method == "fit" else (X,)
+    with pytest.raises(TypeError, match="^" + re.escape(expected)):
+        getattr(model(), method)(*given, **{name: y})
 
 
 def test_set_params():

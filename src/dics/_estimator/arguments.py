@@ -118,6 +118,7 @@ ANSWERS: dict[str, str | tuple[str, ...]] = {
     "num_threads": "n_jobs",
     "objective": ("loss", "criterion"),
     "oob_score": FORESTS,
+    "offset": BOOSTING,
     "output_margin": RAW_SCORES,
     "pred_contrib": CONTRIBUTIONS,
     "pred_contribs": CONTRIBUTIONS,
@@ -216,14 +217,11 @@ def explain_unknown_arguments(method: Method) -> Method:
         cls, called = type(self), method.__name__
         # Predictions of one row take 10 us, so they need a quick check.
         for name in sorted(kwargs.keys() - own) if kwargs else ():
-            if text := answer(cls, called, name):
-                shown = f"{cls.__name__}.{called}".removesuffix(".__init__")
-                raise TypeError(
-                    f"{shown}() got an unexpected argument {name!r}. {text}"
-                )
-        return method(
-            self, *args, **kwargs
-        )  # Python raises for names without an answer
+            # Python would name the base class that defines the method.
+            shown = f"{cls.__name__}.{called}".removesuffix(".__init__")
+            text = f"{shown}() got an unexpected argument {name!r}."
+            raise TypeError(f"{text} {answer(cls, called, name)}".rstrip())
+        return method(self, *args, **kwargs)
 
     return checked  # type: ignore[return-value]
 

@@ -529,6 +529,7 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
         indices: npt.NDArray[np.intp] = self._class_probabilities(X).argmax(axis=1)
         return indices
 
+    @explain_unknown_arguments
     def predict(self, X: Any) -> Array:
         """Predict the class of each row, the most probable one.
 
@@ -620,6 +621,7 @@ class RegressorMixin(SklearnRegressorMixin):
 
     n_outputs_: int
 
+    @explain_unknown_arguments
     def predict(self, X: Any) -> FloatArray:
         """Predict the targets of each row.
 
