@@ -488,6 +488,25 @@ def test_other_files_are_rejected(what):
     refused(what)
 
 
+@pytest.mark.parametrize(
+    ("loss", "field", "value"),
+    [
+        ("huber", "alpha", 2.0**31),
+        ("huber", "alpha", None),
+        ("huber", "levels", np.array([0.5])),
+        ("tweedie", "alpha", 0.5),
+        ("quantile", "levels", np.array([1.5])),
+        ("quantile", "levels", None),
+    ],
+)
+def test_losses_out_of_range(loss, field, value):
+    """A warm start would read outside of an array."""
+    model = dics.CGBoostingRegressor(loss=loss, n_estimators=2, random_state=0)
+    model.fit(X, np.abs(T[:, 0]))
+    setattr(model._loss, field, value)
+    refused(file_of(model))
+
+
 # --- changed arrays -------------------------------------------------------------------
 
 

@@ -391,11 +391,21 @@ class NumberLoss(RegressionLoss):
     def check_model(self, n_targets: int) -> None:
         """Check the loss of an untrusted model."""
         require(self.name in LOSSES, f"loss {self.name!r} is unknown")
-        if self.levels is not None:
-            check_vector("levels", self.levels, self.n_outputs)
+        # The core uses levels, and alpha of "huber", as positions in sorted residuals.
+        is_quantile = self.name == "quantile"
+        require((self.levels is not None) == is_quantile, "levels do not fit the loss")
+        if is_quantile:
+            levels = check_vector("levels", self.levels, self.n_outputs)
+            require((levels > 0) & (levels < 1), "levels are not between 0 and 1")
             require(n_targets == 1, "quantiles are of one target")
         else:
             require(self.n_outputs == n_targets, "targets and outputs differ")
+        alpha: Any = self.alpha
+        least = 1 if self.name == "tweedie" else 0
+        require(
+            isinstance(alpha, float) and least < alpha < least + 1,
+            "alpha is out of range",
+        )
         check_vector("centre", self.centre, n_targets)
         require(check_vector("unit", self.unit, n_targets) > 0, "unit is not above 0")
 
