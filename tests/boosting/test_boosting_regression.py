@@ -344,6 +344,8 @@ def test_custom_loss_stops_early():
     [
         (lambda y, raw: (raw[:5], raw[:5]), "gradients of shape"),
         (lambda y, raw: (raw * np.nan, raw), "gradients of nan for row 0 in round 1"),
+        (lambda y, raw: (raw * 0 + 1e300, raw), r"gradients of 1e\+300 for row 0 in"),
+        (lambda y, raw: (raw - y, raw * 0 + 1e38), r"hessians of 1e\+38 for row 0 in"),
         (lambda y, raw: (raw - y, raw * 0 - 1), "negative second derivative"),
     ],
 )
