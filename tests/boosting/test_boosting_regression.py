@@ -339,6 +339,17 @@ def test_custom_loss_stops_early():
     assert 0 < fitted.n_iter_ < 300
 
 
+def test_early_stopping_needs_the_method_loss():
+    class Silent(Squared):
+        loss = property()
+
+    X, y = make_data()
+    with pytest.raises(ValueError, match=r"method loss\(y, raw, weight\); or set"):
+        model(Silent(), early_stopping=True).fit(X, y)
+    fitted = model(Silent(), early_stopping=True, scoring="r2").fit(X, y)
+    assert fitted.n_iter_ > 0
+
+
 @pytest.mark.parametrize(
     ("gradients", "message"),
     [

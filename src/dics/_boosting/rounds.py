@@ -259,6 +259,11 @@ class Rounds:
             score = self.score()
             if np.isnan(score):
                 raise ValueError("scoring returned NaN for the evaluation set.")
+        elif self.patience is not None and np.isnan(score):
+            raise ValueError(
+                "Early stopping needs the loss of the validation rows, which is NaN. A "
+                "custom loss needs the method loss(y, raw, weight); or set scoring."
+            )
         self.scores.append(score)
         done = self.n_done
         if score > self.scores[self.best_round] + self.tol:
