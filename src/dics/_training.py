@@ -239,7 +239,7 @@ class TrainingData(NamedTuple):
     classes : ndarray or None
         Sorted class labels of y.
     values : ndarray or None
-        ClassTargets of regression, [row][output].
+        Targets of regression, [row][output].
     monotonic : list of int
         Direction of each column, if predictions are constrained.
     offset : ndarray or None

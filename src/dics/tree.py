@@ -99,7 +99,7 @@ class CGTree(TreesEstimator):
         self.candidates_ = fit_candidates(self, data)
         self.plan_ = TreePlan.of(self, data)
         self.max_features_ = self.plan_.max_features
-        self._warn_of_unused()
+        warn_of_unused(self)
         self.trees_ = data.rows.gathered(self._grow, data)
         self._keep_targets(data)
 
@@ -116,19 +116,6 @@ class CGTree(TreesEstimator):
                 "X is sparse, but advanced.reuse_splits=False needs a dense X; pass "
                 "X.toarray(), or leave reuse_splits True."
             )
-
-    def _warn_of_unused(self) -> None:
-        """Warn of ``advanced.renew_thresholds=True`` if it has no effect."""
-        options, plan = self._options, self.plan_
-        samples = (
-            options.max_candidates is not None or plan.max_features < plan.n_features
-        )
-        if options.renew_thresholds is True and (samples or not options.reuse_splits):
-            reason = (
-                "max_candidates, max_features and reuse_splits=False need the "
-                "thresholds of the whole fit"
-            )
-            warn_without_effect(self, ["advanced.renew_thresholds"], reason)
 
     def _grow(self, data: TrainingData) -> Trees:
         """Grow and prune the tree; all rows are in this process."""
@@ -278,6 +265,18 @@ class CGTree(TreesEstimator):
         """Total decrease of impurity by each feature, normalized to sum to one."""
         check_is_fitted(self, "trees_")
         return self.trees_.feature_importances(self.n_features_in_)
+
+
+def warn_of_unused(tree: CGTree) -> None:
+    """Warn of ``advanced.renew_thresholds=True`` if it has no effect."""
+    options, plan = tree._options, tree.plan_
+    samples = options.max_candidates is not None or plan.max_features < plan.n_features
+    if options.renew_thresholds is True and (samples or not options.reuse_splits):
+        reason = (
+            "max_candidates, max_features and reuse_splits=False need the thresholds "
+            "of the whole fit"
+        )
+        warn_without_effect(tree, ["advanced.renew_thresholds"], reason)
 
 
 class CGTreeClassifier(ClassifierMixin, CGTree):
@@ -450,7 +449,7 @@ class CGTreeRegressor(RegressorMixin, CGTree):
 
     An alternative to scikit-learn's DecisionTreeRegressor. It considers a few
     thresholds per feature, placed between the centroids of clusters of the rows and
-    between the means of groups of rows with similar targets. ClassTargets are summed in
+    between the means of groups of rows with similar targets. Targets are summed in
     fixed point, so that the tree is the same for any number of threads.
 
     Parameters
