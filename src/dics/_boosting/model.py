@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self, SupportsIndex, overload
@@ -84,27 +84,25 @@ class BoostedModel(TreesEstimator):
         """The loss of the first fit: `LogLoss` or a `RegressionLoss`."""
 
     def _scores(self, X: Any, offset: Any = None) -> FloatScores:
+        return next(self._staged_scores(X, offset, by_round=False))
+
+    def _staged_scores(
+        self, X: Any, offset: Any = None, *, by_round: bool = True
+    ) -> Iterator[FloatScores]:
+        """Yield the scores after each round, or after all; the array is reused."""
         X = self._check_rows(X)
-        added = self._check_offset(offset, len(X))
+        added = None
+        if offset is not None:
+            loss = self._fitted_loss
+            added = check_offset(offset, len(X), loss.n_offsets, loss.largest_offset)
         scores = np.tile(self._start, (len(X), 1))
         n_threads = effective_n_threads(self.n_jobs)
-        self.trees_.add_values(X, scores, n_threads=n_threads)
-        return scores if added is None else scores + added
-
-    def _check_offset(self, offset: Any, n_rows: int) -> FloatArray | None:
-        if offset is None:  # at once: a prediction of one row takes 20 us
-            return None
-        loss = self._fitted_loss
-        return check_offset(offset, n_rows, loss.n_offsets, loss.largest_offset)
-
-    def _staged_scores(self, X: Any, offset: Any = None) -> Iterator[FloatScores]:
-        X = self._check_rows(X)
-        added = self._check_offset(offset, len(X))
-        scores = np.tile(self._start, (len(X), 1))
-        n_threads = effective_n_threads(self.n_jobs)
-        # One tree at a time: stages cost no more than one prediction.
-        for t in range(len(self.trees_)):
-            self.trees_[t].add_values(X, scores, n_threads=n_threads)
+        stages: Iterable[Trees] = [self.trees_]
+        if by_round:
+            # One tree at a time: all stages cost no more than one prediction.
+            stages = (self.trees_[t] for t in range(len(self.trees_)))
+        for trees in stages:
+            trees.add_values(X, scores, n_threads=n_threads)
             yield scores if added is None else scores + added
 
     def __len__(self) -> int:
