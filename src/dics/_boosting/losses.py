@@ -58,7 +58,19 @@ def rounded(shift: FloatArray) -> FloatArray:
     return result
 
 
-class LogLoss:
+class Loss:
+    """Base class of all losses; by default, the core has the units of the model."""
+
+    def score_unit(self) -> FloatArray | None:
+        """Return the unit of the scores of the core, for each output; None for 1."""
+        return None
+
+    def loss_unit(self) -> float:
+        """Return the unit of the loss of the core."""
+        return 1.0
+
+
+class LogLoss(Loss):
     """Log-loss of classification: scores are logarithms of probabilities.
 
     Two classes have a single score, the margin of the second class.
@@ -132,14 +144,6 @@ class LogLoss:
         """Return a factory of the objective of the core, and the rows for it."""
         return functools.partial(core_log_loss, self.n_classes), sets
 
-    def score_unit(self) -> FloatArray | None:
-        """Return the unit of the scores of the core: they are those of the model."""
-        return None
-
-    def loss_unit(self) -> float:
-        """Return the unit of the loss of the core."""
-        return 1.0
-
     def origin(self) -> FloatArray:
         """Return the origin of the scores: zero."""
         return np.zeros(self.n_outputs)
@@ -188,7 +192,7 @@ def targets_of(data: TrainingData) -> FloatArray:
     return data.labels[:, None].astype(np.float64)
 
 
-class RegressionLoss(ABC):
+class RegressionLoss(Loss, ABC):
     """Base class of custom losses, and of the built-in losses of regression.
 
     Attributes
@@ -367,7 +371,7 @@ class NumberLoss(RegressionLoss):
         return targets.astype(np.float64) * self.unit + self.centre
 
     def score_unit(self) -> FloatArray | None:
-        """Return the unit of the scores of the core, for each output."""
+        # Scores with a log link are logarithms of ratios, which have no unit.
         if self.has_log_link:
             return None
         return np.broadcast_to(self.unit, self.n_outputs).astype(np.float64)
@@ -468,10 +472,6 @@ class CustomLoss(RegressionLoss):
         self.centre = centre
         self.start = np.zeros(self.n_outputs, dtype=np.float32)
 
-    def loss_unit(self) -> float:
-        """Return the unit of the loss of the core."""
-        return 1.0
-
     def targets(self, y: FloatArray) -> npt.NDArray[np.float32]:
         """Return y as two float32 parts, so that no digit is lost."""
         high = y.astype(np.float32)
@@ -482,10 +482,6 @@ class CustomLoss(RegressionLoss):
         """Return y from the result of `targets`."""
         high, low = np.split(targets.astype(np.float64), 2, axis=1)
         return high + low
-
-    def score_unit(self) -> FloatArray | None:
-        """Return None: scores of the core are those of the model."""
-        return None
 
     def predictions(self, scores: FloatScores) -> FloatArray:
         """Return the predictions of scores, by the link of the custom loss."""
@@ -518,6 +514,7 @@ class CustomLoss(RegressionLoss):
         The rows have no weights there, because custom gradients are weighted already.
         """
         known = [self._y_and_weights(rows) for rows in sets]
+        measure: Callable[..., float] | None = getattr(self.given, "loss", None)
         rounds = itertools.count(1)
 
         def fill(
@@ -534,8 +531,10 @@ class CustomLoss(RegressionLoss):
                 # The core samples rows by this norm, as for built-in losses.
                 longest = np.sqrt(np.square(g).sum(axis=1))
                 norms[:, 0] = np.maximum(longest, np.abs(h).max(axis=1))
+            if measure is None:
+                return math.nan
             # The core divides by the number of rows.
-            return self._loss(squeezed(y), raw, weights) * len(y)
+            return float(measure(squeezed(y), raw, weights)) * len(y)
 
         make = functools.partial(_core.custom_loss, self.n_outputs, fill)
         return make, [rows.unweighted() for rows in sets]
@@ -589,12 +588,6 @@ class CustomLoss(RegressionLoss):
                 f"({found[1].min()}); return its expectation or an upper bound instead."
             )
         return found[0], found[1]
-
-    def _loss(
-        self, y: FloatArray, raw: FloatArray, weights: FloatArray | None
-    ) -> float:
-        measure: Callable[..., float] | None = getattr(self.given, "loss", None)
-        return float("nan") if measure is None else float(measure(y, raw, weights))
 
 
 class CustomClassLoss(CustomLoss):
