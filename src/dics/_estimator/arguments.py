@@ -372,13 +372,6 @@ def as_feature_count(max_features: Any, n_features: int) -> int:
     return max(1, int(max_features * n_features))
 
 
-def as_leaf_limit(max_leaf_nodes: int | None, n_rows: int) -> int:
-    """Resolve a number of leaves; a tree has at most as many leaves as rows."""
-    if max_leaf_nodes is None or max_leaf_nodes >= n_rows:
-        return NO_LIMIT
-    return int(max_leaf_nodes)
-
-
 def as_row_count(limit: Any, n_rows: int) -> int:
     """Resolve a number of rows that may be given as a fraction."""
     rows = int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)

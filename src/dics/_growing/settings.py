@@ -16,7 +16,6 @@ from dics._dictionary import Codes, Dictionary, select
 from dics._estimator.arguments import (
     NO_LIMIT,
     as_feature_count,
-    as_leaf_limit,
     as_row_count,
 )
 from dics._input.checks import split_counts
@@ -122,11 +121,16 @@ def grow_settings(
     `fields` are more fields of `GrowSettings`.
     """
     plan, criterion = model.plan_, criterion_name(model)
+    max_leaf_nodes = model.max_leaf_nodes
+    # A tree has at most as many leaves as rows. With a limit, the core would grow it by
+    # the largest gain instead of depth first.
+    if max_leaf_nodes is None or max_leaf_nodes >= plan.n_rows:
+        max_leaf_nodes = NO_LIMIT
     limits = _core.NodeLimits(
         max_depth=min(model.max_depth or NO_LIMIT, NO_LIMIT),
         min_samples_split=plan.min_samples_split,
         min_samples_leaf=plan.min_samples_leaf,
-        max_leaf_nodes=as_leaf_limit(model.max_leaf_nodes, plan.n_rows),
+        max_leaf_nodes=int(max_leaf_nodes),
         reuse_splits=reuse_splits,
     )
     # Sampled candidates are thresholds of the dictionary, not sets of categories.
