@@ -231,17 +231,11 @@ class BoostSession(Ranks):
         self._first_round = 0  # of this session; a warm start has others before it
         self._n_noted = 0  # rounds that `rounds` has noted
         self._must_end = False  # by the decision of `rounds`
-
-    @property
-    def _client_decides(self) -> bool:
-        """Return True if the client decides after each round, and not the ranks."""
-        return self.rounds.score is not None or self.rounds.report_to is not None
-
-    @property
-    def _reports(self) -> bool:
-        """Return True if rank 0 reports the progress of the fit."""
-        progress = self.rounds.progress
-        return progress is not None and progress.enabled and not self._client_decides
+        # A scorer and callbacks run in the client: the ranks wait for it in each round.
+        self._client_decides = rounds.score is not None or rounds.report_to is not None
+        shows = rounds.progress is not None and rounds.progress.enabled
+        # If the client notes each round, it needs no reports of rank 0.
+        self._reports = shows and not self._client_decides
 
     def run(self, job: BoostJob) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
@@ -299,11 +293,12 @@ class BoostSession(Ranks):
 
     def _attempt(self, job: BoostJob) -> RankResult:
         placement = self._place()
+        nothing = RankResult({}, job.used_splits, True, self.history)
         futures: list[Future] = []
         try:
             ports = self._open_ports(placement.workers)
             if ports is None:
-                return self._nothing(job)
+                return nothing
             task = self._task(job, ports)
             n_ranks = len(placement.workers)
             rows = [self._rank_rows(rank, placement) for rank in range(n_ranks)]
@@ -312,12 +307,9 @@ class BoostSession(Ranks):
                 self.client, self.fit if self._reports else None, self._show
             ):
                 result = self._wait_for_ranks(futures, placement.workers)
-            return result or self._nothing(job)
+            return result or nothing
         finally:
             self._end(placement.workers, futures)
-
-    def _nothing(self, job: BoostJob) -> RankResult:
-        return RankResult({}, job.used_splits, True, self.history, 0, 0)
 
     def _task(self, job: BoostJob, ports: list[Port]) -> RankTask:
         watched = [i for i, rows in enumerate(self.sets) if rows.is_scored]

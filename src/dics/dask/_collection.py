@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -104,20 +105,11 @@ class Collection:
         self.watch = watch
         self.X = X
         self._parts = delayed_parts(X)
-        self._example: Any = None
+        self._is_array = hasattr(X, "rechunk")
 
-    @property
-    def _is_array(self) -> bool:
-        return hasattr(self.X, "rechunk")
-
-    @property
+    @functools.cached_property  # it may have to compute a partition
     def example(self) -> Any:
         """An X without rows that has the names and types of the columns."""
-        if self._example is None:
-            self._example = self._make_example()
-        return self._example
-
-    def _make_example(self) -> Any:
         if not self._is_array:
             return self.X._meta
         n_columns = self.X.shape[1]

@@ -29,7 +29,7 @@ from dics._input.checks import (
 from dics.boosting import CGBoostingClassifier, CGBoostingRegressor
 from dics.dask._collection import Collection
 from dics.dask._predict import lazy_predictions
-from dics.dask._rows import ClusterRows
+from dics.dask._rows import ClusterRows, check_columns
 from dics.dask._watch import Watch, without_graph_warnings
 from dics.forest import CGForest, CGForestClassifier, CGForestRegressor
 from dics.tree import CGTree, CGTreeClassifier, CGTreeRegressor
@@ -123,7 +123,7 @@ class DaskEstimator(TreesEstimator):
         else:
             self.__dict__.pop("_categories", None)  # of an earlier fit
             rows = X.read(vars(self)["categorical_features"])
-        rows.check(self, reset=not is_warm_start)
+        check_columns(self, rows.meta, rows.shape[1], reset=not is_warm_start)
         self._check_room(rows)  # the shape is known, and nothing is gathered yet
         return rows
 

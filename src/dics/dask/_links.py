@@ -197,7 +197,7 @@ class Links:
             # Without a reference to `self`: objects of the core are not collected by
             # the garbage collector, so that a cycle would never be freed.
             send=partial(_send, sockets),
-            receive=partial(_receive_from, sockets),
+            receive=partial(_receive, sockets),
         )
 
     def allreduce(self, values: npt.NDArray[Any]) -> bool:
@@ -225,21 +225,17 @@ def _send(
     return True
 
 
-def _receive_from(
+def _receive(
     sockets: dict[int, socket.socket], rank: int, to: npt.NDArray[np.uint8]
 ) -> bool:
+    """Fill an array with the next bytes; return False if the connection is closed."""
+    view = to.data
     try:
-        _receive(sockets[rank], to)
+        while len(view):
+            n = sockets[rank].recv_into(view)
+            if n == 0:
+                return False
+            view = view[n:]
     except OSError:
         return False
     return True
-
-
-def _receive(link: socket.socket, to: npt.NDArray[np.uint8]) -> None:
-    """Fill an array with the next bytes."""
-    view = to.data
-    while len(view):
-        n = link.recv_into(view)
-        if n == 0:
-            raise ConnectionResetError("the connection was closed")
-        view = view[n:]

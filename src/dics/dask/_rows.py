@@ -185,10 +185,6 @@ class ClusterRows(TrainingRows):
                 self._parts = self.client.persist(self._parts)
         return self._parts
 
-    def check(self, estimator: Any, *, reset: bool) -> None:
-        """Set or compare the names and the number of an estimator's features."""
-        check_columns(estimator, self.meta, self.shape[1], reset=reset)
-
     def read(self, columns: Mapping[int, CategoricalColumn]) -> ClusterRows:
         """Return the rows with the categorical columns that were read from them."""
         return ClusterRows(

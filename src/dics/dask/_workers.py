@@ -248,8 +248,8 @@ class RankResult(NamedTuple):
     used: npt.NDArray[np.int64]
     is_lost: bool
     history: list[tuple[float, list[float]]]
-    n_sums: int
-    bytes_sent: int
+    n_sums: int = 0
+    bytes_sent: int = 0
 
 
 class Watched(NamedTuple):
@@ -356,7 +356,7 @@ def boost_rank(rank: int, task: RankTask, sets: list[RankRows]) -> RankResult:
     """
     with linked(rank, task, sets[0].runs) as links:
         # Without a worker or its codes, the client starts the other ranks again.
-        lost = RankResult({}, task.job.used_splits, True, task.history, 0, 0)
+        lost = RankResult({}, task.job.used_splits, True, task.history)
         if links is None:
             return lost
         n_threads = task.n_threads or threads_of_worker()
