@@ -36,9 +36,9 @@ OPTIONS: dict[str, Any] = {
 # by the difference of the rounds: with few classes a round takes about a millisecond.
 FEW_ROUNDS, LEAST_BETWEEN, CLASS_ROUNDS = 2, 10, 1_000
 PEER_ROUNDS = 3
-# Constants of the core (leafwise.hpp, boost.cpp, boost_kernels.hpp) that determine its
-# memory: the cache of histograms, the tasks that sum over leaves, and the padding of
-# the values of a row.
+# Constants of the core that determine its memory: the cache of histograms
+# (search/gradients/histograms.hpp), the tasks that sum over leaves (boost/chunks.hpp),
+# and the padding of the values of a row (kernels/boost_kernels.hpp).
 HISTOGRAM_BYTES = 128 * 2**20
 SUM_TASKS, TASK_ROWS = 64, 1024
 LANES = 8
