@@ -205,7 +205,7 @@ class BinomialDeviance {
 };
 
 // The decrease of the sum of absolute deviations from the median, which sums do not
-// give: see search/median_scan.hpp.
+// give: see search/moments/median.hpp.
 struct AbsoluteError {
     static constexpr bool kUsesRanks = true;
     // 1 / (4 density at the median), here for a normal distribution.

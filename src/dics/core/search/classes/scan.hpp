@@ -8,7 +8,6 @@
 #include "search/classes/histogram.hpp"
 #include "search/classes/sets.hpp"
 #include "search/draw_search.hpp"
-#include "search/node_columns.hpp"
 #include "search/split_chooser.hpp"
 
 namespace dics {

@@ -8,7 +8,6 @@
 
 #include "search/moments/median.hpp"
 #include "search/moments/sets.hpp"
-#include "search/node_columns.hpp"
 #include "search/split_chooser.hpp"
 #include "target/moments.hpp"
 
