@@ -120,6 +120,7 @@ class Ranks:
                 allow_other_workers=False,
                 pure=False,
                 key=f"{self.fit}-port-{rank}",
+                # Before tasks of others: all ranks wait for the last port.
                 priority=100,
             )
             for rank, worker in enumerate(workers)
@@ -137,6 +138,7 @@ class Ranks:
 
     def _start(self, function: Any, placement: Placement, *rows: Any) -> list[Future]:
         """Start a rank on each worker; `rows` have a value for each of them."""
+        # On no other worker: a rank reads the codes from the store of its own.
         return [
             self.client.submit(
                 function,
@@ -239,6 +241,7 @@ class BoostSession(Ranks):
 
     def run(self, job: BoostJob) -> tuple[Trees, npt.NDArray[np.int64]]:
         """Return the new trees, and the splits that are gone."""
+        # Rounds that all ranks have finished are kept when a worker is lost.
         found = Trees.empty(len(job.start), len(job.dictionary.offsets) - 1)
         self._first_round = job.settings.first_round
         n_failed = 0
@@ -286,7 +289,7 @@ class BoostSession(Ranks):
         return job.as_trees(result.arrays).first(max(0, n_done))
 
     def _n_before(self, job: BoostJob) -> int:
-        """Return how many rounds of this session a job goes on from."""
+        """Return the number of rounds of this session before those of a job."""
         return job.settings.first_round - self._first_round
 
     # --- one attempt --------------------------------------------------------
@@ -321,6 +324,7 @@ class BoostSession(Ranks):
         ]
         return RankTask(
             fit=self.fit,
+            # New for each attempt, so that ranks of an earlier one cannot connect.
             token=secrets.token_bytes(TOKEN_BYTES),
             addresses=[port.address for port in ports],
             run_starts=np.array(starts, dtype=np.int64),
@@ -337,7 +341,7 @@ class BoostSession(Ranks):
         )
 
     def _run(self, number: int, part: int) -> tuple[int, int]:
-        """Return where a partition's rows begin in a set, and how many they are."""
+        """Return the first row of a partition in a set, and its number of rows."""
         rows = self.sets[number]
         begin, chosen = rows.whole.numbers(rows.rows, part)
         first, last = rows.whole.starts[part : part + 2]
@@ -362,6 +366,7 @@ class BoostSession(Ranks):
             chosen.append(rows.whole.numbers(rows.rows, part)[1])
             pieces.append(np.arange(begin, begin + n))
             own += n
+        # The empty piece is for a rank without rows of this set.
         of_rank = np.concatenate([*pieces, np.empty(0, dtype=np.intp)])
         return RankRows(
             [rows.codes[part].key for part in parts],
@@ -382,6 +387,7 @@ class BoostSession(Ranks):
             else None
         )
         looked = time.monotonic()
+        # After a loss, the other ranks stop by themselves and ask no more questions.
         lost: set[str] = set()
         while not all(future.done() for future in futures):
             if asked is not None and not lost:
@@ -400,6 +406,7 @@ class BoostSession(Ranks):
 
     def _answer(self, asked: Queue) -> None:
         """Decide about a round for the ranks, if they ask."""
+        # Not a blocking `get`, which would not return if the asking rank is lost.
         if asked.qsize() == 0:
             time.sleep(0.005)
             return
@@ -434,7 +441,7 @@ class BoostSession(Ranks):
         self.rounds.progress = progress
 
     def _show(self, report: tuple[int, int, list[float], int]) -> None:
-        """Show how far the fit is."""
+        """Show the progress of the fit."""
         _, done, losses, bytes_sent = report
         self.rounds.remark = sent(bytes_sent)
         if self.rounds.progress is not None:
@@ -442,7 +449,7 @@ class BoostSession(Ranks):
 
 
 def sent(n_bytes: int) -> str:
-    """Say how much has travelled between the workers.
+    """Return the amount of data that the workers have sent, as text.
 
     >>> sent(0), sent(1_234_567), sent(45_600_000_000)
     ('0.0 MB sent', '1.2 MB sent', '45.6 GB sent')

@@ -45,6 +45,8 @@ class CategoricalColumns(Mapping[int, CategoricalColumn]):
         self._columns = columns
 
     def __getitem__(self, feature: int) -> CategoricalColumn:
+        # At each access: a fit reads one column at a time, and 64 bits for the rows of
+        # all columns could exceed the memory of the client.
         categories, numbers = self._columns[feature]
         return CategoricalColumn(categories, numbers.astype(np.int64))
 
@@ -56,7 +58,7 @@ class CategoricalColumns(Mapping[int, CategoricalColumn]):
 
 
 def united(name: Any, parts: list[CategoricalColumn | None]) -> CategoricalColumn:
-    """Put together a column of all partitions; None for those without rows."""
+    """Join the columns of the partitions, which are None for those without rows."""
     known = {i: column for i, column in enumerate(parts) if column is not None}
     filled = {
         i: column.categories for i, column in known.items() if len(column.categories)
@@ -75,7 +77,7 @@ def united(name: Any, parts: list[CategoricalColumn | None]) -> CategoricalColum
 
 
 def _check_kinds(name: Any, categories: dict[int, Array]) -> None:
-    """Refuse categories that are text in one partition and numbers in another."""
+    """Raise if categories are text in one partition and numbers in another."""
     kinds: dict[str, int] = {}
     for i, of_part in categories.items():
         kinds.setdefault(kind_of_categories(of_part), i)
@@ -180,6 +182,7 @@ class Collection:
         self, looks: list[PartitionInfo], names: dict[int, Any]
     ) -> CategoricalColumns:
         """Join the columns of all partitions."""
+        # A column of objects may show its text in some of the partitions only.
         tasks = {}
         for i, look in enumerate(looks):
             missing = [f for f in names if f not in look.columns]

@@ -206,6 +206,7 @@ def check_lengths(**given: Any) -> None:
     if len(set(known.values())) > 1:
         (first, n_first), *others = known.items()
         name, n = next(other for other in others if other[1] != n_first)
+        # In the words of scikit-learn, as for rows in memory.
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
             f"{first} has {n_first} rows, {name} has {n}."
@@ -227,6 +228,7 @@ def gather(watch: Watch, values: Any) -> Any:
         return None
     if not dask.is_dask_collection(values):
         return np.asarray(values)
+    # Not `values.compute()`, which would wait forever without workers.
     (found,) = watch.results([watch.client.compute(values)])
     return np.asarray(found)
 
@@ -318,6 +320,7 @@ class DaskBoosting(DaskEstimator, Boosting):
             with errors_mention(given.where):
                 given.X.check_types(self, reset=False)
                 self._check_local_target(given.y)
+        # Last, because all checks above need no work of the cluster.
         training, *held = (gather_targets(watch, given) for given in (training, *held))
         super()._fit(
             training.X, training.y, training.weights, training.offset, held, callbacks
@@ -341,6 +344,7 @@ class DaskBoosting(DaskEstimator, Boosting):
         known = self._categories
         if known is None:
             return X.rows([])
+        # By the means of all training rows, as in predictions.
         return X.rows(known.features).encode_categories(known)
 
 

@@ -123,6 +123,8 @@ def gathered_bytes(
 
 def draw_rows(job: ForestJob, trees: range) -> TreeRows:
     """Sample the rows of some trees."""
+    # Rows and counts of each tree first: a full table would have a column for each of
+    # all rows.
     is_drawn = np.zeros(job.n_rows, dtype=np.bool_)
     of_trees, settings = [], job.all_trees.settings
     with stop_if_cancelled():
@@ -141,6 +143,7 @@ def draw_rows(job: ForestJob, trees: range) -> TreeRows:
 
 def rows_in_part(drawn: TreeRows, first: int, last: int) -> npt.NDArray[np.uint32]:
     """Return which rows of a partition were drawn; it has rows first..last-1."""
+    # A task of its own, because the counts in `drawn` are much larger than these rows.
     begin, end = np.searchsorted(drawn.numbers, [first, last])
     return drawn.numbers[begin:end] - np.uint32(first)
 
@@ -178,7 +181,7 @@ def grow_trees(
         data = data._replace(
             labels=None if data.labels is None else data.labels[drawn.numbers],
             values=None if data.values is None else data.values[drawn.numbers],
-            weights=None,
+            weights=None,  # they have decided which rows were sampled
         )
     progress = ProgressReporter(topic, trees.start)
     with stop_if_cancelled():

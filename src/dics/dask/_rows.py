@@ -209,6 +209,7 @@ class ClusterRows(TrainingRows):
         return concat_rows(self.watch.computed(tasks))
 
     def sample(self, indices: Callable[[], list[npt.NDArray[np.int64]]]) -> SampledRows:
+        # Also float32 rows are taken: the core needs them in this process.
         sampled = np.unique(np.concatenate(indices()))
         rows = self.take(sampled)
         single = as_float32(rows, np.arange(len(rows)))
@@ -284,6 +285,7 @@ class ClusterRows(TrainingRows):
         n_trees = self._trees_at_once(data, settings.n_draws, len(trees), n_workers)
         is_sampled = n_gathered(len(self), settings.n_draws, n_trees) < len(self)
         if is_sampled and data.values is not None:
+            # Targets in fixed point need the scale of all rows. A worker has some only.
             scale = _core.moment_scale(data.values, settings)
             tree = settings.tree.replace(scale=scale)
             plan = plan._replace(settings=settings.replace(tree=tree))
@@ -291,6 +293,7 @@ class ClusterRows(TrainingRows):
         # Sent before the tasks. As a part of them, it would belong to the worker that
         # grows the last trees, and be lost with it.
         job = self._sent(ForestJob.of(plan, data))
+        # A group for each worker, or more if the memory of a worker needs smaller ones.
         n_groups = max(min(len(trees), n_workers), -(-len(trees) // n_trees))
         cuts = np.linspace(trees.start, trees.stop, n_groups + 1).astype(int)
         groups = [range(first, last) for first, last in pairwise(cuts.tolist())]
