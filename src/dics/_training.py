@@ -195,6 +195,7 @@ class LocalRows(TrainingRows):
         codes = encode_or_list(
             self.X, dictionary, plan.code_width, data.n_threads, plan.order
         )
+        # A disabled progress is not passed, so that the core does not call Python.
         report = None
         if progress is not None and progress.enabled:
             report = progress.update
@@ -331,6 +332,7 @@ def group_targets(
     if values.shape[1] == 1:
         limits = np.unique(np.quantile(sample[:, 0], np.arange(1, n_groups) / n_groups))
         groups = np.searchsorted(limits, values[:, 0], side="left")
+        # Renumbered, because a group without rows would be a class that never occurs.
         return np.unique(groups, return_inverse=True)[1].astype(np.uint32)
     # Targets of different scales get the same influence on the clusters.
     spread = sample.std(axis=0)
@@ -347,6 +349,7 @@ def group_targets(
         standardize=False,
         seed=seed,
     )
+    # Clustering needs a sample only, the rows of `sample` again.
     found = _core.cluster(
         np.ascontiguousarray(scaled[:: -(-len(values) // GROUPED_ROWS)]),
         numbers=None,
@@ -357,5 +360,6 @@ def group_targets(
         n_threads=n_threads,
     )
     means = found["clusters"][0]
+    # Without the squares of the rows, which are the same for all means.
     distances = -2 * scaled @ means.T + np.einsum("kd,kd->k", means, means)
     return np.unique(distances.argmin(axis=1), return_inverse=True)[1].astype(np.uint32)

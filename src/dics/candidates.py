@@ -202,7 +202,8 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             y = data.values[:, 0] if data.values.shape[1] == 1 else data.values
         elif data.labels is not None:
             y = data.labels.astype(np.intp)
-        # A custom source must not use validation rows, which have weight zero.
+        # A custom source must not use validation rows, which have weight zero. Arrays
+        # of the fit are copied, because the source might write to them.
         if weights is not None and not weights.all():
             rows = np.flatnonzero(weights)
             X, weights = X[rows], weights[rows]
@@ -288,6 +289,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _add_rank_thresholds(self, n_ranks: dict[int, int]) -> None:
         """Place a threshold between any two ranks of categories."""
         columns = self._dictionary.by_feature()
+        # Any two ranks can be separated: clusters and quantiles would merge some.
         for f, n in n_ranks.items():
             columns[f] = np.arange(1, n, dtype=np.float64) - 0.5
         renewable = self._dictionary.renewable
@@ -331,6 +333,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "n_thresholds_")
         X = check_rows(self, X, reset=False)
+        # In blocks of one feature, which makes the transpose below free.
         codes = encode(X, self._dictionary, 1, effective_n_threads(self.n_jobs))
         return codes.reshape(X.shape[1], X.shape[0]).T
 
@@ -524,6 +527,7 @@ class CentroidCandidates(BaseCandidates):
         zeta = drop_useless(zeta, found, self.min_gap)
         if not self.fill_quantiles:
             return flatten(thin(zeta, MAX_THRESHOLDS))
+        # Boundaries take up to half of the thresholds, and quantiles fill the gaps.
         if is_auto:
             return filled_dictionary(data, rows, thin(zeta, 128), budget, MIN_QUANTILES)
         return filled_dictionary(data, rows, thin(zeta, budget // 2), budget, 0)
@@ -555,6 +559,7 @@ class CentroidCandidates(BaseCandidates):
         self, data: TrainingData, rows: SampledRows, settings: _core.ClusterSettings
     ) -> dict[str, Any]:
         labels = data.labels
+        # The core computes means of labels below `n_classes`, and ignores others.
         if labels is not None and data.n_classes > MAX_CLASS_MEANS:
             labels = relabel_frequent(labels, data.n_classes)
         return _core.cluster(
@@ -630,6 +635,7 @@ def fit_candidates(
         # The parameter of the user stays unfitted, as in scikit-learn.
         candidates = clone(estimator.candidates)
         candidates._validate_params()
+        # This seed decides about the thresholds only: trees have that of the estimator.
         if candidates.random_state is not None:
             data = data._replace(seed=draw_seed(candidates.random_state))
     candidates._learn(data)

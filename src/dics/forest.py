@@ -137,6 +137,8 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         check_options(self, n_before)
         checked = self._check_input(X, y, sample_weight, is_warm_start=is_warm_start)
         data = self._training_data(checked, is_warm_start=is_warm_start)
+        # Constrained trees are grown from the targets 0 and 1 as numbers, and a tree
+        # can balance only classes.
         if data.monotonic and getattr(self, "class_weight", "") == BALANCES_TREES:
             raise ValueError(
                 "class_weight='balanced_subsample' cannot be combined with "
@@ -144,11 +146,13 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             )
         n_draws = self._n_draws(len(data.rows), data.weights)
         if self.n_estimators == n_before:
+            # In the words of scikit-learn, where this is not an error either.
             warn_user(
                 "Warm-start fitting without increasing n_estimators does not fit new "
                 "trees."
             )
         else:
+            # New trees use the thresholds of the first fit, as the old trees do.
             if not is_warm_start:
                 self.candidates_ = fit_candidates(self, data)
             self.plan_ = TreePlan.of(self, data, n_draws)
@@ -162,6 +166,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             # `estimators_samples_` repeats the sampling of rows from these.
             self._seed = data.seed
             self._n_rows, self._n_drawn = len(data.rows), n_draws
+            # Weights are probabilities of the rows only if rows are sampled.
             self._draw_weights = data.weights if n_draws else None
         if self.oob_score and (
             self.n_estimators > n_before or not hasattr(self, "oob_score_")
@@ -326,6 +331,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             min_weight_fraction_leaf=float(self._options.min_weight_fraction_leaf),
             advanced=TreeOptions(
                 max_candidates=self._options.max_candidates,
+                # The trees of a forest share its thresholds.
                 renew_thresholds=False,
                 min_impurity_decrease=self._options.min_impurity_decrease,
             ),
@@ -371,6 +377,7 @@ def check_options(forest: CGForest[Any], n_trees: int) -> None:
             f"max_samples={forest.max_samples!r} needs bootstrap=True, "
             "got bootstrap=False."
         )
+    # This error and the last one have the words of scikit-learn.
     if not forest.bootstrap and forest.oob_score:
         raise ValueError(
             "Out of bag estimation only available if bootstrap=True, "
@@ -396,6 +403,7 @@ def prune_with_rows(
         leaf_index[pruned.leaf[trees.feature < 0]], len(pruned.trees.leaf_values)
     )
     if forest.criterion == "absolute_error":  # merged means are not medians
+        # With bootstrap, weights decided how often a leaf has a row.
         weights = None if forest.bootstrap else data.weights
         merged.set_medians(pruned.trees, data.values, weights)
     return pruned.trees, merged

@@ -93,12 +93,14 @@ class CGTree(TreesEstimator):
         return tree.set_params(**parameters)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        # First, because the checks of X may convert it, which takes memory and time.
         self._check_reuse_splits(X)
         checked = self._check_input(X, y, sample_weight)
         data = self._training_data(checked)
         self.candidates_ = fit_candidates(self, data)
         self.plan_ = TreePlan.of(self, data)
         self.max_features_ = self.plan_.max_features
+        # Here and not in `_grow`, which may run on a worker without a user to warn.
         warn_of_unused(self)
         self.trees_ = data.rows.gathered(self._grow, data)
         self._keep_targets(data)
@@ -120,10 +122,12 @@ class CGTree(TreesEstimator):
     def _grow(self, data: TrainingData) -> Trees:
         """Grow and prune the tree; all rows are in this process."""
         X, n_features = data.rows.take(), data.rows.n_features
+        # Again: partitions may be sparse although their collection does not declare it.
         self._check_reuse_splits(X)
         dictionary, criterion = self.candidates_._dictionary, criterion_name(self)
         n_splits, k = len(dictionary.values), self._options.max_candidates
         reuse_splits = self._options.reuse_splits
+        # A sample of all candidates is the dictionary, which needs no sampling.
         is_whole = reuse_splits and (k is None or k >= n_splits)
         wanted = self._options.renew_thresholds
         renews = dictionary.renewable if wanted == "auto" else bool(wanted)
@@ -138,6 +142,7 @@ class CGTree(TreesEstimator):
             renew_rows=fill_rows(n_features, MAX_THRESHOLDS),
         )
         if data.values is None and data.monotonic:
+            # Only trees of a continuous target have bounds of their predictions.
             numeric = as_regression(data, settings, criterion)
             arrays = self._grow_arrays(*numeric)
             trees = as_classification(arrays, n_features, criterion)
@@ -234,6 +239,7 @@ class CGTree(TreesEstimator):
         leaves : ndarray of shape (n_samples,)
             Indices of nodes, counted from the root breadth first.
         """
+        # As in scikit-learn, a tree has a vector, and a forest one column per tree.
         return super().apply(X)[:, 0]
 
     def decision_path(self, X: Any) -> scipy.sparse.csr_matrix:
@@ -439,6 +445,7 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
 
     def _most_probable(self, X: Any) -> npt.NDArray[np.intp]:
         X = self._check_rows(X)
+        # Without the probabilities: the class of a leaf is the same for all its rows.
         trees = self.trees_  # another thread may fit meanwhile
         leaves = trees.apply(X, effective_n_threads(self.n_jobs))
         return trees.leaf_classes(leaves[:, 0])

@@ -228,6 +228,7 @@ class RegressionLoss(Loss, ABC):
         if self.core_offset(data) is not None:
             return False
         assert data.values is not None
+        # Rows of weight zero, such as held-out ones, have no influence.
         used = data.values if data.weights is None else data.values[data.weights > 0]
         return bool((used == used[0]).all())
 
@@ -322,6 +323,7 @@ class NumberLoss(RegressionLoss):
             unit = power_of_two(np.average(y, axis=0, weights=weights))
             mean = np.average(y / unit, axis=0, weights=weights)
             self.centre, self.unit = np.zeros(y.shape[1]), unit
+            # The mean is 0 if all rows with y > 0 are held out or have weight zero.
             start = logarithms(np.maximum(mean, 1e-30))
             if offset is not None:
                 start += self._shift(y / unit, weights, offset)
@@ -344,6 +346,8 @@ class NumberLoss(RegressionLoss):
         self, y: FloatArray, weights: FloatArray | None, offset: FloatArray
     ) -> FloatArray:
         """Return the change of the start for which an offset has the smallest loss."""
+        # Tweedie losses: with scores s + offset, the derivative by s is zero where
+        # sum(y exp((1 - p) (s + offset))) = sum(exp((2 - p) (s + offset))).
         power = {"poisson": 1.0, "gamma": 2.0}.get(self.name, self.alpha)
         parts = (y * np.exp((1 - power) * offset), np.exp((2 - power) * offset), y)
         above, below, mean = (np.average(v, axis=0, weights=weights) for v in parts)
@@ -358,6 +362,7 @@ class NumberLoss(RegressionLoss):
         With several targets, the loss stays in the units of each of them.
         """
         unit = float(self.unit[0]) if len(self.unit) == 1 else 1.0
+        # Losses are homogeneous in y: of this degree.
         powers = {"squared_error": 2, "huber": 2, "gamma": 0, "tweedie": 2 - self.alpha}
         return float(unit ** powers.get(self.name, 1) / self.n_outputs)
 
@@ -665,6 +670,7 @@ def weighted_quantile(
     found = np.empty(y.shape[1])
     for c in range(y.shape[1]):
         running = np.cumsum(given[order[:, c]])
+        # Slack for rounding: exactly half of the weight must count as half.
         at = np.searchsorted(running, level * running[-1] * (1 - 1e-12), side="left")
         found[c] = y[order[min(at, len(y) - 1), c], c]
     return found

@@ -243,6 +243,7 @@ def explain_attribute(cls: type, name: str) -> None:
 
 def check_parameters(cls: type, names: Iterable[str]) -> None:
     """Raise a ValueError if `set_params` gets an unknown name that has an answer."""
+    # Only the outer names: scikit-learn checks the parameters of nested objects.
     outer = {name.partition("__")[0] for name in names}
     for name in sorted(outer.difference(argument_names(cls))):
         if text := answer(cls, "__init__", name):
@@ -280,6 +281,7 @@ def answer(cls: Any, method: str, unknown: str) -> str:
     own, other = argument_names(cls), argument_names(cls.fit)
     is_constructor = method == "__init__"
     groups = GROUPS | {"advanced": getattr(cls, "_options_class", Options)}
+    # The name itself comes first: it may now be an option of a group.
     texts = (unknown, *answers)
     for parameter, group in groups.items():
         if parameter in own:
@@ -300,6 +302,7 @@ def answer(cls: Any, method: str, unknown: str) -> str:
             return text
     if answers:
         return f"It is {texts[-1]} in dics; {cls.__name__} does not have it."
+    # A strict limit, because a wrong guess is worse than none.
     close = difflib.get_close_matches(unknown, own, n=1, cutoff=0.8)
     return f"Did you mean {close[0]}?" if close else ""
 

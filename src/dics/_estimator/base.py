@@ -134,6 +134,7 @@ class TreesEstimator(BaseEstimator, ABC):
         self : object
         """
         check_parameters(type(self), params)
+        # None stands for default options, but has no parameters to set.
         makers = DEFAULT_OBJECTS | {"advanced": self._options_class}
         for name in list(params):
             outer, _, inner = name.partition("__")
@@ -207,6 +208,7 @@ class TreesEstimator(BaseEstimator, ABC):
     ) -> CheckedInput:
         """Check the arguments of `fit`; a warm start adds to an earlier fit."""
         rows = self._read_rows(X, is_warm_start=is_warm_start)
+        # Before categories are encoded, which takes longer than these checks.
         interaction_cst = getattr(self, "interaction_cst", None)
         if self.monotonic_cst is not None or interaction_cst is not None:
             check_constraints(self)
@@ -509,6 +511,7 @@ def read_known_categories(model: TreesEstimator, X: Any) -> CategoricalInput:
         return CategoricalInput(X, [])
     if isinstance(X, list | tuple):
         X = np.asarray(X)
+    # Columns are read by their positions, so names and number must be those of fit.
     _check_feature_names(model, X, reset=False)
     _check_n_features(model, X, reset=False)
     return CategoricalInput(X, model._categories.features)
@@ -698,6 +701,7 @@ def check_leaf_width(model: Any, n_outputs: int) -> None:
     loss = getattr(model, "_fitted_loss", None)
     if loss is not None:  # boosting has one score for two classes
         n_outputs = loss.n_outputs
+    # Predictions add rows of this table to arrays with a column per output.
     n_values = model.trees_.leaf_values.shape[1]
     require(
         n_values == n_outputs,

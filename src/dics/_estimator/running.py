@@ -46,7 +46,7 @@ class Progress:
     stream : text file, default=sys.stderr
     """
 
-    QUIET_SECONDS = 1.0
+    QUIET_SECONDS = 1.0  # lines about shorter work would only be noise
 
     def __init__(
         self,
@@ -79,6 +79,7 @@ class Progress:
     ) -> None:
         if not self.enabled:
             return
+        # An interrupt ends the line, too; the error itself is shown by the caller.
         if kind is None:
             elapsed = as_time(time.monotonic() - self.start)
             self._write(f"{self.total} {self.unit} in {elapsed}")
@@ -97,6 +98,7 @@ class Progress:
         if not self.on_terminal and done - self.written < self.total / 10:
             return
         self.written = done
+        # Steps take about the same time each: trees, or rounds of trees.
         left = elapsed / done * (self.total - done)
         state = f"{done}/{self.total} {self.unit}"
         self._write(", ".join(filter(None, [state, note, f"{as_time(left)} left"])))
@@ -111,6 +113,7 @@ class Progress:
     def _write(self, message: str) -> None:
         line = f"{self.title}: {message}"
         if self.on_terminal:
+            # Spaces erase the rest of a longer line.
             self.stream.write("\r" + line.ljust(self.width))
             self.width = len(line)
         else:

@@ -108,6 +108,7 @@ def interaction_groups(estimator: Any) -> list[list[int]]:
             f"groups of features, got {wanted!r}."
         )
     groups = [sorted(feature_indices(estimator, group)) for group in wanted]
+    # A feature that is in no group would otherwise never be used.
     rest = set(range(n_features)).difference(*groups)
     return groups + ([sorted(rest)] if rest else [])
 

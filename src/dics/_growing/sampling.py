@@ -19,6 +19,7 @@ def draw_counts(
     seed: int, trees: range, n_rows: int, n_draws: int, weights: FloatArray | None
 ) -> Iterator[npt.NDArray[np.uint32]]:
     """Yield how often each tree has sampled each row; the array is reused."""
+    # The sums are the same for all trees; a row is found in them by bisection.
     cumulative = None if weights is None else np.cumsum(weights)
     counts = np.empty(n_rows, dtype=np.uint32)
     for t in trees:
@@ -28,6 +29,7 @@ def draw_counts(
 
 def check_draws(n_rows: Any, n_draws: Any, weights: Any) -> None:
     """Check the sampling of rows of an untrusted forest."""
+    # By the exact type, because True is an instance of int.
     require(
         type(n_rows) is int and 0 < n_rows <= MAX_COUNT,
         "the number of rows is not an integer from 1",
@@ -86,6 +88,7 @@ class OutOfBag(NamedTuple):
             if len(rows) == 0:
                 continue
             predicted = np.zeros((len(rows), self.width))
+            # X is not copied: the core reads these rows of it.
             where: dict[str, Any] = {"n_threads": n_threads, "rows": rows}
             if self.hard is None:
                 self.trees[t].add_values(X, predicted, **where)
