@@ -496,6 +496,7 @@ class CentroidCandidates(BaseCandidates):
     def _make_dictionary(self, data: TrainingData) -> Dictionary:
         n_features = data.rows.n_features
         choices = (self.n_clusters, self.centroid_source, self.n_pairs, self.max_bins)
+        # Parameters that were set keep their meaning for any X.
         is_automatic = self.fill_quantiles and all(c == "auto" for c in choices)
         if is_automatic and has_rare_features(data):
             self.centroids_ = np.empty((0, n_features))
@@ -506,6 +507,7 @@ class CentroidCandidates(BaseCandidates):
         is_auto = self.max_bins == "auto"
         budget = auto_budget(n_features) if is_auto else int(self.max_bins) - 1
         settings = self._cluster_settings(data)
+        # By a function, because a local X of float32 is not sampled at all.
         rows = data.rows.sample(
             lambda: [
                 np.asarray(
@@ -542,6 +544,7 @@ class CentroidCandidates(BaseCandidates):
         # Each cluster and each class should have about 16 of these rows.
         measure_rows = MEASURE_ROWS if self.fill_quantiles else ALONE_MEASURE_ROWS
         n_classes, source = min(data.n_classes, MAX_CLASS_MEANS), self.centroid_source
+        # 0 leaves out the clusters, or the class means.
         return _core.ClusterSettings(
             n_clusters=0 if source == "class" else min(n_clusters, n_rows),
             n_classes=0 if source == "kmeans" else n_classes,

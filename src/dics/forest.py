@@ -79,6 +79,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         "bootstrap": ["boolean"],
         "max_samples": [
             None,
+            # Above 1, trees sample more rows than X has.
             Interval(RealNotInt, 0.0, None, closed="neither"),
             Interval(Integral, 1, None, closed="left"),
         ],
@@ -231,6 +232,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             trees = Trees.from_core(arrays, n_features, criterion)
             if self.ccp_alpha > 0:
                 trees, new = prune_with_rows(self, trees, new, data)
+            # A warm start appends the leaves of the new trees.
             before = vars(self).get("_leaf_rows")
             self._leaf_rows = before.concat(new) if before and first_tree else new
             return trees
@@ -282,6 +284,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         draws = draw_counts(
             data.seed, range(len(self.trees_)), len(data.rows), n_draws, data.weights
         )
+        # A generator: all masks at once would take a byte per row and tree.
         left_out = (counts == 0 for counts in draws)
         trees = OutOfBag(self.trees_, width, hard)
         found = data.rows.out_of_bag_sums(trees, left_out, data.n_threads)
@@ -847,6 +850,7 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         assert data.values is not None
         sums, n_trees = self._out_of_bag_sums(data, n_draws, data.values.shape[1], None)
         seen = n_trees > 0
+        # Rows that all trees have sampled are NaN; the 1 only avoids a warning.
         self.oob_prediction_ = self._shaped(sums / np.maximum(n_trees, 1)[:, None])
         metric = self.oob_score if callable(self.oob_score) else r2_score
         truth, guess = self._shaped(data.values), self.oob_prediction_

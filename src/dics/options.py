@@ -42,6 +42,7 @@ class Options(BaseEstimator):
             # A classifier and a regressor share one class of options.
             if where not in estimator._unsupported:
                 continue
+            # From the constructor, so that each default is written once.
             default = getattr(type(self)(), name)
             if values[name] != default:
                 raise ValueError(
@@ -290,6 +291,7 @@ class BoostingOptions(Options):
         "leaf_values": [StrOptions({"all", "sample"})],
         "sketch_outputs": [AUTO, Interval(Integral, 2, None, closed="left"), None],
         "noise_shrinkage": [AUTO, NOT_NEGATIVE],
+        # The ends are the losses "poisson" and "gamma".
         "tweedie_power": [Interval(Real, 1.0, 2.0, closed="neither")],
         "tol": [NOT_NEGATIVE],
     }

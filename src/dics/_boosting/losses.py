@@ -155,6 +155,7 @@ class LogLoss(Loss):
     def probabilities(self, scores: FloatScores) -> FloatArray:
         """Return the class probabilities of scores."""
         wide: FloatArray = scores.astype(np.float64)
+        # Half of the margin for each class: the softmax is then the logistic function.
         if self.n_outputs < self.n_classes:
             wide = np.column_stack([-wide[:, 0] / 2, wide[:, 0] / 2])
         wide -= wide.max(axis=1, keepdims=True)  # exp cannot overflow
@@ -520,7 +521,7 @@ class CustomLoss(RegressionLoss):
         """
         known = [self._y_and_weights(rows) for rows in sets]
         measure: Callable[..., float] | None = getattr(self.given, "loss", None)
-        rounds = itertools.count(1)
+        rounds = itertools.count(1)  # for errors, which name the round
 
         def fill(
             part: int, scores: Any, gradients: Any, hessians: Any, norms: Any

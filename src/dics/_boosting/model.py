@@ -148,6 +148,7 @@ class BoostedModel(TreesEstimator):
         vars(first).update(vars(self))
         first.trees_ = self.trees_.first(int(n_rounds))
         first.n_iter_ = int(n_rounds)
+        # A warm start of the first rounds may use the splits of the later ones again.
         first._used_splits = kept_splits(
             self._used_splits[:0], self._used_splits, first.trees_
         )

@@ -359,6 +359,7 @@ def effective_n_threads(n_jobs: int | None) -> int:
         available = int(joblib.cpu_count())
         if limit.isdigit() and int(limit) > 0:
             available = min(available, int(limit))
+    # As in joblib: -2 leaves one core to others.
     return available if n_jobs is None else max(1, available + 1 + n_jobs)
 
 
@@ -377,5 +378,6 @@ def as_feature_count(max_features: Any, n_features: int) -> int:
 
 def as_row_count(limit: Any, n_rows: int) -> int:
     """Resolve a number of rows that may be given as a fraction."""
+    # One row more than there are is a limit that no node meets, as any larger one.
     rows = int(limit) if isinstance(limit, Integral) else math.ceil(limit * n_rows)
     return min(rows, n_rows + 1)

@@ -282,6 +282,7 @@ class TreesEstimator(BaseEstimator, ABC):
         if self._categories is None:
             return check_rows(self, X, reset=False)
         names = getattr(self, "feature_names_in_", None)
+        # Dictionaries are fast, but return None for values that need the checks below.
         few = columns_of_few_values(X, names, self.n_features_in_)
         encoded = None if few is None else self._categories.encode_few(few)
         if encoded is not None:
@@ -431,6 +432,7 @@ class TreesEstimator(BaseEstimator, ABC):
         ...     bool((dics.load(path).predict(X) == tree.predict(X)).all())
         True
         """
+        # A module-level import would be circular: files contain the estimators.
         from dics._model.file import write_model
 
         write_model(self, path)
@@ -454,7 +456,7 @@ class TreesEstimator(BaseEstimator, ABC):
     def _check_model(self) -> None:
         """Raise if a model from an untrusted file or pickle contradicts itself."""
         if "trees_" not in vars(self):
-            return
+            return  # not fitted, so that there is nothing to contradict
         # By vars(), because a damaged pickle may lack any attribute.
         n_features: Any = vars(self).get("n_features_in_")
         require(isinstance(self.trees_, Trees), "trees_ must be a Trees object")
@@ -658,6 +660,7 @@ class RegressorMixin(SklearnRegressorMixin):
 
     def _check_target_values(self, values: FloatArray) -> None:
         """Raise if the criterion does not support the targets."""
+        # The search by ranks does not compare the predictions of the two sides.
         if self.monotonic_cst is not None and self.criterion == "absolute_error":
             raise ValueError(
                 "monotonic_cst is not supported with criterion='absolute_error'; use "

@@ -59,8 +59,10 @@ def monotonic_directions(
                 "whose categories have no order. Constrain numeric features only, or "
                 "leave the feature out of categorical_features."
             )
+    # Without a direction, the core does not compute bounds of the nodes.
     if not any(directions):
         return []
+    # Columns of pairs have no order, as their two features.
     return [int(direction) for direction in directions] + [0] * estimator._n_pairs
 
 

@@ -64,6 +64,7 @@ def _mark_below(
     inner: npt.NDArray[np.bool_],
     gone: npt.NDArray[np.bool_],
 ) -> None:
+    # A list instead of recursion, whose depth Python limits.
     open_nodes = [node]
     while open_nodes:
         here = open_nodes.pop()
@@ -79,6 +80,7 @@ def pruning_path(tree: Trees) -> tuple[FloatArray, FloatArray]:
     fraction = tree.weight.astype(np.float64) / float(tree.weight[0])
     start = float((fraction * tree.impurity)[leaves].sum())
     links = [(alpha, impurity) for alpha, impurity, _ in weakest_links(tree)]
+    # As in scikit-learn, the path begins with the whole tree.
     path = np.array([(0.0, start), *links])
     return path[:, 0], path[:, 1]
 

@@ -109,6 +109,7 @@ class DaskEstimator(TreesEstimator):
 
     def _check_columns(self, X: Collection) -> None:
         """Check the known types of the columns, before anything is computed."""
+        # Single trees have no parameter `warm_start`.
         is_warm_start = vars(self).get("warm_start", False) and hasattr(self, "trees_")
         X.check_types(self, reset=not is_warm_start)
         check_constraints(self)
@@ -218,6 +219,7 @@ def known_length(values: Any) -> int | None:
     shape = getattr(values, "shape", None)
     if shape is None or len(shape) == 0:
         return None
+    # Otherwise it is NaN, or a lazy number.
     is_known = isinstance(shape[0], int | np.integer)
     return int(shape[0]) if is_known else None
 

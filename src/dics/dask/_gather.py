@@ -252,7 +252,7 @@ class Gathered:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._array = None
+        self._array = None  # first, because some systems keep files that are in use
         if self._path is not None:
             self._path.unlink()
 

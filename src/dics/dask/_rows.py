@@ -81,6 +81,7 @@ class Whole(NamedTuple):
                 )
         lengths = [shape.n_rows for shape in shapes]
         filled = [shape for shape in shapes if shape.n_rows > 0]
+        # Partitions without rows often have another type than the others.
         dtype = np.dtype(np.float64)
         if filled:
             dtype = np.result_type(*(shape.dtype for shape in filled))
@@ -302,6 +303,7 @@ class ClusterRows(TrainingRows):
         done: dict[int, int] = {}
 
         def note(report: tuple[int, int]) -> None:
+            # By group, because reports of several workers arrive in any order.
             first, n_done = report
             done[first] = n_done
             if progress is not None:
@@ -340,6 +342,7 @@ class ClusterRows(TrainingRows):
         self, job: Future, trees: range, codes: list[Future]
     ) -> tuple[Future, list[Future]]:
         """Let workers select the codes of the rows that some trees have sampled."""
+        # Where the partitions are, so that only chosen codes are sent to the trees.
         drawn = self.client.submit(draw_rows, job, trees, pure=False)
         chosen = [
             self.client.submit(
