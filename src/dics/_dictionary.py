@@ -361,7 +361,7 @@ def _core_thresholds(
         boundaries=zeta,
         budget=budget,
         least_even=min_quantiles,
-        n_drawn=n_rows,
+        n_sampled=n_rows,
         seed=data.seed,
         n_threads=data.n_threads,
     )

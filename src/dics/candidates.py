@@ -50,9 +50,9 @@ from dics._input.checks import (
     check_regression_target,
     check_rows,
     check_weights,
-    draw_seed,
     fit_on_copy,
     is_regression_target,
+    make_seed,
 )
 from dics._input.sparse import SparseRows
 from dics._model.checks import check_dictionary, require
@@ -247,7 +247,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                     LocalRows(X),
                     targets,
                     weights,
-                    draw_seed(self.random_state),
+                    make_seed(self.random_state),
                     effective_n_threads(self.n_jobs),
                 )
             )
@@ -640,7 +640,7 @@ def fit_candidates(
         candidates._validate_params()
         # This seed decides about the thresholds only: trees have that of the estimator.
         if candidates.random_state is not None:
-            data = data._replace(seed=draw_seed(candidates.random_state))
+            data = data._replace(seed=make_seed(candidates.random_state))
     candidates._learn(data)
     if estimator._categories is not None:
         candidates._add_rank_thresholds(estimator._categories.rank_counts())

@@ -24,7 +24,7 @@ from dics._estimator.base import ClassifierMixin, RegressorMixin, TreesEstimator
 from dics._estimator.running import Progress, warn_user
 from dics._growing.constraints import as_classification, as_regression
 from dics._growing.pruning import prune
-from dics._growing.sampling import OutOfBag, OutOfBagSums, check_draws, draw_counts
+from dics._growing.sampling import OutOfBag, OutOfBagSums, check_sampling, sample_counts
 from dics._growing.settings import (
     REGRESSION_CRITERIA,
     TREE_CONSTRAINTS,
@@ -98,8 +98,8 @@ class CGForest(TreesEstimator, Generic[TreeT]):
     max_features_: int
     plan_: TreePlan
     _n_rows: int  # of the last fit
-    _n_drawn: int  # rows sampled for each tree; 0 without bootstrap
-    _draw_weights: FloatArray | None  # probabilities of the rows
+    _sample_size: int  # rows sampled for each tree; 0 without bootstrap
+    _sampling_weights: FloatArray | None  # probabilities of the rows
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
@@ -145,7 +145,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
                 "class_weight='balanced_subsample' cannot be combined with "
                 "monotonic_cst; use class_weight='balanced'."
             )
-        n_draws = self._n_draws(len(data.rows), data.weights)
+        sample_size = self._find_sample_size(len(data.rows), data.weights)
         if self.n_estimators == n_before:
             # In the words of scikit-learn, where this is not an error either.
             warn_user(
@@ -156,8 +156,8 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             # New trees use the thresholds of the first fit, as the old trees do.
             if not is_warm_start:
                 self.candidates_ = fit_candidates(self, data)
-            self.plan_ = TreePlan.of(self, data, n_draws)
-            new = self._grow(data, n_draws, n_before)
+            self.plan_ = TreePlan.of(self, data, sample_size)
+            new = self._grow(data, sample_size, n_before)
             # Estimates of fewer trees would not belong to this forest.
             for stale in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
                 self.__dict__.pop(stale, None)
@@ -166,36 +166,36 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             self.max_features_ = self.plan_.max_features
             # `estimators_samples_` repeats the sampling of rows from these.
             self._seed = data.seed
-            self._n_rows, self._n_drawn = len(data.rows), n_draws
+            self._n_rows, self._sample_size = len(data.rows), sample_size
             # Weights are probabilities of the rows only if rows are sampled.
-            self._draw_weights = data.weights if n_draws else None
+            self._sampling_weights = data.weights if sample_size else None
         if self.oob_score and (
             self.n_estimators > n_before or not hasattr(self, "oob_score_")
         ):
-            self._estimate_out_of_bag(data, n_draws)
+            self._estimate_out_of_bag(data, sample_size)
 
-    def _n_draws(self, n_rows: int, weights: FloatArray | None) -> int:
+    def _find_sample_size(self, n_rows: int, weights: FloatArray | None) -> int:
         """Return the number of rows sampled for each tree; 0 without sampling."""
         if not self.bootstrap:
             return 0
         if self.max_samples is None:
             return n_rows
         if isinstance(self.max_samples, Integral):
-            n_draws: float = int(self.max_samples)
+            sample_size: float = int(self.max_samples)
         else:
             total = n_rows if weights is None else float(weights.sum())
             # The scale of weights that are not counts must not decide the time of a
             # fit: sample as many rows as without weights, or as there are.
             most = max(1.0, self.max_samples) * n_rows
-            n_draws = max(1.0, min(self.max_samples * total, most))
-        if n_draws > MAX_COUNT:
+            sample_size = max(1.0, min(self.max_samples * total, most))
+        if sample_size > MAX_COUNT:
             raise ValueError(
                 f"max_samples={self.max_samples!r} asks for more than {MAX_COUNT} rows "
                 "per tree."
             )
-        return int(n_draws)
+        return int(sample_size)
 
-    def _grow(self, data: TrainingData, n_draws: int, first_tree: int) -> Trees:
+    def _grow(self, data: TrainingData, sample_size: int, first_tree: int) -> Trees:
         """Grow the new trees, and prune them."""
         dictionary, criterion = self.candidates_._dictionary, criterion_name(self)
         n_trees, n_features = self.n_estimators - first_tree, data.rows.n_features
@@ -219,7 +219,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             feature_sampling=self._options.feature_sampling,
             first_tree=first_tree,
             n_trees=n_trees,
-            n_draws=n_draws,
+            sample_size=sample_size,
             balance_each_tree=self._balances_each_tree(),
         )
         name, shows = type(self).__name__, bool(self.verbose)
@@ -248,8 +248,10 @@ class CGForest(TreesEstimator, Generic[TreeT]):
     def _check_model(self) -> None:
         super()._check_model()
         own = vars(self)
-        if "_n_drawn" in own:
-            check_draws(own.get("_n_rows"), own["_n_drawn"], own.get("_draw_weights"))
+        if "_sample_size" in own:
+            check_sampling(
+                own.get("_n_rows"), own["_sample_size"], own.get("_sampling_weights")
+            )
 
     @property
     def estimators_samples_(self) -> list[npt.NDArray[np.intp]]:
@@ -260,32 +262,40 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         from a model file does not have this attribute.
         """
         check_is_fitted(self, "trees_")
-        if "_n_drawn" not in vars(self):
+        if "_sample_size" not in vars(self):
             raise AttributeError(
                 "estimators_samples_ needs the number and the weights of the training "
                 "rows, which model files do not store; use a pickle."
             )
         # Sampled again from the seed: stored, they would need 4 bytes per tree and row.
         rows, n_trees = np.arange(self._n_rows), len(self.trees_)
-        if self._n_drawn == 0:
+        if self._sample_size == 0:
             return [rows.copy() for _ in range(n_trees)]
-        draws = draw_counts(
-            self._seed, range(n_trees), self._n_rows, self._n_drawn, self._draw_weights
+        sampled = sample_counts(
+            self._seed,
+            range(n_trees),
+            self._n_rows,
+            self._sample_size,
+            self._sampling_weights,
         )
-        return [np.repeat(rows, counts) for counts in draws]
+        return [np.repeat(rows, counts) for counts in sampled]
 
     def _out_of_bag_sums(
-        self, data: TrainingData, n_draws: int, width: int, hard: bool | None
+        self, data: TrainingData, sample_size: int, width: int, hard: bool | None
     ) -> OutOfBagSums:
         """Return the sums of predictions for rows that a tree has not sampled.
 
         Rows that every tree has sampled get NaN.
         """
-        draws = draw_counts(
-            data.seed, range(len(self.trees_)), len(data.rows), n_draws, data.weights
+        sampled = sample_counts(
+            data.seed,
+            range(len(self.trees_)),
+            len(data.rows),
+            sample_size,
+            data.weights,
         )
         # A generator: all masks at once would take a byte per row and tree.
-        left_out = (counts == 0 for counts in draws)
+        left_out = (counts == 0 for counts in sampled)
         trees = OutOfBag(self.trees_, width, hard)
         found = data.rows.out_of_bag_sums(trees, left_out, data.n_threads)
         if not found.n_trees.all():
@@ -340,8 +350,8 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             ),
         )
         tree.trees_ = self.trees_[t]
-        is_drawn = vars(self).get("_n_drawn", 0) > 0
-        tree._is_drawn = is_drawn and not self._balances_each_tree()
+        is_sampled = vars(self).get("_sample_size", 0) > 0
+        tree._samples_rows = is_sampled and not self._balances_each_tree()
         for name in SHARED_WITH_TREES:
             if name in vars(self):
                 setattr(tree, name, vars(self)[name])
@@ -623,10 +633,10 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         )
         return added / len(self.trees_)
 
-    def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
+    def _estimate_out_of_bag(self, data: TrainingData, sample_size: int) -> None:
         """Let each tree vote on the rows that it has not sampled."""
         votes, n_trees = self._out_of_bag_sums(
-            data, n_draws, data.n_classes, self._options.voting == "hard"
+            data, sample_size, data.n_classes, self._options.voting == "hard"
         )
         seen = n_trees > 0
         # Rows that all trees have sampled stay NaN.
@@ -845,10 +855,12 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         require(isinstance(leaf_rows, LeafRows), "the rows of the leaves are missing")
         leaf_rows.check(len(self.trees_.leaf_values), len(y))
 
-    def _estimate_out_of_bag(self, data: TrainingData, n_draws: int) -> None:
+    def _estimate_out_of_bag(self, data: TrainingData, sample_size: int) -> None:
         """Let each tree predict the rows that it has not sampled."""
         assert data.values is not None
-        sums, n_trees = self._out_of_bag_sums(data, n_draws, data.values.shape[1], None)
+        sums, n_trees = self._out_of_bag_sums(
+            data, sample_size, data.values.shape[1], None
+        )
         seen = n_trees > 0
         # Rows that all trees have sampled are NaN; the 1 only avoids a warning.
         self.oob_prediction_ = self._shaped(sums / np.maximum(n_trees, 1)[:, None])

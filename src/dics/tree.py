@@ -57,7 +57,7 @@ class CGTree(TreesEstimator):
     _unsupported = frozenset({"categorical.l2", "categorical.pairs"})
     _options_class = TreeOptions
     _min_category_samples = 20
-    _is_drawn = False  # True for a tree of a forest that samples rows
+    _samples_rows = False  # True for a tree of a forest that samples rows
     max_features_: int
     plan_: TreePlan
 

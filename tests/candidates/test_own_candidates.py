@@ -44,8 +44,8 @@ class RandomRows(BaseCandidates):
         self.random_state = random_state
 
     def find_thresholds(self, X, y, sample_weight, rng):
-        drawn = X[rng.choice(len(X), self.n_rows)]
-        return [column[np.isfinite(column)] for column in drawn.T]
+        sampled = X[rng.choice(len(X), self.n_rows)]
+        return [column[np.isfinite(column)] for column in sampled.T]
 
 
 class Seen(BaseCandidates):
@@ -59,7 +59,7 @@ class Seen(BaseCandidates):
 @parametrize_with_checks([RandomRows(random_state=0)])
 def test_scikit_learn(estimator, check):
     if "sample_weight_equivalence" in str(check):
-        pytest.skip("rows are drawn by their number")
+        pytest.skip("rows are sampled by their number")
     check(estimator)
 
 

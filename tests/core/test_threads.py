@@ -51,9 +51,9 @@ def weights_of(kind, n):
 SETTINGS = {
     "whole": {},
     "whole, 6 deep": {"max_depth": 6},
-    "drawn": {"max_candidates": 100},
+    "sampled": {"max_candidates": 100},
     "entropy": {"criterion": "entropy", "max_depth": 8},
-    "drawn, entropy": {"criterion": "entropy", "max_candidates": 100},
+    "sampled, entropy": {"criterion": "entropy", "max_candidates": 100},
     "paper": {"candidates": CentroidCandidates.paper(), "max_depth": 8},
     "quantiles": {"candidates": QuantileCandidates(), "max_depth": 5},
     "used once": {"reuse_splits": False, "max_candidates": 100, "max_depth": 5},
@@ -62,10 +62,10 @@ SETTINGS = {
 
 FORESTS = {
     "forest": {},
-    "forest, drawn": {"max_candidates": 30},
+    "forest, sampled": {"max_candidates": 30},
     "forest, entropy": {"criterion": "entropy", "max_samples": 500},
     "forest, per tree": {"feature_sampling": "tree"},
-    "forest, per tree, drawn": {"feature_sampling": "tree", "max_candidates": 100},
+    "forest, per tree, sampled": {"feature_sampling": "tree", "max_candidates": 100},
     "forest, all features": {"max_features": None, "max_depth": 6},
     "forest, all rows": {"bootstrap": False},
     "forest, balanced": {"class_weight": "balanced_subsample", "max_depth": 9},
@@ -78,7 +78,11 @@ BOOSTERS = {
     "boosting, goss": {"sampling": "goss", "max_features": 10},
     "boosting, mvs": {"sampling": "mvs", "max_features": 10},
     "boosting, two classes, mvs": {"sampling": "mvs", "leaf_values": "sample"},
-    "boosting, drawn": {"max_candidates": 100, "max_leaf_nodes": None, "max_depth": 3},
+    "boosting, sampled": {
+        "max_candidates": 100,
+        "max_leaf_nodes": None,
+        "max_depth": 3,
+    },
     "boosting, stopped": {"early_stopping": True, "validation_fraction": 0.3},
 }
 
@@ -224,7 +228,7 @@ def test_predict_any_n_jobs():
 @pytest.mark.core
 def test_fits_in_several_threads_at_once():
     X, y = large_set()
-    names = ["whole, 6 deep", "drawn", "entropy", "paper", "forest", "boosting"] * 2
+    names = ["whole, 6 deep", "sampled", "entropy", "paper", "forest", "boosting"] * 2
     expected = {name: digest(fit(name, X, y, n_jobs=1)) for name in set(names)}
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda name: digest(fit(name, X, y, n_jobs=3)), names))
@@ -247,7 +251,7 @@ def fit_in_child(name, X, y, queue):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # threads and fork, from 3.12
 @pytest.mark.parametrize(
-    "name", ["whole, 6 deep", "drawn", "forest", "forest, per tree", "boosting, mvs"]
+    "name", ["whole, 6 deep", "sampled", "forest", "forest, per tree", "boosting, mvs"]
 )
 def test_fit_in_a_forked_child(name):
     X, y = large_set()

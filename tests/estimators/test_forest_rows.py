@@ -20,11 +20,11 @@ def data():
     return X.astype(np.float32), y
 
 
-def sample_counts(number, n_rows, n_draws=None, weights=None, seed=0):
+def sample_counts(number, n_rows, sample_size=None, weights=None, seed=0):
     """Return the number of times a tree of a forest sampled each row."""
     counts = np.empty(n_rows, dtype=np.uint32)
     cumulative = None if weights is None else np.cumsum(weights)
-    _core.bootstrap(seed, number, n_draws or n_rows, cumulative, counts)
+    _core.bootstrap(seed, number, sample_size or n_rows, cumulative, counts)
     return counts
 
 
@@ -58,7 +58,7 @@ def test_without_bootstrap_all_rows_are_used(data):
 
 
 @pytest.mark.parametrize(
-    ("max_samples", "weights", "n_draws"),
+    ("max_samples", "weights", "sample_size"),
     [
         (None, None, 400),
         (1, None, 1),
@@ -74,15 +74,15 @@ def test_without_bootstrap_all_rows_are_used(data):
         (0.25, 0.5, 50),
     ],
 )
-def test_max_samples(data, max_samples, weights, n_draws):
+def test_max_samples(data, max_samples, weights, sample_size):
     X, y = data
     if weights is not None:
         weights = np.full(len(y), weights)
     forest = CGForestClassifier(n_estimators=3, max_samples=max_samples, random_state=0)
     forest.fit(X, y, sample_weight=weights)
     for t, tree in enumerate(forest):
-        counts = sample_counts(t, len(y), n_draws, weights)
-        assert tree.trees_.weight[0] == n_draws
+        counts = sample_counts(t, len(y), sample_size, weights)
+        assert tree.trees_.weight[0] == sample_size
         assert tree.trees_.n_samples[0] == np.count_nonzero(counts)
 
 

@@ -144,7 +144,7 @@ def test_files_have_no_sampled_rows(weights):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("_n_rows", -1), ("_n_drawn", 2.5), ("_draw_weights", "no")],
+    [("_n_rows", -1), ("_sample_size", 2.5), ("_sampling_weights", "no")],
 )
 def test_contradictory_samples_are_rejected(name, value):
     forest = CGForestClassifier(n_estimators=2, random_state=0).fit(

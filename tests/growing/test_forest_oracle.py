@@ -56,7 +56,7 @@ def expected_trees(forest, X, labels, dictionary, weights, seed):
         forest.n_estimators,
         sampling=sampling,
         max_features=m,
-        n_draws=n_sampled_rows(forest, len(X)),
+        sample_size=n_sampled_rows(forest, len(X)),
         weights=weights,
         balance_each_tree=by_tree,
         seed=seed,
@@ -67,10 +67,10 @@ def expected_trees(forest, X, labels, dictionary, weights, seed):
     )
 
 
-def same_forest(forest, trees, n_draws):
+def same_forest(forest, trees, sample_size):
     assert len(forest) == len(trees)
     for t, expected in enumerate(trees):
-        same_tree(forest[t], expected, n_draws or None)
+        same_tree(forest[t], expected, sample_size or None)
 
 
 def same_votes(forest, trees, X):
@@ -156,7 +156,7 @@ def test_random_small_sets(seed):
     st.integers(1, 3),
 )
 def test_tiny_sets(
-    data, seed, criterion, max_candidates, sampling, max_features, n_draws, min_leaf
+    data, seed, criterion, max_candidates, sampling, max_features, sample_size, min_leaf
 ):
     X, y, dictionary, weights = data
     check(
@@ -169,8 +169,8 @@ def test_tiny_sets(
         max_candidates=max_candidates,
         feature_sampling=sampling,
         max_features=max_features,
-        bootstrap=bool(n_draws),
-        max_samples=n_draws or None,
+        bootstrap=bool(sample_size),
+        max_samples=sample_size or None,
         min_samples_leaf=min_leaf,
         n_trees=2,
         n_votes=4,
@@ -180,25 +180,27 @@ def test_tiny_sets(
 # --- rows of a tree -------------------------------------------------------------------
 
 
-def core_bootstrap(seed, number, n_rows, n_draws, weights=None):
+def core_bootstrap(seed, number, n_rows, sample_size, weights=None):
     counts = np.empty(n_rows, dtype=np.uint32)
     cumulative = None if weights is None else np.cumsum(weights)
-    _core.bootstrap(seed, number, n_draws, cumulative, counts)
+    _core.bootstrap(seed, number, sample_size, cumulative, counts)
     return counts
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n_rows", "n_draws"), [(1, 1), (1, 9), (50, 50), (300, 4000)])
-def test_bootstrap(n_rows, n_draws, weighted):
+@pytest.mark.parametrize(
+    ("n_rows", "sample_size"), [(1, 1), (1, 9), (50, 50), (300, 4000)]
+)
+def test_bootstrap(n_rows, sample_size, weighted):
     weights = None
     if weighted:
         weights = np.random.default_rng(0).random(n_rows).round(1) + (n_rows < 2)
     for number in (0, 1, 2**31):
         key = reference_forest.tree_key(7, number)
-        expected = reference_forest.bootstrap(key, n_rows, n_draws, weights)
-        found = core_bootstrap(7, number, n_rows, n_draws, weights)
+        expected = reference_forest.bootstrap(key, n_rows, sample_size, weights)
+        found = core_bootstrap(7, number, n_rows, sample_size, weights)
         np.testing.assert_array_equal(found, expected)
-        assert found.sum() == n_draws
+        assert found.sum() == sample_size
 
 
 def test_bootstrap_is_fair():

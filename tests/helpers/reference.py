@@ -44,10 +44,10 @@ def sample_without_replacement(key, n, k):
     return sorted(chosen)
 
 
-def stratified_rows(key, n, n_draws):
-    """Return one row from each of n_draws equal parts of range(n)."""
-    n_draws = min(n, n_draws)
-    edges = [i * n // n_draws for i in range(n_draws + 1)]
+def stratified_rows(key, n, n_sampled):
+    """Return one row from each of n_sampled equal parts of range(n)."""
+    n_sampled = min(n, n_sampled)
+    edges = [i * n // n_sampled for i in range(n_sampled + 1)]
     return [
         low + draw_below(key, i, high - low)
         for i, (low, high) in enumerate(itertools.pairwise(edges))

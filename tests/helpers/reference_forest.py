@@ -27,17 +27,17 @@ def random_uniform(key, counter):
     return (combine(key, counter) >> 11) * 2.0**-53
 
 
-def bootstrap(key, n_rows, n_draws, weights=None):
+def bootstrap(key, n_rows, sample_size, weights=None):
     """Return how often each row is sampled; weights are relative probabilities."""
     stream = combine(key, 4)
     counts = np.zeros(n_rows, dtype=np.int64)
     if weights is None:
-        for i in range(n_draws):
+        for i in range(sample_size):
             counts[draw_below(stream, i, n_rows)] += 1
         return counts
     sums = list(itertools.accumulate(float(w) for w in weights))
     last = bisect.bisect_left(sums, sums[-1])
-    for i in range(n_draws):
+    for i in range(sample_size):
         at = bisect.bisect_right(sums, random_uniform(stream, i) * sums[-1])
         counts[min(at, last)] += 1
     return counts
@@ -62,12 +62,12 @@ class Sample(NamedTuple):
     unit: float  # the fixed-point unit of entropy
 
 
-def sample_of(key, y, n_draws, weights, balance):
-    if n_draws == 0:
+def sample_of(key, y, sample_size, weights, balance):
+    if sample_size == 0:
         counts, unit = integer_weights(weights, len(y))
         of_rows = np.ones(len(y)) if weights is None else np.asarray(weights)
         return Sample(counts, of_rows, unit)
-    counts = bootstrap(key, len(y), n_draws, weights)
+    counts = bootstrap(key, len(y), sample_size, weights)
     if balance:
         counts = balanced(counts, y)
     return Sample(counts, counts.astype(float), 1.0 if balance else 2.0**20)
@@ -179,7 +179,7 @@ def grow_forest(
     *,
     sampling,  # "tree", "node" or "none"
     max_features=None,
-    n_draws=0,  # 0: no bootstrap
+    sample_size=0,  # 0: no bootstrap
     weights=None,
     balance_each_tree=False,
     criterion="gini",
@@ -195,7 +195,7 @@ def grow_forest(
             X,
             y,
             dictionary,
-            sample_of(key, y, n_draws, weights, balance_each_tree),
+            sample_of(key, y, sample_size, weights, balance_each_tree),
             key,
             seed=seed,
             sampling=sampling,

@@ -209,7 +209,7 @@ def refuse(estimator, error, match, *args, **kwargs):
     assert state(estimator) == before
 
 
-@pytest.fixture(params=[None, 5], ids=["whole", "drawn"])
+@pytest.fixture(params=[None, 5], ids=["whole", "sampled"])
 def tree(request):
     return CGTreeClassifier(
         advanced=TreeOptions(max_candidates=request.param), random_state=0

@@ -49,8 +49,8 @@ from dics._input.checks import (
     check_rows,
     check_weights,
     combine_weights,
-    draw_seed,
     fit_on_copy,
+    make_seed,
 )
 from dics._input.frames import (
     CategoricalInput,
@@ -253,7 +253,7 @@ class TreesEstimator(BaseEstimator, ABC):
             Number of scores of each row, if it is not the number of targets.
         """
         rows, targets, weights = checked
-        seed = self._seed if is_warm_start else draw_seed(self.random_state)
+        seed = self._seed if is_warm_start else make_seed(self.random_state)
         if rows.columns:
             encoder = TargetEncoder(targets, weights, self._categorical.smooth, seed)
             # The trees of the first fit contain its encoded values.

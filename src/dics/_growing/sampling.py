@@ -15,19 +15,19 @@ from dics._model.checks import check_vector, require
 from dics._model.trees import Trees
 
 
-def draw_counts(
-    seed: int, trees: range, n_rows: int, n_draws: int, weights: FloatArray | None
+def sample_counts(
+    seed: int, trees: range, n_rows: int, sample_size: int, weights: FloatArray | None
 ) -> Iterator[npt.NDArray[np.uint32]]:
     """Yield how often each tree has sampled each row; the array is reused."""
     # The sums are the same for all trees; a row is found in them by bisection.
     cumulative = None if weights is None else np.cumsum(weights)
     counts = np.empty(n_rows, dtype=np.uint32)
     for t in trees:
-        _core.bootstrap(seed, t, n_draws, cumulative, counts)
+        _core.bootstrap(seed, t, sample_size, cumulative, counts)
         yield counts
 
 
-def check_draws(n_rows: Any, n_draws: Any, weights: Any) -> None:
+def check_sampling(n_rows: Any, sample_size: Any, weights: Any) -> None:
     """Check the sampling of rows of an untrusted forest."""
     # By the exact type, because True is an instance of int.
     require(
@@ -35,7 +35,7 @@ def check_draws(n_rows: Any, n_draws: Any, weights: Any) -> None:
         "the number of rows is not an integer from 1",
     )
     require(
-        type(n_draws) is int and 0 <= n_draws <= MAX_COUNT,
+        type(sample_size) is int and 0 <= sample_size <= MAX_COUNT,
         "the number of sampled rows is not an integer",
     )
     if weights is not None:

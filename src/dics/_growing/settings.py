@@ -93,7 +93,7 @@ class TreePlan:
     min_samples_leaf: int
 
     @classmethod
-    def of(cls, model: Any, data: TrainingData, n_draws: int = 0) -> TreePlan:
+    def of(cls, model: Any, data: TrainingData, sample_size: int = 0) -> TreePlan:
         """Return the plan of a model whose thresholds are placed."""
         n_rows, n_features = len(data.rows), data.rows.n_features
         return cls(
@@ -101,7 +101,7 @@ class TreePlan:
             n_features=n_features,
             max_features=as_feature_count(model.max_features, n_features),
             max_bins=int(model.candidates_.n_thresholds_.max()) + 1,
-            max_samples=n_draws or None,
+            max_samples=sample_size or None,
             min_samples_split=max(2, as_row_count(model.min_samples_split, n_rows)),
             min_samples_leaf=as_row_count(model.min_samples_leaf, n_rows),
         )
@@ -245,7 +245,7 @@ def grow_planned(
     data: TrainingData,
     codes: Codes,
     *,
-    drawn: npt.NDArray[np.uint32] | None = None,
+    sampled: npt.NDArray[np.uint32] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
     """Grow trees from codes and return their arrays.
@@ -257,7 +257,7 @@ def grow_planned(
         Its rows are not used.
     codes : ndarray or CodeLists
         Codes of the features of the plan, in the layout of `encode`.
-    drawn : ndarray of shape (n_trees, n_rows), default=None
+    sampled : ndarray of shape (n_trees, n_rows), default=None
         How often each tree has sampled each row, if the codes are those of some of
         the training rows.
     progress : callable, default=None
@@ -266,10 +266,10 @@ def grow_planned(
     arrays: dict[str, Any] = _core.grow(
         codes,
         code_width=plan.code_width,
-        **core_rows(data, plan.dictionary, is_sampled=plan.settings.n_draws > 0),
+        **core_rows(data, plan.dictionary, is_sampled=plan.settings.sample_size > 0),
         settings=plan.settings,
         progress=progress,
-        drawn=drawn,
+        sampled=sampled,
     )
     if plan.order is not None:  # back to the columns of X
         feature = arrays["nodes"].view(NODE)["feature"]

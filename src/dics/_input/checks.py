@@ -439,7 +439,7 @@ def split_counts(weights: FloatArray | None) -> SplitCounts:
     return SplitCounts(None, scaled.astype(np.uint64))
 
 
-def draw_seed(random_state: Any) -> int:
+def make_seed(random_state: Any) -> int:
     """Return the 64-bit seed of one fit."""
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)  # 30 us faster than a RandomState

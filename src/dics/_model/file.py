@@ -84,7 +84,14 @@ ESTIMATORS = {
 # Attributes that only `estimators_samples_` needs. Weights are as long as the training
 # data, and a small file with a large number of rows would fill the memory. Requests of
 # metadata routing, such as `set_fit_request`, belong to the program that fits.
-NOT_STORED = {"_n_rows", "_n_drawn", "_draw_weights", "_metadata_request"}
+NOT_STORED = {
+    "_n_rows",
+    "_sample_size",
+    "_sampling_weights",
+    "_metadata_request",
+    "_n_drawn",  # their names in format 1
+    "_draw_weights",
+}
 MODELS = tuple(cls for cls in ESTIMATORS.values() if issubclass(cls, TreesEstimator))
 
 # Exactly these, because other attributes could replace methods of the loss.

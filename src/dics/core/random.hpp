@@ -67,15 +67,15 @@ inline std::vector<std::int64_t> sample_without_replacement(std::uint64_t key,
     return chosen;
 }
 
-// One random row from each of n_draws equal strata of [0, n): sorted, without
+// One random row from each of n_sampled equal strata of [0, n): sorted, without
 // duplicates, and representative if the rows are sorted by class.
 inline std::vector<std::int64_t> stratified_rows(std::uint64_t key, std::int64_t n,
-                                                 std::int64_t n_draws) {
-    n_draws = std::min(n, n_draws);
-    std::vector<std::int64_t> rows(n_draws);
+                                                 std::int64_t n_sampled) {
+    n_sampled = std::min(n, n_sampled);
+    std::vector<std::int64_t> rows(n_sampled);
     Stream stream(key);
-    for (std::int64_t i = 0; i < n_draws; ++i) {
-        const std::int64_t first = i * n / n_draws, last = (i + 1) * n / n_draws;
+    for (std::int64_t i = 0; i < n_sampled; ++i) {
+        const std::int64_t first = i * n / n_sampled, last = (i + 1) * n / n_sampled;
         rows[i] = first + stream.below(last - first);
     }
     return rows;

@@ -394,7 +394,7 @@ class DaskForest(DaskImpurityTrees, CGForest[Any]):
     """Forests: each worker grows some trees, from the rows that these have sampled."""
 
     def _check_room(self, rows: ClusterRows) -> None:
-        rows.check_forest_room(self._n_draws(len(rows), None))
+        rows.check_forest_room(self._find_sample_size(len(rows), None))
 
 
 class DaskTree(DaskImpurityTrees, CGTree):

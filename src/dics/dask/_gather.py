@@ -1,7 +1,7 @@
 """Trees are grown where their rows are gathered.
 
 A single tree is grown by one worker, from all rows. Each worker grows some trees of a
-forest, from the codes of the rows that these trees have drawn.
+forest, from the codes of the rows that these trees have sampled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from distributed import Future, get_worker, worker_client
 
-from dics._growing.sampling import draw_counts
+from dics._growing.sampling import sample_counts
 from dics._growing.settings import ForestPlan, grow_planned
 from dics._input.checks import Array
 from dics._input.sparse import SparseRows, concat_rows
@@ -87,7 +87,7 @@ class TreeRows(NamedTuple):
     counts: npt.NDArray[np.uint32]
 
 
-def n_gathered(n_rows: int, n_draws: int, n_trees: int) -> int:
+def n_gathered(n_rows: int, sample_size: int, n_trees: int) -> int:
     """Return the approximate number of rows that some trees need.
 
     With weights, the trees sample fewer different rows.
@@ -97,21 +97,25 @@ def n_gathered(n_rows: int, n_draws: int, n_trees: int) -> int:
     >>> n_gathered(1000, 50, 1), n_gathered(1000, 50, 10)
     (49, 394)
     """
-    if n_draws == 0:
+    if sample_size == 0:
         return n_rows
-    fraction = -math.expm1(-n_trees * n_draws / n_rows)
+    fraction = -math.expm1(-n_trees * sample_size / n_rows)
     return n_rows if fraction > MAX_GATHERED else math.ceil(fraction * n_rows)
 
 
 def gathered_bytes(
-    shape: tuple[int, int], n_draws: int, n_trees: int, row_bytes: int, n_workers: int
+    shape: tuple[int, int],
+    sample_size: int,
+    n_trees: int,
+    row_bytes: int,
+    n_workers: int,
 ) -> int:
     """Return the minimum number of bytes for some trees of a forest on a worker.
 
     `row_bytes` is the size of the target and the weight of a row.
     """
     n_rows, n_features = shape
-    n_own = n_gathered(n_rows, n_draws, n_trees)
+    n_own = n_gathered(n_rows, sample_size, n_trees)
     # Codes as they arrive, and in the layout of the core.
     n_bytes = n_rows * row_bytes + n_own * (2 * n_features + 16)
     if n_own < n_rows:
@@ -121,31 +125,35 @@ def gathered_bytes(
     return n_bytes
 
 
-def draw_rows(job: ForestJob, trees: range) -> TreeRows:
+def sample_rows(job: ForestJob, trees: range) -> TreeRows:
     """Sample the rows of some trees."""
     # Rows and counts of each tree first: a full table would have a column for each of
     # all rows.
-    is_drawn = np.zeros(job.n_rows, dtype=np.bool_)
+    is_sampled = np.zeros(job.n_rows, dtype=np.bool_)
     of_trees, settings = [], job.all_trees.settings
     with stop_if_cancelled():
-        for counts in draw_counts(
-            settings.tree.seed, trees, job.n_rows, settings.n_draws, job.data.weights
+        for counts in sample_counts(
+            settings.tree.seed,
+            trees,
+            job.n_rows,
+            settings.sample_size,
+            job.data.weights,
         ):
             rows = np.flatnonzero(counts)
-            is_drawn[rows] = True
+            is_sampled[rows] = True
             of_trees.append((rows.astype(np.uint32), counts[rows]))
-    numbers = np.flatnonzero(is_drawn).astype(np.uint32)
+    numbers = np.flatnonzero(is_sampled).astype(np.uint32)
     table = np.zeros((len(trees), len(numbers)), dtype=np.uint32)
     for to, (own, counts) in zip(table, of_trees, strict=True):
         to[np.searchsorted(numbers, own)] = counts
     return TreeRows(numbers, table)
 
 
-def rows_in_part(drawn: TreeRows, first: int, last: int) -> npt.NDArray[np.uint32]:
-    """Return which rows of a partition were drawn; it has rows first..last-1."""
-    # A task of its own, because the counts in `drawn` are much larger than these rows.
-    begin, end = np.searchsorted(drawn.numbers, [first, last])
-    return drawn.numbers[begin:end] - np.uint32(first)
+def rows_in_part(sampled: TreeRows, first: int, last: int) -> npt.NDArray[np.uint32]:
+    """Return which rows of a partition were sampled; it has rows first..last-1."""
+    # A task of its own, because the counts in `sampled` are much larger.
+    begin, end = np.searchsorted(sampled.numbers, [first, last])
+    return sampled.numbers[begin:end] - np.uint32(first)
 
 
 def chosen_codes(
@@ -158,7 +166,7 @@ def chosen_codes(
 def grow_trees(
     job: ForestJob,
     trees: range,
-    drawn: TreeRows | None,
+    sampled: TreeRows | None,
     codes: list[npt.NDArray[np.uint8]],
     topic: str | None,
 ) -> dict[str, Any]:
@@ -169,7 +177,7 @@ def grow_trees(
     job : ForestJob
     trees : range
         Indices of the trees.
-    drawn : TreeRows or None
+    sampled : TreeRows or None
         The rows of the codes; None for all rows.
     codes : list of ndarray
         Codes of the partitions of X, [feature][row][1].
@@ -177,10 +185,10 @@ def grow_trees(
         Topic of the progress reports.
     """
     plan, data = job.plan(trees), job.data._replace(n_threads=threads_of_worker())
-    if drawn is not None:
+    if sampled is not None:
         data = data._replace(
-            labels=None if data.labels is None else data.labels[drawn.numbers],
-            values=None if data.values is None else data.values[drawn.numbers],
+            labels=None if data.labels is None else data.labels[sampled.numbers],
+            values=None if data.values is None else data.values[sampled.numbers],
             weights=None,  # they have decided which rows were sampled
         )
     progress = ProgressReporter(topic, trees.start)
@@ -189,11 +197,11 @@ def grow_trees(
             plan,
             data,
             arranged(codes, plan.code_width, plan.order),
-            drawn=None if drawn is None else drawn.counts,
+            sampled=None if sampled is None else sampled.counts,
             progress=None if topic is None else progress.update,
         )
-    if drawn is not None and "leaf_rows" in arrays:
-        arrays["leaf_rows"] = drawn.numbers[arrays["leaf_rows"]]
+    if sampled is not None and "leaf_rows" in arrays:
+        arrays["leaf_rows"] = sampled.numbers[arrays["leaf_rows"]]
     return arrays
 
 

@@ -33,11 +33,11 @@ from dics.dask._gather import (
     ForestJob,
     call_with_rows,
     chosen_codes,
-    draw_rows,
     gathered_bytes,
     grow_trees,
     n_gathered,
     rows_in_part,
+    sample_rows,
 )
 from dics.dask._partitions import (
     PartitionShape,
@@ -283,8 +283,8 @@ class ClusterRows(TrainingRows):
         settings = plan.settings
         n_workers = max(1, len(self.watch.workers()))
         trees = range(settings.first_tree, settings.first_tree + settings.n_trees)
-        n_trees = self._trees_at_once(data, settings.n_draws, len(trees), n_workers)
-        is_sampled = n_gathered(len(self), settings.n_draws, n_trees) < len(self)
+        n_trees = self._trees_at_once(data, settings.sample_size, len(trees), n_workers)
+        is_sampled = n_gathered(len(self), settings.sample_size, n_trees) < len(self)
         if is_sampled and data.values is not None:
             # Targets in fixed point need the scale of all rows. A worker has some only.
             scale = _core.moment_scale(data.values, settings)
@@ -320,7 +320,7 @@ class ClusterRows(TrainingRows):
         return concat_arrays(grown)
 
     def _trees_at_once(
-        self, data: TrainingData, n_draws: int, n_trees: int, n_workers: int
+        self, data: TrainingData, sample_size: int, n_trees: int, n_workers: int
     ) -> int:
         """Return the number of trees that a worker grows from gathered rows."""
         values = data.labels if data.values is None else data.values
@@ -328,9 +328,11 @@ class ClusterRows(TrainingRows):
         row_bytes = values.nbytes // len(values) + (0 if data.weights is None else 8)
 
         def needed(n_trees: int) -> int:
-            return gathered_bytes(self.shape, n_draws, n_trees, row_bytes, n_workers)
+            return gathered_bytes(
+                self.shape, sample_size, n_trees, row_bytes, n_workers
+            )
 
-        self.check_forest_room(n_draws, row_bytes)
+        self.check_forest_room(sample_size, row_bytes)
         limit, _ = self._smallest_limit()
         most = -(-n_trees // n_workers)
         if limit is None or needed(most) <= limit // 2:
@@ -343,19 +345,19 @@ class ClusterRows(TrainingRows):
     ) -> tuple[Future, list[Future]]:
         """Let workers select the codes of the rows that some trees have sampled."""
         # Where the partitions are, so that only chosen codes are sent to the trees.
-        drawn = self.client.submit(draw_rows, job, trees, pure=False)
+        sampled = self.client.submit(sample_rows, job, trees, pure=False)
         chosen = [
             self.client.submit(
                 chosen_codes,
                 part,
-                self.client.submit(rows_in_part, drawn, *ends, pure=False),
+                self.client.submit(rows_in_part, sampled, *ends, pure=False),
                 pure=False,
             )
             for part, ends in zip(
                 codes, pairwise(self.whole.starts.tolist()), strict=True
             )
         ]
-        return drawn, chosen
+        return sampled, chosen
 
     def _grow_groups(
         self,
@@ -475,20 +477,20 @@ class ClusterRows(TrainingRows):
                 "rows, or boosting, whose rows stay where they are."
             )
 
-    def check_forest_room(self, n_draws: int, row_bytes: int = 4) -> None:
+    def check_forest_room(self, sample_size: int, row_bytes: int = 4) -> None:
         """Raise if a worker has no memory for the rows of one tree of a forest.
 
         Parameters
         ----------
-        n_draws : int
+        sample_size : int
             Number of rows sampled for each tree; 0 for all.
         row_bytes : int, default=4
             See `gathered_bytes`.
         """
         limit, n_workers = self._smallest_limit()
-        n_bytes = gathered_bytes(self.shape, n_draws, 1, row_bytes, n_workers)
+        n_bytes = gathered_bytes(self.shape, sample_size, 1, row_bytes, n_workers)
         if limit is not None and limit < n_bytes:
-            n_rows = n_gathered(len(self), n_draws, 1)
+            n_rows = n_gathered(len(self), sample_size, 1)
             raise MemoryError(
                 f"a tree of a forest needs {n_rows} of {self.shape[0]} rows on one "
                 f"worker: with {self.shape[1]} columns, they take at least "

@@ -113,7 +113,7 @@ def read_tree(
         class_names=read_names("class_names", labels, len(classes), classes),
         is_named=bool(features),
         adds=adds,
-        is_sampled=bool(getattr(estimator, "_is_drawn", False)),
+        is_sampled=bool(getattr(estimator, "_samples_rows", False)),
         categories=categories,
     )
 

@@ -21,8 +21,8 @@ from dics._input.checks import (
     FloatArray,
     check_class_labels,
     check_matrix,
-    draw_seed,
     fit_on_copy,
+    make_seed,
 )
 from dics_paper.baselines._bisecting_tree import (
     BisectingTree,
@@ -192,7 +192,7 @@ class BDTKSClassifier(ClassifierMixin, BaseEstimator):
     def _holdout_scores(self, X: Array, labels: Labels, n_classes: int) -> FloatArray:
         if n_classes == 1:  # one leaf that is always correct; there may be a single row
             return np.ones(len(LAMBDAS))
-        seed = draw_seed(self.random_state)
+        seed = make_seed(self.random_state)
         rows = np.arange(len(X))
         kept, held = hold_out(rows, labels, self.validation_fraction, seed)
         sample = Sample.of(X, labels, kept, n_classes)

@@ -54,13 +54,13 @@ nb::tuple make_thresholds_array(const nb::object& X,
                                 const Optional<std::int64_t>& numbers,
                                 std::int64_t n_rows, const Optional<double>& weights,
                                 const Table<double>& boundaries, int budget,
-                                int least_even, std::int64_t n_drawn,
+                                int least_even, std::int64_t n_sampled,
                                 std::uint64_t seed, int n_threads) {
     const AnyRows matrix = as_rows(X);
     const RowNumbers known = as_row_numbers(numbers, matrix, n_rows);
     Thresholds t = with_team(n_threads, [&](Team& team) {
         return make_thresholds(matrix, known, data_or_null(weights), boundaries.data(),
-                               boundaries.shape(1), budget, least_even, n_drawn, seed,
+                               boundaries.shape(1), budget, least_even, n_sampled, seed,
                                team);
     });
     return nb::make_tuple(to_array(std::move(t.values)), to_array(std::move(t.offsets)),
@@ -139,7 +139,7 @@ void bind_candidates(nb::module_& m) {
           "Compute means, scales and distances of clusters and class means.");
     m.def("make_thresholds", &make_thresholds_array, "X"_a, "numbers"_a.none(),
           "n_rows"_a, "weights"_a.none(), "boundaries"_a, "budget"_a, "least_even"_a,
-          "n_drawn"_a, "seed"_a, "n_threads"_a,
+          "n_sampled"_a, "seed"_a, "n_threads"_a,
           "Compute the thresholds of each feature: boundaries and quantiles.");
     m.def(
         "rows_for_clusters",
@@ -151,10 +151,10 @@ void bind_candidates(nb::module_& m) {
         "Return the indices of the rows that `cluster` reads.");
     m.def(
         "rows_for_thresholds",
-        [](std::int64_t n_rows, std::int64_t n_drawn, std::uint64_t seed) {
-            return to_array(rows_for_thresholds(n_rows, n_drawn, seed));
+        [](std::int64_t n_rows, std::int64_t n_sampled, std::uint64_t seed) {
+            return to_array(rows_for_thresholds(n_rows, n_sampled, seed));
         },
-        "n_rows"_a, "n_drawn"_a, "seed"_a,
+        "n_rows"_a, "n_sampled"_a, "seed"_a,
         "Return the indices of the rows that `make_thresholds` reads.");
     m.def("encode", &encode_array, "X"_a, "values"_a, "offsets"_a, "order"_a.none(),
           "width"_a, "codes"_a, "n_threads"_a,

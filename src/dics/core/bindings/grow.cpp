@@ -31,14 +31,14 @@ Interrupted report_trees(const nb::object& progress,
 }
 
 // How often trees sampled the rows that are here, [tree][row]; null if all are here.
-const std::uint32_t* as_draws(const std::optional<Table<std::uint32_t>>& drawn,
-                              const ForestSettings& settings, std::int64_t n_rows) {
-    if (!drawn)
+const std::uint32_t* as_counts(const std::optional<Table<std::uint32_t>>& sampled,
+                               const ForestSettings& settings, std::int64_t n_rows) {
+    if (!sampled)
         return nullptr;
-    if (static_cast<std::int64_t>(drawn->shape(0)) != settings.n_trees ||
-        static_cast<std::int64_t>(drawn->shape(1)) != n_rows)
-        throw nb::value_error("draws have the wrong shape");
-    return drawn->data();
+    if (static_cast<std::int64_t>(sampled->shape(0)) != settings.n_trees ||
+        static_cast<std::int64_t>(sampled->shape(1)) != n_rows)
+        throw nb::value_error("the samples have the wrong shape");
+    return sampled->data();
 }
 
 // From `codes` in blocks of `code_width` features, or (None) from the values of X. X is
@@ -52,7 +52,7 @@ nb::dict grow_arrays(const nb::object& codes, int code_width,
                      const Optional<std::uint64_t>& wide_counts,
                      const Optional<double>& weights, const ForestSettings& settings,
                      int n_threads, const nb::object& X, const nb::object& progress,
-                     const std::optional<Table<std::uint32_t>>& drawn) {
+                     const std::optional<Table<std::uint32_t>>& sampled) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const auto n = static_cast<std::int64_t>(labels ? labels->shape(0) : y->shape(0));
     const Codes coded = codes.is_none()
@@ -63,11 +63,11 @@ nb::dict grow_arrays(const nb::object& codes, int code_width,
         rows = as_rows(X);
         check_features(*rows, dictionary);
     }
-    const std::uint32_t* draws = as_draws(drawn, settings, n);
+    const std::uint32_t* known = as_counts(sampled, settings, n);
     std::atomic<std::int64_t> done{0};
     int width = settings.tree.n_classes;
     auto grow_target = [&](const auto& target, Team& team) {
-        return grow(rows ? &*rows : nullptr, coded, dictionary, target, draws, settings,
+        return grow(rows ? &*rows : nullptr, coded, dictionary, target, known, settings,
                     team, done);
     };
     ForestArrays forest = with_team(
@@ -94,11 +94,11 @@ nb::dict grow_arrays(const nb::object& codes, int code_width,
     return forest_dict(std::move(forest), width);
 }
 
-// Writes how often a tree drew each row.
-void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t n_draws,
+// Writes how often a tree sampled each row.
+void bootstrap_array(std::uint64_t seed, std::int64_t tree, std::int64_t sample_size,
                      const Optional<double>& cumulative, Output<std::uint32_t> counts) {
     with_team(1, [&](Team&) {
-        bootstrap(seed, tree, n_draws, data_or_null(cumulative),
+        bootstrap(seed, tree, sample_size, data_or_null(cumulative),
                   static_cast<std::int64_t>(counts.shape(0)), counts.data());
         return 0;
     });
@@ -119,11 +119,11 @@ void bind_grow(nb::module_& m) {
           "offsets"_a, "labels"_a.none(), "y"_a.noconvert().none(), "counts"_a.none(),
           "wide_counts"_a.none(), "weights"_a.none(), "settings"_a, "n_threads"_a,
           "X"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
-          "drawn"_a.none() = nb::none(),
+          "sampled"_a.none() = nb::none(),
           "Grow a tree or a forest; returns its flat arrays.");
-    m.def("bootstrap", &bootstrap_array, "seed"_a, "tree"_a, "n_draws"_a,
+    m.def("bootstrap", &bootstrap_array, "seed"_a, "tree"_a, "sample_size"_a,
           "cumulative"_a.none(), "counts"_a.noconvert(),
-          "Write how often a tree of a forest drew each row.");
+          "Write how often a tree of a forest sampled each row.");
     m.def("moment_scale", &moment_scale, "y"_a.noconvert(), "settings"_a,
           "Return the scale that turns the targets of all rows into integers.");
 }

@@ -165,7 +165,7 @@ void bind_settings(nb::module_& m) {
         .field("n_trees", &ForestSettings::n_trees)
         .field("sampling", &ForestSettings::sampling)
         .field("max_features", &ForestSettings::max_features)
-        .field("n_draws", &ForestSettings::n_draws)
+        .field("sample_size", &ForestSettings::sample_size)
         .field("balance_each_tree", &ForestSettings::balance_each_tree);
     SettingsClass<RowDraw>(m, "RowDraw")
         .field("sampling", &RowDraw::sampling)

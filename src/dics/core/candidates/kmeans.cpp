@@ -466,10 +466,10 @@ class RowPool {
         }
     }
 
-    Rows sample(std::uint64_t key, std::int64_t n_draws) const {
+    Rows sample(std::uint64_t key, std::int64_t n_sampled) const {
         if (!weights_)
-            return stratified_rows(key, n_rows_, n_draws);
-        Rows rows = stratified_rows(key, rows_.size(), n_draws);
+            return stratified_rows(key, n_rows_, n_sampled);
+        Rows rows = stratified_rows(key, rows_.size(), n_sampled);
         for (std::int64_t& row : rows)
             row = rows_[row];
         return rows;

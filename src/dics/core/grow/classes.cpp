@@ -18,7 +18,7 @@ struct ClassTrees {
     using Sample = dics::Sample<Count>;
     using Rows = ClassRows<Count>;
     using Histograms = ClassHistograms<Crit, Count>;
-    using DrawSearch = dics::DrawSearch<ClassRowScan<Crit, Count>>;
+    using SampledSearch = dics::SampledSearch<ClassRowScan<Crit, Count>>;
     using Listed = ListedSearch<ClassEntryScan<Crit, Count>, Rows>;
 
     static Rows make_rows(const Sample& sample) { return {sample, RowOrder::by_label}; }
@@ -60,8 +60,8 @@ struct ClassTrees {
     }
 };
 
-// Balanced classes: a row drawn n times weighs n * n_draws / (classes * rows drawn of
-// its class), in fixed point.
+// Balanced classes: a row sampled n times weighs n * sample_size / (classes * rows
+// sampled of its class), in fixed point.
 template <class Count>
 std::vector<std::uint64_t> balanced_counts(const std::uint32_t* counts,
                                            const Sample<Count>& sample, int n_classes) {
@@ -69,8 +69,8 @@ std::vector<std::uint64_t> balanced_counts(const std::uint32_t* counts,
     double present = 0;
     for (std::int64_t i = 0; i < sample.n_rows; ++i)
         of_class[sample.labels[i]] += counts[i];
-    for (const double drawn : of_class)
-        present += drawn > 0 ? 1 : 0;
+    for (const double sampled : of_class)
+        present += sampled > 0 ? 1 : 0;
     // The weights of all rows together are near 2^50: a step of 1e-15 of them.
     const double unit = std::ldexp(1.0, 50) / present;
     std::vector<std::uint64_t> balanced(sample.n_rows);
@@ -108,19 +108,20 @@ TreeArrays grow_from_values(const AnyRows& any, const Dictionary& dictionary,
 template <class Crit, class Count>
 TreeArrays grow_one(std::int64_t number, const AnyRows* X, const Codes& codes,
                     const Dictionary& dictionary, const Sample<Count>& sample,
-                    const Draws& draws, const ForestSettings& settings, Team& team) {
+                    const RowSamples& samples, const ForestSettings& settings,
+                    Team& team) {
     const std::uint64_t key = tree_key(settings.tree.seed, number);
-    auto grow = [&]<class Drawn>(const Sample<Drawn>& drawn) {
-        using Kind = ClassTrees<Crit, Drawn>;
-        return TreeGrower<Kind>(X, drawn.weights, codes, dictionary, settings, team)
-            .grow(drawn, Kind::make_rows(drawn), key);
+    auto grow = [&]<class Sampled>(const Sample<Sampled>& sampled) {
+        using Kind = ClassTrees<Crit, Sampled>;
+        return TreeGrower<Kind>(X, sampled.weights, codes, dictionary, settings, team)
+            .grow(sampled, Kind::make_rows(sampled), key);
     };
     if (!codes.data && !codes.lists)
         return grow_from_values<Crit>(*X, dictionary, sample, settings.tree, key, team);
-    if (settings.n_draws == 0)
+    if (settings.sample_size == 0)
         return grow(sample);
     std::vector<std::uint32_t> space;
-    const std::uint32_t* counts = draws.of_tree(number, space);
+    const std::uint32_t* counts = samples.of_tree(number, space);
     if (settings.balance_each_tree) {
         const std::vector<std::uint64_t> balanced =
             balanced_counts(counts, sample, settings.tree.n_classes);
@@ -134,17 +135,18 @@ TreeArrays grow_one(std::int64_t number, const AnyRows* X, const Codes& codes,
 
 template <class Count>
 ForestArrays grow(const AnyRows* X, const Codes& codes, const Dictionary& dictionary,
-                  const Sample<Count>& sample, const std::uint32_t* drawn,
+                  const Sample<Count>& sample, const std::uint32_t* sampled,
                   const ForestSettings& settings, Team& team,
                   std::atomic<std::int64_t>& done) {
-    const Draws draws(sample.weights, sample.n_rows, drawn, settings);
+    const RowSamples samples(sample.weights, sample.n_rows, sampled, settings);
     return grow_trees(settings, settings.tree.n_classes, team, done,
                       [&](std::int64_t number, Team& own) {
                           return settings.tree.criterion == Criterion::gini
                                      ? grow_one<Gini>(number, X, codes, dictionary,
-                                                      sample, draws, settings, own)
+                                                      sample, samples, settings, own)
                                      : grow_one<Entropy>(number, X, codes, dictionary,
-                                                         sample, draws, settings, own);
+                                                         sample, samples, settings,
+                                                         own);
                       });
 }
 

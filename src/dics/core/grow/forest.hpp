@@ -14,8 +14,8 @@
 #include "grow/grower.hpp"
 #include "grow/renewal.hpp"
 #include "random.hpp"
-#include "search/draw_search.hpp"
 #include "search/histogram_search.hpp"
+#include "search/sampled_search.hpp"
 
 namespace dics {
 
@@ -25,14 +25,14 @@ inline std::uint64_t tree_key(std::uint64_t seed, std::int64_t tree) {
 }
 
 // How often each tree of a forest sampled the rows.
-class Draws {
+class RowSamples {
   public:
     // `weights` are the probabilities of the rows, null for equal ones; `known` is
-    // `drawn` of grow.
-    Draws(const double* weights, std::int64_t n_rows, const std::uint32_t* known,
-          const ForestSettings& settings)
+    // `sampled` of grow.
+    RowSamples(const double* weights, std::int64_t n_rows, const std::uint32_t* known,
+               const ForestSettings& settings)
         : n_rows_(n_rows), known_(known), settings_(settings) {
-        const bool is_weighted = weights && !known && settings.n_draws > 0;
+        const bool is_weighted = weights && !known && settings.sample_size > 0;
         double sum = 0;
         for (std::int64_t i = 0; is_weighted && i < n_rows; ++i)
             cumulative_.push_back(sum += weights[i]);
@@ -41,12 +41,12 @@ class Draws {
     // Null without a bootstrap. `space` is where they may be written.
     const std::uint32_t* of_tree(std::int64_t number,
                                  std::vector<std::uint32_t>& space) const {
-        if (settings_.n_draws == 0)
+        if (settings_.sample_size == 0)
             return nullptr;
         if (known_)
             return known_ + (number - settings_.first_tree) * n_rows_;
         space.resize(n_rows_);
-        bootstrap(settings_.tree.seed, number, settings_.n_draws,
+        bootstrap(settings_.tree.seed, number, settings_.sample_size,
                   cumulative_.empty() ? nullptr : cumulative_.data(), n_rows_,
                   space.data());
         return space.data();
@@ -144,8 +144,8 @@ class TreeGrower {
           dictionary_(dictionary),
           settings_(settings),
           team_(team),
-          draw_(dictionary, settings.max_features,
-                settings.tree.limits.limits_leaves()) {}
+          sampler_(dictionary, settings.max_features,
+                   settings.tree.limits.limits_leaves()) {}
 
     TreeArrays grow(const Sample& sample, Rows rows, std::uint64_t key) {
         key_ = key;
@@ -158,8 +158,8 @@ class TreeGrower {
             case FeatureSampling::tree:
                 return grow_restricted(sample, rows);
             default:
-                return codes_.lists ? grow_listed(sample, rows, &draw_)
-                                    : grow_drawn(sample, rows);
+                return codes_.lists ? grow_listed(sample, rows, &sampler_)
+                                    : grow_sampled(sample, rows);
         }
     }
 
@@ -173,7 +173,7 @@ class TreeGrower {
                        team_, root_node(target, rows, key_));
         // A bootstrap sample weighs as many rows as were sampled.
         const std::int64_t n_rows =
-            settings_.n_draws > 0 ? settings_.n_draws : rows.size();
+            settings_.sample_size > 0 ? settings_.sample_size : rows.size();
         return Kind::flatten(nodes, rows, sample, settings_.tree, n_rows);
     }
 
@@ -196,24 +196,24 @@ class TreeGrower {
             *X_);
     }
 
-    TreeArrays grow_drawn(const Sample& sample, Rows& rows) {
+    TreeArrays grow_sampled(const Sample& sample, Rows& rows) {
         const Target target = Kind::make_target(sample, rows, settings_.tree);
-        typename Kind::DrawSearch search(target, codes_,
-                                         split_rules(dictionary_, settings_.tree), rows,
-                                         settings_.max_features, draw_);
+        typename Kind::SampledSearch search(target, codes_,
+                                            split_rules(dictionary_, settings_.tree),
+                                            rows, settings_.max_features, sampler_);
         return grow_with(target, search, rows, dictionary_, sample);
     }
 
-    // `draw` null: a node looks at all features.
-    TreeArrays grow_listed(const Sample& sample, Rows& rows, FeatureDraw* draw) {
+    // `sampler` null: a node looks at all features.
+    TreeArrays grow_listed(const Sample& sample, Rows& rows, FeatureSampler* sampler) {
         const Target target = Kind::make_target(sample, rows, settings_.tree);
         typename Kind::Listed search(target, *codes_.lists,
                                      split_rules(dictionary_, settings_.tree), rows,
-                                     draw, settings_.max_features);
+                                     sampler, settings_.max_features);
         return grow_with(target, search, rows, dictionary_, sample);
     }
 
-    // The restricted dictionary of the paper: the tree is grown on the columns drawn,
+    // The restricted dictionary of the paper: the tree is grown on the sampled columns,
     // copied together so that they stay in the cache.
     TreeArrays grow_restricted(Sample sample, Rows& rows) {
         const std::vector<std::int64_t> features = sample_without_replacement(
@@ -299,7 +299,7 @@ class TreeGrower {
     Dictionary dictionary_;
     const ForestSettings& settings_;
     Team& team_;
-    FeatureDraw draw_;
+    FeatureSampler sampler_;
     std::uint64_t key_ = 0;
     std::vector<std::uint8_t> space_;
 };

@@ -179,8 +179,8 @@ class MomentFlattener {
     void keep_rows(const GrownNode& node) {
         const std::size_t n_before = tree_.leaf_rows.size();
         for (std::int64_t i = node.begin; i < node.end; ++i)
-            tree_.leaf_rows.insert(tree_.leaf_rows.end(), r_.is_drawn ? r_.of(i)[0] : 1,
-                                   r_.rows[i]);
+            tree_.leaf_rows.insert(tree_.leaf_rows.end(),
+                                   r_.is_sampled ? r_.of(i)[0] : 1, r_.rows[i]);
         tree_.leaf_row_counts.push_back(
             static_cast<std::uint32_t>(tree_.leaf_rows.size() - n_before));
     }
@@ -204,7 +204,7 @@ struct MomentTrees {
     using Sample = MomentSample;
     using Rows = MomentRows;
     using Histograms = MomentHistograms<Crit>;
-    using DrawSearch = dics::DrawSearch<MomentRowScan<Crit>>;
+    using SampledSearch = dics::SampledSearch<MomentRowScan<Crit>>;
     using Listed = ListedSearch<MomentEntryScan<Crit>, Rows>;
 
     static Target make_target(const Sample& sample, const Rows& rows,
@@ -257,17 +257,17 @@ bool counts_rows(const GrowSettings& settings, bool is_weighted) {
 }  // namespace
 
 ForestArrays grow(const AnyRows* X, const Codes& codes, const Dictionary& dictionary,
-                  const TargetColumns& columns, const std::uint32_t* drawn,
+                  const TargetColumns& columns, const std::uint32_t* sampled,
                   const ForestSettings& settings, Team& team,
                   std::atomic<std::int64_t>& done) {
-    const Draws draws(columns.weights, columns.n_rows, drawn, settings);
+    const RowSamples samples(columns.weights, columns.n_rows, sampled, settings);
     const MomentSample sample(
-        columns, settings.n_draws,
-        counts_rows(settings.tree, settings.n_draws > 0 || columns.weights),
+        columns, settings.sample_size,
+        counts_rows(settings.tree, settings.sample_size > 0 || columns.weights),
         is_centered(settings.tree.criterion), settings.tree.scale);
     auto grow_tree = [&](std::int64_t number, Team& own) {
         std::vector<std::uint32_t> space;
-        MomentRows rows(sample, draws.of_tree(number, space));
+        MomentRows rows(sample, samples.of_tree(number, space));
         return choose_moment_trees(settings.tree.criterion, [&]<class Kind>(Kind) {
             return TreeGrower<Kind>(X, columns.weights, codes, dictionary, settings,
                                     own)
@@ -278,7 +278,7 @@ ForestArrays grow(const AnyRows* X, const Codes& codes, const Dictionary& dictio
 }
 
 MomentScale scale_of(const TargetColumns& columns, const ForestSettings& settings) {
-    return MomentSample(columns, settings.n_draws, false,
+    return MomentSample(columns, settings.sample_size, false,
                         is_centered(settings.tree.criterion))
         .scale();
 }

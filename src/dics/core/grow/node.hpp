@@ -32,7 +32,7 @@ struct NodePlace {
     std::int32_t index = 0;
     std::int64_t begin = 0, end = 0;  // its rows here
     std::int64_t depth = 0;
-    std::uint64_t key = 0;  // of its random draws: a function of the path from the root
+    std::uint64_t key = 0;  // of its random numbers, by the path from the root
     int interactions = 0;   // see Interactions
     bool is_grown = false;  // with all below it, by a Renewal
     // Histogram search only: buffers of the pool, -1 for none.

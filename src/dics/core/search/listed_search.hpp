@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "search/draw_search.hpp"
 #include "search/node_entries.hpp"
+#include "search/sampled_search.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -26,28 +26,28 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
         CandidateList candidates{};
     };
 
-    // A node searches all features, or (`draw` not null) a sample of `max_features`.
+    // A node searches all features, or (`sampler` not null) a sample of `max_features`.
     ListedSearch(const Target& target, const CodeLists& lists, const SplitRules& rules,
-                 const Rows& rows, FeatureDraw* draw, std::int64_t max_features)
+                 const Rows& rows, FeatureSampler* sampler, std::int64_t max_features)
         : target_(target),
           lists_(lists),
           rules_(rules),
           r_(rows),
           places_(lists, rows.rows),
-          draw_(draw),
+          sampler_(sampler),
           max_features_(max_features) {
-        if (!draw_)
+        if (!sampler_)
             return;
-        groups_.resize(draw_->n_groups());
+        groups_.resize(sampler_->n_groups());
         for (std::int64_t f = 0; f < rules.dictionary.n_features; ++f)
-            group_of_.push_back(draw_->group(f));
+            group_of_.push_back(sampler_->group(f));
         next_.resize(group_of_.size());
     }
 
     Context make_context(int) const { return {NodeEntries(lists_, places_)}; }
 
     std::int64_t work(const Open& node) const {
-        return node.size() * (draw_ ? max_features_ : row_entries());
+        return node.size() * (sampler_ ? max_features_ : row_entries());
     }
 
     void find(Open* const* nodes, int n_nodes, Context& context, bool, int) {
@@ -86,15 +86,15 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
     };
 
     Split best_split(const Open& node, Context& context) {
-        if (draw_)
-            draw_features(node, context);
+        if (sampler_)
+            sample_features(node, context);
         else
             take_features(node, context);
         std::vector<std::int32_t>& features = context.features;
         context.entries.collect(features);
         context.scan.start_node(target_, r_, node, rules_.min_samples_leaf);
         const bool samples = rules_.max_candidates > 0;
-        if (samples && draw_) {
+        if (samples && sampler_) {
             std::sort(features.begin(), features.end());
             context.candidates.sample_from(rules_.dictionary, features,
                                            rules_.max_candidates, node.key);
@@ -128,19 +128,19 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
         }
     }
 
-    void draw_features(const Open& node, Context& context) {
+    void sample_features(const Open& node, Context& context) {
         NodeEntries& entries = context.entries;
         if (walks_rows(node))
-            return draw_known(node, context);
+            return sample_known(node, context);
         entries.start_by_features(node);
-        draw_->begin(node.key, node.depth);
-        draw_varying(
-            max_features_, [&](std::int32_t f) { return entries.varies(f); }, *draw_,
+        sampler_->begin(node.key, node.depth);
+        sample_varying(
+            max_features_, [&](std::int32_t f) { return entries.varies(f); }, *sampler_,
             context.features);
     }
 
     // After a walk over the rows, which finds the features that vary.
-    void draw_known(const Open& node, Context& context) {
+    void sample_known(const Open& node, Context& context) {
         NodeEntries& entries = context.entries;
         context.features.clear();
         entries.start_by_rows(node);
@@ -152,7 +152,7 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
             group.first = f;
             ++group.count;
         }
-        draw_->draw_known(
+        sampler_->sample_known(
             max_features_, node.key, [&](std::int32_t g) { return groups_[g].count; },
             [&](std::int32_t g) {
                 for (std::int32_t f = groups_[g].first; f >= 0; f = next_[f])
@@ -192,7 +192,7 @@ class ListedSearch : public PlainSearch<typename Scan::Target::Totals> {
     SplitRules rules_;
     const Rows& r_;
     RowPlaces places_;
-    FeatureDraw* draw_;
+    FeatureSampler* sampler_;
     std::int64_t max_features_;
     // After a walk over the rows: features that vary, a chain for each group. Only a
     // forest samples, and it has a search for each of its threads.

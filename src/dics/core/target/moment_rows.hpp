@@ -38,23 +38,25 @@ struct MomentScale {
 // is this target. Other weights multiply the target before it becomes an integer.
 class MomentSample {
   public:
-    // Sums have `n_draws` rows (0: the rows of `columns`). Cells count rows only if the
-    // weights do not. Targets that must not be negative are not centered. `known` is
-    // the scale if `columns` has only a part of the rows.
-    MomentSample(const TargetColumns& columns, std::int64_t n_draws, bool counts_rows,
-                 bool is_centered, const std::optional<MomentScale>& known = {})
+    // Sums have `sample_size` rows (0: the rows of `columns`). Cells count rows only if
+    // the weights do not. Targets that must not be negative are not centered. `known`
+    // is the scale if `columns` has only a part of the rows.
+    MomentSample(const TargetColumns& columns, std::int64_t sample_size,
+                 bool counts_rows, bool is_centered,
+                 const std::optional<MomentScale>& known = {})
         : y(columns.y),
           n_rows(columns.n_rows),
           n_outputs(columns.n_outputs),
           n_cells(1 + n_outputs + (counts_rows ? 1 : 0)) {
-        const bool is_fractional = columns.wide_counts && n_draws == 0;
-        const std::int64_t n_added = std::max({n_draws, total_count(columns), n_rows});
+        const bool is_fractional = columns.wide_counts && sample_size == 0;
+        const std::int64_t n_added =
+            std::max({sample_size, total_count(columns), n_rows});
         cells.resize(n_rows * n_cells);
         for (std::int64_t i = 0; i < n_rows; ++i) {
             std::int64_t weight = 1;
-            if (n_draws == 0 && columns.wide_counts)
+            if (sample_size == 0 && columns.wide_counts)
                 weight = columns.wide_counts[i];
-            else if (n_draws == 0 && columns.counts)
+            else if (sample_size == 0 && columns.counts)
                 weight = columns.counts[i];
             cells[at(i)] = weight;
             if (counts_rows)
@@ -148,7 +150,7 @@ struct MomentRows {
     int n_outputs, n_cells;
     std::vector<std::int64_t> own_cells;  // of a bootstrap sample or a copy
     std::vector<double> own_y;
-    bool is_drawn;  // a bootstrap sample; its weights are counts
+    bool is_sampled;  // a bootstrap sample; its weights are counts
 
     MomentRows(MomentRows&&) = default;
     MomentRows(const MomentRows&) = delete;  // `cells` may point into own_cells
@@ -159,7 +161,7 @@ struct MomentRows {
           cells(sample.cells.data()),
           n_outputs(sample.n_outputs),
           n_cells(sample.n_cells),
-          is_drawn(counts != nullptr) {
+          is_sampled(counts != nullptr) {
         for (std::int64_t i = 0; i < sample.n_rows; ++i) {
             if (sample.of(i)[0] > 0 && (!counts || counts[i] > 0))
                 rows.push_back(i);
@@ -184,7 +186,7 @@ struct MomentRows {
           cells(r.cells),
           n_outputs(r.n_outputs),
           n_cells(r.n_cells),
-          is_drawn(r.is_drawn) {
+          is_sampled(r.is_sampled) {
         renumber();
     }
 

@@ -7,7 +7,7 @@
 
 #include "search/classes/histogram.hpp"
 #include "search/classes/sets.hpp"
-#include "search/draw_search.hpp"
+#include "search/sampled_search.hpp"
 #include "search/split_chooser.hpp"
 
 namespace dics {
@@ -229,9 +229,9 @@ class SortedSearch {
     std::vector<std::uint8_t> sides_;
 };
 
-// The features of a node in turn, for DrawSearch. A node searches other features than
-// its parent, so histograms are never subtracted: they are filled for some features at
-// a time.
+// The features of a node in turn, for SampledSearch. A node searches other features
+// than its parent, so histograms are never subtracted: they are filled for some
+// features at a time.
 template <class Crit, class CountT>
 class ClassRowScan {
   public:
@@ -346,7 +346,7 @@ class ClassRowScan {
             n_thresholds_[j] = rules_.dictionary.count(f);
             most = std::max(most, n_thresholds_[j]);
             const std::uint32_t line =
-                columns[j] / FeatureDraw::kGroup * FeatureDraw::kGroup;
+                columns[j] / FeatureSampler::kGroup * FeatureSampler::kGroup;
             if (std::find(lines.begin(), lines.end(), line) == lines.end())
                 lines.push_back(line);
         }

@@ -17,7 +17,7 @@
 
 namespace dics {
 
-// Features (and, if some are drawn, candidates) a round looks at.
+// Features (and, if some are sampled, candidates) a round looks at.
 struct RoundSplits {
     std::vector<std::int32_t> features;  // rising
     std::vector<std::int32_t> dense;     // those whose codes are all there
@@ -34,7 +34,7 @@ struct RoundSplits {
 struct RoundCodes {
     const std::uint8_t* data;
     std::int64_t stride;
-    bool by_row;  // of all rows; otherwise of those drawn, by place
+    bool by_row;  // of all rows; otherwise of those sampled, by place
 };
 
 class GradientHistograms {

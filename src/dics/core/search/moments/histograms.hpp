@@ -113,7 +113,7 @@ class MomentNodeScan {
     MomentSets<Crit> sets_;
 };
 
-// The same from the rows of a node, for DrawSearch.
+// The same from the rows of a node, for SampledSearch.
 template <class Crit>
 class MomentRowScan : public MomentNodeScan<Crit> {
   public:

@@ -28,7 +28,7 @@ namespace dics {
 // the node are reported by mark_constant(): they are constant in the whole subtree, so
 // they are passed over there without a look at the data. Trees that are not grown depth
 // first do without: the last node of the level above need not be the parent.
-class FeatureDraw {
+class FeatureSampler {
   public:
     static constexpr std::int64_t kGroup = 64;
     static constexpr std::int64_t kOffered = 2 * kGroup;
@@ -36,13 +36,13 @@ class FeatureDraw {
     static constexpr std::int64_t kMany = 2048;
 
     // A node looks at `max_features` of them.
-    FeatureDraw(const Dictionary& dictionary, std::int64_t max_features,
-                bool is_best_first)
+    FeatureSampler(const Dictionary& dictionary, std::int64_t max_features,
+                   bool is_best_first)
         : n_features_(dictionary.n_features),
           is_best_first_(is_best_first),
           n_words_((n_features_ + 63) / 64) {
         const std::int64_t n_groups = (n_features_ + kGroup - 1) / kGroup;
-        most_draws_ = n_features_ > kMany ? max_features : n_features_;
+        most_sampled_ = n_features_ > kMany ? max_features : n_features_;
         for (std::int64_t group = 0; group < n_groups; ++group)
             groups_.push_back(group);
     }
@@ -50,7 +50,7 @@ class FeatureDraw {
     void begin(std::uint64_t node_key, std::int64_t depth) {
         stream_ = Stream(combine(node_key, 6));
         n_groups_used_ = 0;
-        n_drawn_ = 0;
+        n_sampled_ = 0;
         offered_.clear();
         at_ = 0;
         const std::size_t level = is_best_first_ ? 0 : depth;
@@ -68,7 +68,7 @@ class FeatureDraw {
     }
 
     // The first feature of a group. Groups are as long as each other to within one
-    // feature, or those of a short group would be drawn more often.
+    // feature, or those of a short group would be sampled more often.
     std::int64_t start(std::int64_t group) const {
         return group * n_features_ / groups_.size();
     }
@@ -85,23 +85,23 @@ class FeatureDraw {
         while (!is_done(n_found) && (at_ < offered_.size() || offer_more())) {
             choose(offered_, at_);
             feature = offered_[at_++];
-            ++n_drawn_;
+            ++n_sampled_;
             if ((known_[feature / 64] >> (feature % 64) & 1) == 0)
                 return true;
         }
         return false;
     }
 
-    // Draws as many features that vary as `next` would find, for a caller who knows
+    // Samples as many features that vary as `next` would find, for a caller who knows
     // which do: count(group) of a group, and take(group) adds them to `features`.
     // Where all that vary among those offered are taken, their order has no effect.
     template <class Count, class Take, class Varies>
-    void draw_known(std::int64_t max_features, std::uint64_t node_key, Count count,
-                    Take take, Varies varies, std::vector<std::int32_t>& features) {
+    void sample_known(std::int64_t max_features, std::uint64_t node_key, Count count,
+                      Take take, Varies varies, std::vector<std::int32_t>& features) {
         auto n_found = [&] { return std::ssize(features); };
         stream_ = Stream(combine(node_key, 6));
         n_groups_used_ = 0;
-        n_drawn_ = 0;
+        n_sampled_ = 0;
         while (n_found() < max_features && !is_done(n_found()) && offer_groups()) {
             std::int64_t n = 0, n_offered = 0;
             for (const std::int32_t group : last_groups()) {
@@ -109,16 +109,16 @@ class FeatureDraw {
                 n_offered += start(group + 1) - start(group);
             }
             if (n_found() + n <= max_features &&
-                (n == 0 || n_drawn_ + n_offered <= most_draws_)) {
+                (n == 0 || n_sampled_ + n_offered <= most_sampled_)) {
                 for (const std::int32_t group : last_groups())
                     take(group);
                 stream_.skip(static_cast<std::uint64_t>(n_offered));
-                n_drawn_ += n_offered;
+                n_sampled_ += n_offered;
                 continue;
             }
             for (offer_features(); at_ < offered_.size() && n_found() < max_features &&
                                    !is_done(n_found());
-                 ++at_, ++n_drawn_) {
+                 ++at_, ++n_sampled_) {
                 choose(offered_, at_);
                 if (varies(offered_[at_]))
                     features.push_back(offered_[at_]);
@@ -140,7 +140,7 @@ class FeatureDraw {
   private:
     // Is a node with `n_found` features done?
     bool is_done(std::int64_t n_found) const {
-        return n_drawn_ >= most_draws_ && n_found > 0;
+        return n_sampled_ >= most_sampled_ && n_found > 0;
     }
 
     // One step of a shuffle (Fisher and Yates).
@@ -186,7 +186,7 @@ class FeatureDraw {
     bool is_best_first_;
     std::vector<std::int32_t> groups_;
     std::size_t n_groups_used_ = 0;
-    std::int64_t most_draws_ = 0, n_drawn_ = 0;
+    std::int64_t most_sampled_ = 0, n_sampled_ = 0;
     std::size_t n_before_ = 0;          // groups used before the last offer
     std::vector<std::size_t> swapped_;  // what each group used changed places with
     std::vector<std::int32_t> offered_;
@@ -213,7 +213,7 @@ class VaryingFeatures {
 
     // The first rows show that most features vary. The other features are mostly one
     // value, and so are their neighbors: all rows are then compared by whole lines of
-    // features (mercedes, half of 376 features drawn: 10 % of a forest's time).
+    // features (mercedes, half of 376 features sampled: 10 % of a forest's time).
     bool has(std::int64_t f) {
         const std::uint8_t first = code(0, f);
         for (std::int64_t i = 1; i < n_first_; ++i) {
@@ -260,21 +260,21 @@ class VaryingFeatures {
     std::vector<Line> lines_;
 };
 
-// Samples until `max_features` features were found that vary within the node. `draw`
+// Samples until `max_features` features were found that vary within the node. `sampler`
 // has begun the node.
 template <class Varies>
-void draw_varying(std::int64_t max_features, Varies varies, FeatureDraw& draw,
-                  std::vector<std::int32_t>& features) {
+void sample_varying(std::int64_t max_features, Varies varies, FeatureSampler& sampler,
+                    std::vector<std::int32_t>& features) {
     features.clear();
     std::int32_t feature;
     while (std::ssize(features) < max_features &&
-           draw.next(std::ssize(features), feature)) {
+           sampler.next(std::ssize(features), feature)) {
         if (varies(feature))
             features.push_back(feature);
         else
-            draw.mark_constant(feature);
+            sampler.mark_constant(feature);
     }
-    draw.end();
+    sampler.end();
 }
 
 // Searches features that are sampled for each node, as in RandomForest. Codes are
@@ -282,20 +282,20 @@ void draw_varying(std::int64_t max_features, Varies varies, FeatureDraw& draw,
 // next. `Scan` is ClassRowScan or MomentRowScan. For one thread: a forest grows its
 // trees side by side.
 template <class Scan>
-class DrawSearch : public PlainSearch<typename Scan::Target::Totals> {
+class SampledSearch : public PlainSearch<typename Scan::Target::Totals> {
   public:
     using Target = typename Scan::Target;
     using Open = typename Scan::Open;
     using Rows = typename Target::Rows;
     struct Context {};
 
-    DrawSearch(const Target& target, const Codes& codes, const SplitRules& rules,
-               const Rows& rows, std::int64_t max_features, FeatureDraw& draw)
+    SampledSearch(const Target& target, const Codes& codes, const SplitRules& rules,
+                  const Rows& rows, std::int64_t max_features, FeatureSampler& sampler)
         : codes_(codes),
           rules_(rules),
           r_(rows),
           max_features_(max_features),
-          draw_(draw),
+          sampler_(sampler),
           scan_(target, codes, rules, rows, max_features) {}
 
     Context make_context(int) const { return {}; }
@@ -317,12 +317,12 @@ class DrawSearch : public PlainSearch<typename Scan::Target::Totals> {
     static constexpr std::int64_t kFetchedRows = 256;
 
     Split best_split(const Open& node) {
-        draw_.begin(node.key, node.depth);
+        sampler_.begin(node.key, node.depth);
         if (node.size() <= kFetchedRows)
             fetch_codes(node);
         varying_.start_node(codes_, r_.rows, node);
-        draw_varying(
-            max_features_, [&](std::int64_t f) { return varying_.has(f); }, draw_,
+        sample_varying(
+            max_features_, [&](std::int64_t f) { return varying_.has(f); }, sampler_,
             features_);
         const bool samples = rules_.max_candidates > 0;
         if (samples) {
@@ -343,9 +343,9 @@ class DrawSearch : public PlainSearch<typename Scan::Target::Totals> {
         for (std::int64_t i = node.begin; i < node.end; ++i) {
             const std::uint8_t* row =
                 codes_.data + std::int64_t{r_.rows[i]} * codes_.width;
-            for (const std::int32_t group : draw_.groups()) {
-                __builtin_prefetch(row + draw_.start(group));
-                __builtin_prefetch(row + draw_.start(group + 1) - 1);
+            for (const std::int32_t group : sampler_.groups()) {
+                __builtin_prefetch(row + sampler_.start(group));
+                __builtin_prefetch(row + sampler_.start(group + 1) - 1);
             }
         }
     }
@@ -354,7 +354,7 @@ class DrawSearch : public PlainSearch<typename Scan::Target::Totals> {
     SplitRules rules_;
     const Rows& r_;
     std::int64_t max_features_;
-    FeatureDraw& draw_;
+    FeatureSampler& sampler_;
     Scan scan_;
     VaryingFeatures varying_;
     std::vector<std::int32_t> features_;  // of the node
