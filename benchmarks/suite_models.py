@@ -215,7 +215,13 @@ def fit_sklearn_forest(split: SuiteSplit, n_threads: int, *, kind: str) -> Any:
 
 
 MODELS = {
+    "dics fast": SuiteModel(
+        "dics", partial(fit_dics, kind="CGBoosting", quality="fast")
+    ),
     "dics": SuiteModel("dics", partial(fit_dics, kind="CGBoosting")),
+    "dics best": SuiteModel(
+        "dics", partial(fit_dics, kind="CGBoosting", quality="best")
+    ),
     "dics forest": SuiteModel("dics", partial(fit_dics, kind="CGForest")),
     "dics tree": SuiteModel("dics", partial(fit_dics, kind="CGTree")),
     "LightGBM": SuiteModel("lightgbm", fit_lightgbm),
