@@ -57,41 +57,44 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     ----------
     loss : "log_loss" or object, default="log_loss"
         The log-loss, or a custom loss, see Notes.
+    quality : {"fast", "balanced", "best"}, default="balanced"
+        How much time every "auto" may take. "fast" has one trial of large steps, for
+        quick looks and wide data. "balanced" has three trials. "best" has eight, and
+        takes about four times as long. Values that you set have priority.
     n_estimators : int or "auto", default="auto"
-        Number of rounds; each adds one tree. "auto" is 100 for two classes and 250 for
-        more, and 100 if a trial lowers the learning rate (see Notes).
+        Number of rounds; each adds one tree. "auto" finds it by trials (see Notes), and
+        is 100 for tables that are too small or too large for them.
     learning_rate : float or "auto", default="auto"
-        Factor of each tree. "auto" is 0.1 to 0.2 for two classes and 0.15 for more;
-        trials can lower it (see Notes). Use a smaller value with more rounds for the
-        best accuracy. With two classes, the margin changes by twice the rate. Callbacks
-        of `fit` can change it between rounds.
+        Factor of each tree. "auto" is 0.1, and 0.2 if `quality` is "fast". After
+        trials, it is divided by their number. With two classes, the margin changes by
+        twice the rate. Callbacks of `fit` can change it between rounds.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit. The paper uses 3.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the split with the largest gain comes first. None sets
-        no limit. "auto" is 31, and 8 if X has categorical features and a trial ended
-        early (see Notes).
+        no limit. "auto" is 16, and 31 from 20,000 training rows on.
     max_features : "auto", int, float or None, default="auto"
         Number of features sampled for each round, not for each node. A float is a
-        fraction of the features; None uses all. "auto" uses all unless there are many,
-        and half of up to 64 features for fewer than 10,000 rows.
+        fraction of the features; None uses all. "auto" is 0.7 for
+        classification and 1.0 or 0.7 for regression, 1.0 from 20,000 rows on, and less
+        if there are many features.
     subsample : "auto" or float, default="auto"
         Fraction of the rows that each round samples by "mvs", above 0 and at most 1;
-        1.0 uses all rows. "auto" is 0.3, falling from 333,333 rows on to 0.1 for a
+        1.0 uses all rows. "auto" is 0.5. From 333,333 rows on it falls, to 0.17 for a
         million rows.
     sampling : {"auto", "mvs", "goss"}, GOSS or None, default="auto"
         How a round samples the rows that choose its splits. "mvs" samples by the size
         of the gradient, "goss" as in the paper (`GOSS` sets its rates). None uses all
-        rows. "auto" is "mvs" if `subsample` is below 1, or from 20,000 rows and 100,000
-        rows times outputs on, otherwise None.
+        rows. "auto" is "mvs" if `subsample` is below 1, otherwise None.
     l2_regularization : "auto" or float, default="auto"
         L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1. Increase it
         to reduce overfitting. Use 0.01 for many rare features, such as words.
     min_split_gain : float, default=0.0
         Minimum gain of a split (gamma in the paper).
     min_samples_leaf : "auto" or int, default="auto"
-        Minimum number of sampled rows on each side of a split. "auto" is 20, and a
-        tenth of fewer than 200 rows. Use 5 for many rare features, such as words.
+        Minimum number of sampled rows on each side of a split. "auto" is 5 for two
+        classes and 20 for more, and a tenth of the rows of very small tables. Use 5 for
+        many rare features, such as words.
     min_child_weight : float, default=0.0
         Minimum sum of hessians, over all outputs, on each side of a split.
     early_stopping : "auto" or bool, default="auto"
@@ -101,8 +104,9 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     validation_fraction : int, float or None, default=0.1
         Number or fraction of the rows held out for early stopping if `fit` gets no
         validation rows. None holds out none and uses the training score.
-    n_iter_no_change : int, default=10
-        Number of rounds without a better score before early stopping.
+    n_iter_no_change : "auto" or int, default="auto"
+        Number of rounds without a better score before early stopping. "auto" is 2
+        divided by the learning rate, at least 10.
     scoring : str, callable or None, default="loss"
         Score for early stopping: "loss" (or "neg_log_loss"), the name of a scorer, a
         scorer, or None for the accuracy. Scorers that accept `sample_weight` get the
@@ -194,17 +198,13 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     frequent in a leaf. Each step is limited to the minimum of an upper bound on the
     loss. So without row sampling, no round increases the training loss.
 
-    A learning rate of "auto" can have a trial if `n_estimators` is "auto", there are
-    more than two classes and 1,000 to 100,000 training rows. Some rows are held out
-    from the first 100 rounds. If their loss increases, the trial is discarded and the
-    rate is lowered: the earlier the increase, the lower the rate. Otherwise its rounds
-    are kept, and later rounds use all rows. With categorical features, up to 200,000
-    rows, the trial is 0.6 of the rounds, at most 100, for any number of classes and
-    rounds.
-
-    For two classes, "auto" is 0.1, 0.15 from 10,000 and 0.2 from 20,000 training rows
-    on, half of it with categorical features, and without `noise_shrinkage` 0.02, or
-    0.04 from 10,000 rows on.
+    With ``n_estimators="auto"``, trials find the number of rounds. Each trial holds out
+    other 15 % of the rows, and ends when their loss stops falling. The model then takes
+    the splits of all trials, in the order of their rounds, and computes the leaf values
+    again from all rows. Early stopping, custom losses and ``reuse_splits=False``
+    exclude trials, and they need 200 rows. Trials of large tables have fewer rounds:
+    from about 250,000 rows on (60,000 if `quality` is "fast"), a fit has 100 rounds
+    without them.
 
     A custom loss has the methods of `CGBoostingRegressor` (see its Notes), and its
     rules for "auto". `y` has the indices of the classes in `classes_`. For two classes,
@@ -222,7 +222,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     >>> model.n_iter_
     20
     >>> model.plan_.learning_rate, model.plan_.sampling, model.plan_.max_features
-    (0.15, None, 4)
+    (0.1, 'mvs', 4)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -230,12 +230,11 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "loss": [StrOptions({"log_loss"}), CUSTOM_LOSS],
     }
-    _unsupported = frozenset({"advanced.tweedie_power"})
+    _unsupported = frozenset({"advanced.huber_quantile", "advanced.tweedie_power"})
     # The configuration of the paper does not change with the defaults.
     _paper_setting: ClassVar[dict[str, Any]] = {
         **Boosting._paper_setting,
         "n_estimators": 300,
-        "l2_regularization": 0.1,
         "advanced__noise_shrinkage": 0.0,
     }
 
@@ -244,6 +243,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         self,
         *,
         loss: Any = "log_loss",
+        quality: str = "balanced",
         n_estimators: int | str = "auto",
         learning_rate: float | str = "auto",
         max_depth: int | None = None,
@@ -257,7 +257,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         min_child_weight: float = 0.0,
         early_stopping: bool | str = "auto",
         validation_fraction: int | float | None = 0.1,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: int | str = "auto",
         scoring: str | Callable[..., float] | None = "loss",
         class_weight: Any = None,
         candidates: BaseCandidates | None = None,
@@ -272,6 +272,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         verbose: int = 0,
     ) -> None:
         self.loss = loss
+        self.quality = quality
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
@@ -535,43 +536,43 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     quantile : float or sequence of float, default=0.5
         With ``loss="quantile"``: the quantile to predict, or several at once. One tree
         per round predicts all of them, and the predictions do not cross.
-    huber_quantile : float, default=0.9
-        With ``loss="huber"``: fraction of the rows, those with the smallest residuals,
-        whose loss is squared.
+    quality : {"fast", "balanced", "best"}, default="balanced"
+        How much time every "auto" may take. "fast" has one trial of large steps, for
+        quick looks and wide data. "balanced" has three trials. "best" has eight, and
+        takes about four times as long. Values that you set have priority.
     n_estimators : int or "auto", default="auto"
-        Number of rounds; each adds one tree. "auto" is 100.
+        Number of rounds; each adds one tree. "auto" finds it by trials (see Notes), and
+        is 100 for tables that are too small or too large for them.
     learning_rate : float or "auto", default="auto"
-        Factor of each tree. "auto" is 0.12, and 0.1 for fewer than 10,000 rows; with
-        categorical features, a trial can lower it (see Notes). Use a smaller value with
-        more rounds for the best accuracy. Callbacks of `fit` can change it between
+        Factor of each tree. "auto" is 0.15, and 0.05 if `quality` is "best". After
+        trials, it is divided by their number. Callbacks of `fit` can change it between
         rounds.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the split with the largest gain comes first. None sets
-        no limit. "auto" is 31, and 8 if X has categorical features and a trial ended
-        early (see Notes).
+        no limit. "auto" is 16, and 63 from 20,000 training rows on.
     max_features : "auto", int, float or None, default="auto"
         Number of features sampled for each round, not for each node. A float is a
-        fraction of the features; None uses all. "auto" uses all unless there are many,
-        and half of up to 64 features for fewer than 10,000 rows.
+        fraction of the features; None uses all. "auto" is 0.7 for
+        classification and 1.0 or 0.7 for regression, 1.0 from 20,000 rows on, and less
+        if there are many features.
     subsample : "auto" or float, default="auto"
         Fraction of the rows that each round samples by "mvs", above 0 and at most 1;
-        1.0 uses all rows. "auto" is 0.3, falling from 333,333 rows on to 0.1 for a
+        1.0 uses all rows. "auto" is 0.5. From 333,333 rows on it falls, to 0.17 for a
         million rows.
     sampling : {"auto", "mvs", "goss"}, GOSS or None, default="auto"
         How a round samples the rows that choose its splits. "mvs" samples by the size
         of the gradient, "goss" as in the paper (`GOSS` sets its rates). None uses all
-        rows. "auto" is "mvs" if `subsample` is below 1, or from 20,000 rows and 100,000
-        rows times outputs on, otherwise None.
+        rows. "auto" is "mvs" if `subsample` is below 1, otherwise None.
     l2_regularization : "auto" or float, default="auto"
-        L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1. Increase it
-        to reduce overfitting.
+        L2 penalty of the leaf values (lambda in the paper). "auto" is 1. Increase it to
+        reduce overfitting.
     min_split_gain : float, default=0.0
         Minimum gain of a split.
     min_samples_leaf : "auto" or int, default="auto"
-        Minimum number of sampled rows on each side of a split. "auto" is 20, and a
-        tenth of fewer than 200 rows.
+        Minimum number of sampled rows on each side of a split. "auto" is 3, and a
+        tenth of fewer than 30 rows.
     min_child_weight : float, default=0.0
         Minimum sum of hessians, over all outputs, on each side of a split.
     early_stopping : "auto" or bool, default="auto"
@@ -581,8 +582,9 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     validation_fraction : int, float or None, default=0.1
         Number or fraction of the rows held out for early stopping if `fit` gets no
         validation rows. None holds out none and uses the training score.
-    n_iter_no_change : int, default=10
-        Number of rounds without a better score before early stopping.
+    n_iter_no_change : "auto" or int, default="auto"
+        Number of rounds without a better score before early stopping. "auto" is 2
+        divided by the learning rate, at least 10.
     scoring : str, callable or None, default="loss"
         Score for early stopping: "loss", the name of a scorer, a scorer, or None for
         R2. Scorers that accept `sample_weight` get the weights of the rows.
@@ -665,11 +667,13 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
 
     Notes
     -----
-    With categorical features and 1,000 to 200,000 training rows, a learning rate of
-    "auto" has a trial: some rows are held out from 0.6 of the rounds, at most 100. If
-    their loss increases, the trial is discarded and the rate is lowered: the earlier
-    the increase, the lower the rate. Otherwise its rounds are kept, and later rounds
-    use all rows.
+    With ``n_estimators="auto"``, trials find the number of rounds. Each trial holds out
+    other 15 % of the rows, and ends when their loss stops falling. The model then takes
+    the splits of all trials, in the order of their rounds, and computes the leaf values
+    again from all rows. Early stopping, custom losses and ``reuse_splits=False``
+    exclude trials, and they need 200 rows. Trials of large tables have fewer rounds:
+    from about 250,000 rows on (60,000 if `quality` is "fast"), a fit has 100 rounds
+    without them.
 
     A custom loss is an object with three methods. They get y, the scores `raw` and the
     weights of the rows (or None):
@@ -683,7 +687,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     For `train_score_` and early stopping, a fourth method ``loss(y, raw, weight)``
     returns the mean loss. The methods are called once per round with all rows. Built-in
     losses are faster: they use several threads and single precision. An offset is part
-    of `raw`, but not of the start. A learning rate of "auto" has no trial.
+    of `raw`, but not of the start.
 
     A custom loss that holds an array with a value for each row needs all rows in their
     order: without held-out rows (``early_stopping=True``), without rows of weight zero,
@@ -726,7 +730,6 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
             CUSTOM_LOSS,
         ],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
-        "huber_quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
     }
     _unsupported = frozenset({"advanced.reuse_splits", "advanced.noise_shrinkage"})
 
@@ -738,7 +741,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         *,
         loss: Any = "squared_error",
         quantile: float | Sequence[float] = 0.5,
-        huber_quantile: float = 0.9,
+        quality: str = "balanced",
         n_estimators: int | str = "auto",
         learning_rate: float | str = "auto",
         max_depth: int | None = None,
@@ -752,7 +755,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         min_child_weight: float = 0.0,
         early_stopping: bool | str = "auto",
         validation_fraction: int | float | None = 0.1,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: int | str = "auto",
         scoring: str | Callable[..., float] | None = "loss",
         candidates: BaseCandidates | None = None,
         categorical_features: Any = "from_dtype",
@@ -767,7 +770,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     ) -> None:
         self.loss = loss
         self.quantile = quantile
-        self.huber_quantile = huber_quantile
+        self.quality = quality
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
@@ -812,7 +815,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
                     f"loss='quantile' predicts quantiles of one target, y has "
                     f"{n_targets}; fit a model for each."
                 )
-        alpha = self.huber_quantile
+        alpha = self._options.huber_quantile
         if self.loss == "tweedie":
             alpha = self._options.tweedie_power
         return NumberLoss(self.loss, levels, float(alpha), n_targets)

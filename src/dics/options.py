@@ -271,7 +271,10 @@ class BoostingOptions(Options):
     noise_shrinkage : "auto" or float, default="auto"
         Classifier only: strength s that shrinks leaf values that may be noise, by the
         factor G^2 / (G^2 + s H) of the sums G and H of gradients and hessians. "auto"
-        is 10 for two classes and 0 (no shrinkage) for more.
+        is 3 for two classes and 0 (no shrinkage) for more.
+    huber_quantile : float, default=0.9
+        With ``loss="huber"``: fraction of the rows, those with the smallest residuals,
+        whose loss is squared.
     tweedie_power : float, default=1.5
         With ``loss="tweedie"``: the power p of the variance, which is proportional to
         the p-th power of the mean; above 1 and below 2. Near 1, targets are almost
@@ -291,6 +294,7 @@ class BoostingOptions(Options):
         "leaf_values": [StrOptions({"all", "sample"})],
         "sketch_outputs": [AUTO, Interval(Integral, 2, None, closed="left"), None],
         "noise_shrinkage": [AUTO, NOT_NEGATIVE],
+        "huber_quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         # The ends are the losses "poisson" and "gamma".
         "tweedie_power": [Interval(Real, 1.0, 2.0, closed="neither")],
         "tol": [NOT_NEGATIVE],
@@ -304,6 +308,7 @@ class BoostingOptions(Options):
         leaf_values: str = "all",
         sketch_outputs: int | str | None = "auto",
         noise_shrinkage: float | str = "auto",
+        huber_quantile: float = 0.9,
         tweedie_power: float = 1.5,
         tol: float = 1e-7,
     ) -> None:
@@ -312,5 +317,6 @@ class BoostingOptions(Options):
         self.leaf_values = leaf_values
         self.sketch_outputs = sketch_outputs
         self.noise_shrinkage = noise_shrinkage
+        self.huber_quantile = huber_quantile
         self.tweedie_power = tweedie_power
         self.tol = tol

@@ -293,7 +293,7 @@ def test_splits_of_a_round(n_classes, max_features, max_candidates, missing):
         {"max_leaf_nodes": 31, "l2_regularization": 30.0},
         {"max_leaf_nodes": 31, "min_split_gain": 2.0},
         {"max_leaf_nodes": 31, "min_child_weight": 5.0, "min_samples_leaf": 1},
-        {"max_leaf_nodes": 31, "min_child_weight": 5.0, "sampling": "mvs"},
+        {"min_child_weight": 5.0, "sampling": "mvs", "top_rate": 0.2, "other_rate": 0},
         {"min_child_weight": 1e6},
         {"min_split_gain": 1e6},
         {"min_samples_leaf": 10**9},

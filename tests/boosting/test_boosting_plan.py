@@ -46,64 +46,75 @@ def make_rows(n=400, n_features=12, n_classes=3):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_classes", "rate"),
-    [
-        (9_999, 2, 0.1),
-        (10_000, 2, 0.15),
-        (20_000, 2, 0.2),
-        (9_999, 3, 0.15),
-        (10_000, 3, 0.15),
-        (9_999, 0, 0.1),
-        (10_000, 0, 0.12),
-    ],
+    ("quality", "class_rate", "regression_rate", "n_trials"),
+    [("fast", 0.2, 0.15, 1), ("balanced", 0.1, 0.15, 3), ("best", 0.1, 0.05, 8)],
 )
-def test_learning_rate(n_rows, n_classes, rate):
-    assert plan_of(n_rows, n_classes=n_classes).learning_rate == rate
-    assert plan_of(n_rows, learning_rate=1).learning_rate == 1.0
-    categorical = plan_of(n_rows, n_classes=n_classes, has_categories=True)
-    factor = 0.5 if n_classes == 2 else 1.0
-    assert categorical.learning_rate == factor * rate
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_quality(quality, class_rate, regression_rate, n_trials, n_classes):
+    rate = class_rate if n_classes else regression_rate
+    plan = plan_of(n_classes=n_classes, quality=quality)
+    assert (plan.learning_rate, plan.n_trials) == (rate, n_trials)
+    assert plan.n_iter_no_change == max(10, round(2 / rate))
+    given = plan_of(n_classes=n_classes, quality=quality, learning_rate=1)
+    assert (given.learning_rate, given.n_trials) == (1.0, n_trials)
+    fixed = plan_of(n_classes=n_classes, quality=quality, n_estimators=7)
+    assert (fixed.n_trials, fixed.n_estimators) == (0, 7)
+    stops = plan_of(n_classes=n_classes, quality=quality, early_stopping=True)
+    assert (stops.n_trials, stops.learning_rate) == (0, rate)
+    assert stops.n_estimators == plan.n_estimators
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_classes", "sampling"),
+    ("quality", "n_rows", "n_trials", "n_rounds", "rate"),
     [
-        (19_999, 100, None),
-        (20_000, 5, None),
-        (20_000, 6, "mvs"),
-        (99_999, 2, None),
-        (100_000, 2, "mvs"),
+        ("balanced", 199, 0, 100, 0.15),
+        ("balanced", 200, 3, 1000, 0.1),
+        ("balanced", 100_000, 3, 500, 0.1),
+        ("balanced", 250_000, 3, 200, 0.1),
+        ("balanced", 251_000, 0, 100, 0.15),
+        ("fast", 50_000, 1, 250, 0.2),
+        ("fast", 10**6, 0, 100, 0.2),
+        ("best", 10**6, 0, 100, 0.15),
     ],
 )
-def test_row_sampling(n_rows, n_classes, sampling):
-    assert plan_of(n_rows, n_classes=n_classes).sampling == sampling
+def test_large_and_small_tables(quality, n_rows, n_trials, n_rounds, rate):
+    plan = plan_of(n_rows, quality=quality)
+    assert (plan.n_trials, plan.n_estimators) == (n_trials, n_rounds)
+    assert plan.learning_rate == rate
+
+
+@pytest.mark.parametrize(("n_rows", "subsample"), [(10, 0.5), (10**7, 0.5 / 3)])
+def test_row_sampling(n_rows, subsample):
+    plan = plan_of(n_rows)
+    assert (plan.sampling, plan.subsample) == ("mvs", pytest.approx(subsample))
     assert plan_of(n_rows, sampling="goss").sampling == "goss"
-    assert plan_of(10**6, sampling=None).sampling is None
+    assert plan_of(n_rows, sampling=None).sampling is None
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_features", "max_features"),
+    ("n_rows", "n_features", "n_classes", "max_features"),
     [
-        (9_999, 8, 8),
-        (9_999, 20, 10),
-        (9_999, 64, 32),
-        (9_999, 65, 65),
-        (10_000, 64, 64),
-        (10**6, 1000, 124),
-        (10**6, 90, 90),
+        (9_999, 8, 2, (8, 8, 8)),
+        (9_999, 20, 2, (14, 14, 14)),
+        (9_999, 20, 0, (20, 14, 14)),
+        (20_000, 64, 3, (64, 64, 64)),
+        (10**5, 1000, 2, (400, 400, 400)),
     ],
 )
-def test_features(n_rows, n_features, max_features):
-    assert plan_of(n_rows, n_features).max_features == max_features
-    assert plan_of(n_rows, n_features, max_features=3).max_features == 3
+def test_features(n_rows, n_features, n_classes, max_features):
+    plan = plan_of(n_rows, n_features, n_classes)
+    assert plan.trial_features == max_features
+    assert plan.max_features == max_features[0]
+    given = plan_of(n_rows, n_features, n_classes, max_features=3)
+    assert given.trial_features == (3, 3, 3)
     assert plan_of(n_rows, n_features, max_features=None).max_features == n_features
 
 
 def test_features_with_row_sampling():
     all_rows = plan_of(20_000, 5000, n_classes=10, sampling=None).max_features
-    drawn = plan_of(20_000, 5000, n_classes=10, sampling="mvs").max_features
-    few = plan_of(2_000, 5000, n_classes=10).max_features
-    assert (all_rows, drawn, few) == (280, 333, 1000)
+    sampled = plan_of(20_000, 5000, n_classes=10, sampling="mvs").max_features
+    few = plan_of(1_000, 5000, n_classes=10).max_features
+    assert (all_rows, sampled, few) == (280, 280, 3500)
 
 
 @pytest.mark.parametrize(
@@ -119,13 +130,13 @@ def test_thresholds(n_features, n_classes, most):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "share"), [(10, 0.3), (333_333, 0.3), (500_000, 0.2), (10**7, 0.1)]
+    ("n_rows", "fraction"), [(333_333, 0.3), (500_000, 0.2), (10**7, 0.1)]
 )
-def test_sampled_rows(n_rows, share):
-    plan = plan_of(n_rows)
-    assert plan.top_rate + plan.other_rate == pytest.approx(share, rel=1e-5)
+def test_goss_of_large_tables(n_rows, fraction):
+    plan = plan_of(n_rows, sampling="goss")
+    assert plan.subsample == pytest.approx(fraction, rel=1e-5)
     assert plan.top_rate == pytest.approx(2 * plan.other_rate)
-    given = plan_of(n_rows, top_rate=0.5)
+    given = plan_of(n_rows, sampling=GOSS(top_rate=0.5))
     assert (given.top_rate, given.other_rate) == (0.5, 0.1)
     assert given.subsample == 0.6
 
@@ -137,11 +148,6 @@ def test_subsample():
     for sampling in ("auto", "mvs", None):
         plan = plan_of(10**6, sampling=sampling, subsample=1.0)
         assert (plan.sampling, plan.subsample) == (None, 1.0)
-    auto = plan_of(10**6, n_classes=4)
-    assert (auto.sampling, auto.subsample) == ("mvs", pytest.approx(0.1))
-    assert plan_of(300).subsample == 1.0
-    assert plan_of(10**6, sampling="goss").subsample == auto.subsample
-    assert plan_of(10**6, sampling=GOSS()).subsample == pytest.approx(0.3)
 
 
 def test_a_plan_cannot_be_changed():
@@ -167,11 +173,9 @@ def test_a_fit_follows_its_plan():
 
 @pytest.fixture
 def low_limits(monkeypatch):
-    """Move the limits of 10,000 and more rows to 350 and more."""
-    rows = [row._replace(min_rows=row.min_rows * 350 // 10_000) for row in DEFAULTS]
+    """Move the limits of 20,000 rows to 350."""
+    rows = [row._replace(min_rows=row.min_rows * 350 // 20_000) for row in DEFAULTS]
     monkeypatch.setattr("dics._boosting.plan.DEFAULTS", rows)
-    monkeypatch.setattr("dics._boosting.plan.MIN_SAMPLED_ROWS", 350)
-    monkeypatch.setattr("dics._boosting.plan.MIN_SAMPLED_VALUES", 350)
 
 
 def test_only_training_rows_count(low_limits):
@@ -182,10 +186,10 @@ def test_only_training_rows_count(low_limits):
         "fewer": clone(model).fit(X[:300], y[:300]).plan_,
     }
     assert plans["all"].n_rows == 400
-    assert (plans["all"].learning_rate, plans["all"].sampling) == (0.15, "mvs")
+    assert plans["all"].max_leaf_nodes == 31
     assert plans["all"].max_features == 12
     assert plans["fewer"].n_rows == 300
-    assert (plans["fewer"].learning_rate, plans["fewer"].sampling) == (0.1, None)
+    assert plans["fewer"].max_leaf_nodes == 16
     assert plans["fewer"].max_features == 8
 
     weights = (np.arange(400) < 300).astype(float)
@@ -208,7 +212,7 @@ def test_rows_of_weight_zero_do_not_count(low_limits):
         X[:300], y[:300]
     )
     assert some.plan_ == alone.plan_
-    assert some.plan_.learning_rate == 0.1
+    assert some.plan_.max_leaf_nodes == 16
     scores = [model.decision_function(X) for model in (some, alone)]
     np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-6)
 
@@ -233,7 +237,7 @@ def test_warm_start_makes_a_new_plan(low_limits):
     )
     model.set_params(n_estimators=8, candidates=QuantileCandidates(max_bins=4))
     model.fit(X[:300], y[:300])
-    assert (model.plan_.n_rows, model.plan_.learning_rate) == (300, 0.1)
+    assert (model.plan_.n_rows, model.plan_.max_leaf_nodes) == (300, 16)
     assert model.plan_.max_bins == first.max_bins  # no new thresholds
 
 
@@ -259,7 +263,6 @@ def test_a_plan_is_one_line():
         n_outputs=7,
         n_estimators=200,
         learning_rate=0.15,
-        n_trial_rounds=0,
         noise_shrinkage=0.0,
         max_features=40,
         sketch_outputs=None,
@@ -279,9 +282,9 @@ def test_a_plan_is_one_line():
     regression = dataclasses.replace(plan, n_classes=0, n_outputs=1, max_bins=None)
     assert "54 features, 1 output; n_estimators=200, learning_rate" in str(regression)
     assert str(regression).endswith("advanced=BoostingOptions(sketch_outputs=None)")
-    sketched = dataclasses.replace(plan, sketch_outputs=6, n_trial_rounds=60)
+    sketched = dataclasses.replace(plan, sketch_outputs=6, trial_features=(40, 28))
     assert "BoostingOptions(sketch_outputs=6, noise_shrinkage=0)" in str(sketched)
-    assert "max_bins=255, trial of 60 rounds; n_estimators" in str(sketched)
+    assert "max_bins=255, 2 trials; n_estimators" in str(sketched)
     all_rows = dataclasses.replace(plan, sampling=None)
     assert "sampling=None, min_samples_leaf=20" in str(all_rows)
     goss = dataclasses.replace(plan, sampling="goss")
@@ -306,14 +309,10 @@ def test_the_line_of_a_plan_can_be_copied(model, n_classes):
     same_bytes(copied.fit(X, y), model)
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "n_rounds", "shrinkage"), [(1, 100, 10), (2, 100, 10), (3, 250, 0)]
-)
-def test_rounds_and_noise(n_classes, n_rounds, shrinkage):
-    plan = plan_of(n_classes=n_classes)
-    assert (plan.n_estimators, plan.noise_shrinkage) == (n_rounds, shrinkage)
-    given = plan_of(n_classes=n_classes, n_estimators=7, noise_shrinkage=2)
-    assert (given.n_estimators, given.noise_shrinkage) == (7, 2.0)
+@pytest.mark.parametrize(("n_classes", "shrinkage"), [(1, 3), (2, 3), (3, 0)])
+def test_noise_shrinkage(n_classes, shrinkage):
+    assert plan_of(n_classes=n_classes).noise_shrinkage == shrinkage
+    assert plan_of(n_classes=n_classes, noise_shrinkage=2).noise_shrinkage == 2.0
 
 
 def test_leaves_of_regression():
@@ -342,12 +341,16 @@ def test_30_rows_are_learned(cls):
     np.testing.assert_array_equal(np.round(model.predict(X)), y)
 
 
-def test_rate_without_shrinkage():
-    rates = [
-        plan_of(n, n_classes=2, noise_shrinkage=0).learning_rate
-        for n in (9_999, 10_000)
-    ]
-    assert rates == [0.02, 0.04]
+@pytest.mark.parametrize(
+    ("n_classes", "rates"), [(0, [0.1, 0.12]), (2, [0.02, 0.04]), (3, [0.15, 0.15])]
+)
+def test_paper(n_classes, rates):
+    cls = CGBoostingClassifier if n_classes else CGBoostingRegressor
+    given = {**flat_parameters(cls.paper()), "candidates": None}
+    plans = [plan_of(n, n_classes=n_classes, **given) for n in (9_999, 10_000)]
+    assert [plan.learning_rate for plan in plans] == rates
+    assert [plan.max_features for plan in plans] == [8, 10]
+    assert {plan.n_trials for plan in plans} == {0}
 
 
 def test_warm_start_with_automatic_rounds():
@@ -355,8 +358,8 @@ def test_warm_start_with_automatic_rounds():
     model = CGBoostingClassifier(warm_start=True, random_state=0).fit(X, y)
     with pytest.warns(UserWarning, match="does not fit new trees"):
         model.fit(X, y)
-    assert model.n_iter_ == 100
-    assert model.set_params(n_estimators=103).fit(X, y).n_iter_ == 103
+    n_rounds = model.n_iter_
+    assert model.set_params(n_estimators=n_rounds + 3).fit(X, y).n_iter_ == n_rounds + 3
     with pytest.raises(ValueError, match=r"n_estimators=5 must be larger or equal"):
         model.set_params(n_estimators=5).fit(X, y)
 

@@ -381,7 +381,7 @@ def test_bad_gradients_are_rejected(gradients, message):
         ({"loss": "tweedie"}, lambda y: -y, "loss='tweedie' requires y >= 0"),
         ({"loss": "tweedie", "advanced__tweedie_power": 2}, abs, "range \\(1.0, 2.0"),
         ({"quantile": 0.9}, lambda y: y, "quantile=0.9 has no effect with loss='squ"),
-        ({"huber_quantile": 0.8}, lambda y: y, "Set loss='huber', or leave"),
+        ({"advanced__huber_quantile": 0.8}, lambda y: y, "Set loss='huber', or leave"),
         ({"advanced__tweedie_power": 1.1}, lambda y: y, "Set loss='tweedie'"),
         ({}, lambda y: y * np.nan, "y contains NaN"),
         ({}, lambda y: y * np.inf, "y contains infinity"),

@@ -112,7 +112,7 @@ SUCCESSORS = [
         for name in ("top_rate", "other_rate")
     ],
     *[(model, "min_sum_hessian", "min_child_weight") for model in MODELS[4:]],
-    (CGBoostingRegressor, "alpha", "huber_quantile"),
+    (CGBoostingRegressor, "alpha", "advanced=BoostingOptions(huber_quantile=...)"),
     (CentroidCandidates, "centroids", "centroid_source"),
     (CentroidCandidates, "scale", "standardize"),
     (CentroidCandidates, "fill", "fill_quantiles"),

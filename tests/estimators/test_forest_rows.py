@@ -122,6 +122,9 @@ def test_weights_are_repeats_without_bootstrap(data, sampling):
         bootstrap=False,
         advanced=ForestOptions(feature_sampling=sampling),
         candidates=QuantileCandidates(),
+        splitter="best",
+        max_features="sqrt",
+        min_samples_leaf=1,
         max_depth=4,
         random_state=0,
     )

@@ -50,7 +50,7 @@ def test_classifier_and_regressor_have_the_same_parameters(most):
     first, second = ([name for name in names if name in shared] for names in of_both)
     assert first == second
     others = set(of_both[0]) ^ set(of_both[1])
-    assert others <= {"class_weight", "loss", "quantile", "huber_quantile"}
+    assert others <= {"class_weight", "loss", "quantile"}
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ NUMERIC = "X has no categorical features; see categorical_features"
             )
         ],
         (
-            CGBoostingClassifier(n_estimators=5),
+            CGBoostingClassifier(n_estimators=5, sampling=None),
             {"advanced__leaf_values": "sample"},
             "each round uses all rows; see sampling",
         ),

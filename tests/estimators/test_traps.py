@@ -39,7 +39,7 @@ def scaled(**options):
 
 def test_unscaled_validation_rows_warn():
     with sklearn.config_context(enable_metadata_routing=True):
-        with pytest.warns(UserWarning, match=r"keeps none of 10 rounds.*transform_inp"):
+        with pytest.warns(UserWarning, match=r"keeps none of 20 rounds.*transform_inp"):
             lost = scaled().fit(X, Y, X_val=X_VAL, y_val=Y_VAL)
         assert lost["model"].n_iter_ == 0
         found = scaled(transform_input=["X_val"]).fit(X, Y, X_val=X_VAL, y_val=Y_VAL)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference_forest
-from checks import GivenCandidates, make, same_tree
+from checks import UNTRIED, GivenCandidates, make, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import seeds
@@ -90,7 +90,7 @@ def check(X, y, dictionary, *, weights=None, seed=0, n_trees=3, n_votes=20, **mo
         n_estimators=n_trees,
         candidates=GivenCandidates(dictionary),
         random_state=seed,
-        **{"n_jobs": 1, **more},
+        **{**UNTRIED, "n_jobs": 1, **more},
     ).fit(X, y, sample_weight=weights)
     dictionary = [np.asarray(tau, dtype=np.float64) for tau in dictionary]
     labels = np.unique(y, return_inverse=True)[1]
@@ -473,7 +473,7 @@ def test_thresholds_of_the_library(candidates, sampling):
         n_estimators=3,
         candidates=candidates,
         random_state=5,
-        **SAMPLINGS[sampling],
+        **{**UNTRIED, **SAMPLINGS[sampling]},
     ).fit(X, y)
     trees = expected_trees(forest, X, y, forest.candidates_.thresholds_, None, 5)
     same_forest(forest, trees, len(y))

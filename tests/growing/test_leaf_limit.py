@@ -4,6 +4,7 @@ import heapq
 
 import numpy as np
 import pytest
+from checks import UNTRIED
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -172,7 +173,10 @@ def test_limit_that_is_not_reached(name):
 )
 def test_trees_of_a_forest(forest):
     y = CLASSES if isinstance(forest, CGForestClassifier) else TARGET
-    whole = forest.set_params(random_state=3).fit(X, y).trees_
+    if forest.max_features == "auto":
+        forest.set_params(**UNTRIED)
+    forest.set_params(splitter="best", min_samples_leaf=1, random_state=3)
+    whole = forest.fit(X, y).trees_
     forest.set_params(max_leaf_nodes=17).fit(X, y)
     for t, tree in enumerate(forest):
         check_limited(tree.trees_, whole[t], 17)

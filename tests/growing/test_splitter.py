@@ -106,7 +106,9 @@ def test_sets_of_categories(model):
         fitted.append(own.fit(X, y))
     same_bytes(*fitted)
     assert fitted[0].score(X, y) > 0.9
-    best = clone(model).set_params(categorical_features=[0, 1], random_state=0)
+    best = clone(model).set_params(
+        splitter="best", categorical_features=[0, 1], random_state=0
+    )
     assert len(best.fit(X, y).trees_.nodes) != len(fitted[0].trees_.nodes)
 
 

@@ -22,6 +22,9 @@ ARRAYS = (
     "leaf_starts",
 )
 
+# Parameters of a forest without trials, which other tests compare with a reference.
+UNTRIED = {"max_features": "sqrt", "splitter": "best", "min_samples_leaf": 1}
+
 
 class GivenCandidates(BaseCandidates):
     """Candidates from given thresholds: one sorted array per feature."""

@@ -185,17 +185,6 @@ def test_validation_rows_have_pairs():
     assert -model.best_score_ in (pytest.approx(loss), pytest.approx(2 * loss))
 
 
-def test_two_classes_with_categories_have_smaller_steps():
-    frame, y = make_rows()
-    numbers = frame.select_dtypes("number").assign(one=1.0)
-    for options, share in (({}, 0.5), ({"learning_rate": 0.3}, 1.0)):
-        with_categories, without = (
-            small(CGBoostingClassifier, **options).fit(X, y > 0).plan_.learning_rate
-            for X in (frame, numbers)
-        )
-        assert with_categories == share * without
-
-
 def test_row_weights_are_used():
     frame, y = make_rows()
     rng = np.random.default_rng(0)

@@ -315,7 +315,7 @@ def test_old_parameters_have_new_names(path):
         (
             "quantiles",
             {"alpha": 0.8, "loss": "huber", "quantile": 0.5},
-            {"huber_quantile": 0.8},
+            {"advanced__huber_quantile": 0.8},
         ),
         (
             "boosting",

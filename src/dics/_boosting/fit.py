@@ -16,12 +16,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from dics._boosting.losses import LogLoss, RegressionLoss
 from dics._boosting.model import BoostedModel
-from dics._boosting.plan import (
-    TRIAL_PATIENCE,
-    BoostingPlan,
-    DataProfile,
-    make_plan,
-)
+from dics._boosting.plan import QUALITIES, BoostingPlan, DataProfile, make_plan
 from dics._boosting.rounds import (
     Callback,
     Rounds,
@@ -85,6 +80,7 @@ class Boosting(BoostedModel):
             AUTO,
             Interval(Real, 0.0, None, closed="neither"),
         ],
+        "quality": [StrOptions(set(QUALITIES))],
         **BoostedModel._parameter_constraints,
         "max_leaf_nodes": [AUTO, Interval(Integral, 2, None, closed="left"), None],
         "max_features": [
@@ -105,7 +101,7 @@ class Boosting(BoostedModel):
             AT_LEAST_ONE,
             None,
         ],
-        "n_iter_no_change": [AT_LEAST_ONE],
+        "n_iter_no_change": [AUTO, AT_LEAST_ONE],
         "scoring": [str, callable, None],
         "interaction_cst": [
             StrOptions({"pairwise", "no_interactions"}),
@@ -122,6 +118,8 @@ class Boosting(BoostedModel):
     _min_category_samples = 100
     # Names of `set_params`.
     _paper_setting: ClassVar[dict[str, Any]] = {
+        "n_estimators": 100,
+        "l2_regularization": 0.1,
         "max_depth": 3,
         "max_leaf_nodes": None,
         "min_samples_leaf": 1,
@@ -289,14 +287,10 @@ class Boosting(BoostedModel):
         warn_of_unused(self, loss, holds_out=bool(holds_out))
         coded = self._encode(data)
         announce(self, str(self.plan_))
+        found = None
+        if self.plan_.n_trials > 0:
+            found = self._find_splits(data, coded)
         validation = {name: self._encode(some) for name, some in eval_data.items()}
-        trial = None
-        if self.plan_.n_trial_rounds > 0 and n_before == 0:
-            trial = self._run_trial(data, coded, validation, callbacks)
-            if trial is None:  # the scores are those of a discarded trial
-                validation = {name: self._encode(eval_data[name]) for name in eval_data}
-            elif trial.n_done < self.plan_.n_trial_rounds:
-                return  # a callback has ended the fit
         training = coded.take(split.training)
         if split.validation is not None:
             validation["validation"] = coded.take(split.validation)
@@ -304,15 +298,17 @@ class Boosting(BoostedModel):
         rounds = Rounds(
             score=score_of_rounds(self, data, split, eval_data, training, validation),
             n_sets=len(validation),
-            patience=self.n_iter_no_change if stops_early else None,
+            patience=self.plan_.n_iter_no_change if stops_early else None,
             tol=self._options.tol,
             report_to=reporter(self, callbacks, n_before, tuple(validation)),
             learning_rate=self.plan_.learning_rate,
         )
         job, (training, *held) = boost_job(self, data, [training, *validation.values()])
         with shown_progress(self, rounds):
-            new, used = training.boost(job, held, rounds, data.n_threads)
-        self._keep_rounds(new, used, rounds, tuple(validation), trial)
+            new, used = training.boost(
+                job._replace(repeated=found), held, rounds, data.n_threads
+            )
+        self._keep_rounds(new, used, rounds, tuple(validation))
         if stops_early and self.n_iter_ == 0 and rounds.n_done > 0:
             warn_of_no_rounds(rounds.n_done, is_given=bool(eval_data))
 
@@ -367,80 +363,49 @@ class Boosting(BoostedModel):
         values = self._fitted_loss.core_values(data)
         return data.rows.encode(BoostJob.of(self), values, data.n_threads)
 
-    def _run_trial(
-        self,
-        data: TrainingData,
-        rows: CodedRows,
-        validation: dict[str, CodedRows],
-        callbacks: Sequence[Callback],
-    ) -> Rounds | None:
-        """Run a trial on a part of the rows, and choose the learning rate by it.
+    def _find_splits(self, data: TrainingData, rows: CodedRows) -> Trees:
+        """Return the trees of the trials, whose splits the fit uses.
 
-        Returns the rounds of the trial if they are kept, or None.
+        Each trial holds out other rows, and ends when their loss stops falling. The
+        trees of all trials are merged in the order of their rounds.
         """
         plan = self.plan_
-        names, n_sets = tuple(validation), len(validation)
-        trial = Rounds(
-            patience=TRIAL_PATIENCE, n_sets=n_sets + 1, learning_rate=plan.learning_rate
-        )
-        split = split_rows(data, plan.trial_fraction)
-        assert split.training is not None
-        assert split.validation is not None
-        training, held = rows.take(split.training), rows.take(split.validation)
-        # The settings of the core come from the plan, so the trial has its own.
-        self.plan_ = replace(plan, n_estimators=plan.n_trial_rounds)
-        # The trial ends by the last set. Its sets share the scores of the given ones.
-        job, sets = boost_job(self, data, [training, *validation.values(), held])
-        with shown_progress(self, trial, ", trial"):
-            new, used = sets[0].boost(job, sets[1:], trial, data.n_threads)
-        # The loss of the held-out rows no longer falls: the rate is too large.
-        if trial.n_done - trial.best_round >= TRIAL_PATIENCE:
-            self.plan_ = plan.after_trial(
-                trial.best_round, self.n_estimators, self.max_leaf_nodes
+        trials = []
+        for trial, n_features in enumerate(plan.trial_features):
+            self.plan_ = replace(plan, max_features=n_features)
+            # Each trial has random numbers of its own.
+            sampled = data._replace(seed=data.seed + trial)
+            split = split_rows(sampled, plan.trial_fraction)
+            sets = [rows.take(split.training), rows.take(split.validation)]
+            rounds = Rounds(
+                n_sets=1,
+                patience=plan.n_iter_no_change,
+                learning_rate=plan.learning_rate,
             )
+            job, (training, held) = boost_job(self, sampled, sets)
+            with shown_progress(self, rounds, f", trial {trial + 1}"):
+                new, _ = training.boost(job, [held], rounds, data.n_threads)
+            # A model needs a round, also if no round improves the loss.
+            trials.append(new.first(max(1, rounds.best_round)))
             announce(
                 self,
-                f"trial: lowest held-out loss after {trial.best_round} rounds; using "
-                f"n_estimators={self.plan_.n_estimators}, "
-                f"learning_rate={self.plan_.learning_rate:g}, "
-                f"max_leaf_nodes={self.plan_.max_leaf_nodes}",
+                f"trial {trial + 1}: lowest held-out loss "
+                f"{rounds.losses[-1][rounds.best_round]:.4g} after {rounds.best_round} "
+                "rounds",
             )
-            return None
-        self.plan_ = plan
-        rows.put(split.training, training)
-        rows.put(split.validation, held)
-        # The rounds are kept, so callbacks get their reports now.
-        rounds = Rounds(
-            n_sets=n_sets,
-            report_to=reporter(self, callbacks, 0, names),
-            learning_rate=plan.learning_rate,
-        )
-        fraction = held.total_weight() / (held.total_weight() + training.total_weight())
-        for loss, *given, held_loss in zip(*trial.losses, strict=True):
-            # The loss of all rows, as in the rounds that follow.
-            of_all = (1 - fraction) * loss + fraction * held_loss
-            if rounds.note(of_all, given) == 0:
-                break
-            if rounds.learning_rate != plan.learning_rate:
-                raise ValueError(
-                    "A callback sets the learning rate, but learning_rate='auto' has "
-                    "chosen it by a trial. Set learning_rate for the first round, such "
-                    f"as learning_rate={plan.learning_rate:g}."
-                )
-        self._keep_rounds(new.first(rounds.n_done), used, rounds, names)
-        return rounds
+        self.plan_ = plan.after_trials(sum(map(len, trials)))
+        return merged_by_round(trials)
 
     def _keep_rounds(
         self,
         new: Trees,
         used: npt.NDArray[np.int64],
         rounds: Rounds,
-        names: tuple[str, ...] = (),
-        trial: Rounds | None = None,
+        names: tuple[str, ...],
     ) -> None:
         """Append the new trees; with early stopping, only up to the best round.
 
-        `names` are those of the validation sets, `trial` the kept rounds of a trial.
+        `names` are those of the validation sets.
         """
         if self.plan_.early_stopping:  # rounds after the best one overfit
             new = new.first(rounds.best_round)
@@ -465,9 +430,6 @@ class Boosting(BoostedModel):
             name: {loss: losses[1:]}
             for name, losses in zip(names, rounds.losses, strict=True)
         }
-        if trial is not None:
-            for name, losses in zip(names, trial.losses, strict=True):
-                self.evals_result_[name][loss][:0] = losses[1:]
         if rounds.score is not None:
             scoring = self.scoring if isinstance(self.scoring, str) else "score"
             self.evals_result_[names[-1]][scoring] = rounds.scores[1:]
@@ -648,12 +610,10 @@ def plan_rounds(
         profile,
         early_stopping=stops_early,
     )
-    if is_warm_start:  # the dictionary and the trial are those of the first fit
-        plan = replace(plan, max_bins=model.plan_.max_bins)
-        if model.learning_rate == "auto" and model.plan_.n_trial_rounds > 0:
+    if is_warm_start:  # the dictionary and the trials are those of the first fit
+        plan = replace(plan, max_bins=model.plan_.max_bins, trial_features=())
+        if model.learning_rate == "auto" and model.plan_.n_trials > 0:
             plan = replace(plan, learning_rate=model.plan_.learning_rate)
-            if model.max_leaf_nodes == "auto":
-                plan = replace(plan, max_leaf_nodes=model.plan_.max_leaf_nodes)
     return plan
 
 
@@ -685,6 +645,13 @@ def shown_progress(
         rounds.progress = progress
         yield
         progress.total = rounds.n_done  # early stopping may end them
+
+
+def merged_by_round(models: list[Trees]) -> Trees:
+    """Return the trees of several models, in the order of their relative round."""
+    places = np.concatenate([(np.arange(len(m)) + 0.5) / len(m) for m in models])
+    first, *others = models
+    return first.concat(*others).reordered(np.argsort(places, kind="stable"))
 
 
 def announce(model: Boosting, text: str) -> None:

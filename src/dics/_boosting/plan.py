@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import cycle, islice
 from typing import Any, NamedTuple
 
 from dics._dictionary import auto_budget
@@ -17,54 +18,64 @@ from dics.candidates import CentroidCandidates
 from dics.options import GOSS
 
 
+class Quality(NamedTuple):
+    """How much time "auto" spends."""
+
+    n_trials: int  # fits of a part of the rows, which find the rounds
+    class_rate: float  # learning rate of classification
+    regression_rate: float
+    max_rounds: int  # of a trial
+    row_rounds: float  # largest product of rows and rounds
+
+
+QUALITIES = {
+    "fast": Quality(1, 0.2, 0.15, 500, 12.5e6),
+    "balanced": Quality(3, 0.1, 0.15, 1000, 50e6),
+    "best": Quality(8, 0.1, 0.05, 2000, 100e6),
+}
+# A trial holds out this fraction of the rows. Without enough rows, the loss of the
+# held-out rows is too noisy; without enough rounds, it does not rise.
+TRIAL_FRACTION = 0.15
+MIN_TRIAL_ROWS, MIN_TRIAL_ROUNDS = 200, 200
+# Rounds and learning rate without trials.
+UNTRIED_ROUNDS, UNTRIED_RATE = 100, 0.15
+# Patience in units of the learning rate: 20 rounds for a rate of 0.1.
+PATIENCE_TIMES_RATE = 2.0
+
+
 class Defaults(NamedTuple):
     """Values for one kind of target, from `min_rows` training rows on."""
 
     kind: str
     min_rows: int
-    n_estimators: int
+    max_leaf_nodes: int
+    min_samples_leaf: int
+    l2_regularization: float
     noise_shrinkage: float
-    learning_rate: float
-    categorical_rate: float  # learning rate with categorical features
-    unshrunk_rate: float  # learning rate if noise_shrinkage=0 is given
-    feature_fraction: float  # sampled for each round, if features are few
-    trial_fraction: float  # of the rows, held out by a trial
-    min_samples_leaf: int = 20
-    l2: float = 0.1
-    max_leaf_nodes: int = 31
+    subsample: float
+    # Fractions of the features, of each trial in turn.
+    max_features: tuple[float, ...]
 
 
 # The last row that fits the data is used.
-#
-# Regression: R2 for rates of 0.06, 0.1, 0.15 and 0.2 is 0.827, 0.836, 0.842 and 0.842
-# (california_housing), 0.512, 0.546, 0.564 and 0.582 (protein_casp); with fewer rows
-# 0.982, 0.983, 0.982 and 0.980 (cpu_act), 0.563, 0.550, 0.536 and 0.519 (mercedes). A
-# target with a long tail prefers smaller steps: 0.438, 0.429 and 0.412 for 0.1, 0.12
-# and 0.15 (blog_feedback).
-#
-# Binary: 100 rounds with noise shrinkage have the log-loss of 300 smaller steps without
-# it: 0.137 and 0.147 (spambase), 0.293 and 0.294 (magic), 0.276 and 0.274 (adult),
-# 0.231 and 0.233 (electricity). With 1,000 rows of magic it is 0.36 instead of 0.43.
-# Half the rate suits categorical features, which are noisier: AUC 0.888 instead of
-# 0.879 (amazon_access), 0.930 instead of 0.929 (adult_categorical).
-#
-# Multiclass: noise shrinkage helps noisy tables (log-loss 0.201 instead of 0.228,
-# dry_bean) and harms clean ones (0.234 instead of 0.117, letter). A trial replaces it.
-# The accuracy of four tables minus that of LightGBM is 0.004, 0.008 and 0.007 for rates
-# of 0.1, 0.15 and 0.2.
-#
-# With few rows, half of the features make the trees differ more. The log-loss is 0.084
-# instead of 0.132 (wine), 0.092 instead of 0.105 (digits). With 34,000 rows,
-# electricity loses 0.01 of accuracy.
 DEFAULTS = (
-    Defaults("regression", 0, 100, 0.0, 0.1, 0.1, 0.1, 0.5, 0.2),
-    Defaults("regression", 10_000, 100, 0.0, 0.12, 0.12, 0.12, 1.0, 0.1),
-    Defaults("binary", 0, 100, 10.0, 0.1, 0.05, 0.02, 0.5, 0.2),
-    Defaults("binary", 10_000, 100, 10.0, 0.15, 0.075, 0.04, 1.0, 0.1),
-    Defaults("binary", 20_000, 100, 10.0, 0.2, 0.1, 0.04, 1.0, 0.1),
-    Defaults("multiclass", 0, 250, 0.0, 0.15, 0.15, 0.15, 0.5, 0.2),
-    Defaults("multiclass", 10_000, 250, 0.0, 0.15, 0.15, 0.15, 1.0, 0.1),
+    Defaults("regression", 0, 16, 3, 1.0, 0.0, 0.5, (1.0, 0.7, 0.7)),
+    Defaults("regression", 20_000, 63, 3, 1.0, 0.0, 0.5, (1.0,)),
+    Defaults("binary", 0, 16, 5, 0.1, 3.0, 0.5, (0.7,)),
+    Defaults("binary", 20_000, 31, 5, 0.1, 3.0, 0.5, (1.0,)),
+    Defaults("multiclass", 0, 16, 20, 0.1, 0.0, 0.5, (0.7,)),
+    Defaults("multiclass", 20_000, 31, 20, 0.1, 0.0, 0.5, (1.0,)),
 )
+
+# The paper does not state the learning rate. Its models, which compute leaf values from
+# the sampled rows, use these below 10,000 training rows and from there on, and below
+# half of up to 64 features.
+PAPER_RATES = {
+    "regression": (0.1, 0.12),
+    "binary": (0.02, 0.04),
+    "multiclass": (0.15, 0.15),
+}
+MANY_PAPER_ROWS, FEW_PAPER_FEATURES = 10_000, 64
 
 # Rows of a leaf, as a divisor of the rows of small tables. Without it, 30 rows have no
 # split at all. With leaves of 20 rows, a fifth, a tenth and a twentieth of 30 rows, the
@@ -72,38 +83,14 @@ DEFAULTS = (
 # of 100 rows 2.59, 2.59, 2.30 and 2.23 (letter), and 0.529, 0.529, 0.549 and 0.582
 # (electricity); R2 of 100 rows 0.50, 0.50, 0.54 and 0.53 (california_housing).
 MIN_FULL_LEAVES = 10
+MIN_PATIENCE = 10
 
-# A trial holds out some rows from the first rounds. If their loss has not improved for
-# TRIAL_PATIENCE rounds, the trial is discarded and the fit starts again with smaller
-# steps. Log-loss without and with a trial: 0.240 and 0.195 (dry_bean), 0.745 and 0.716
-# (jannis_part), 2.88 and 2.77 (helena_part). Clean tables keep the rounds of the trial.
-TRIAL_ROUNDS = 100  # of a trial, and of the fit after a discarded trial
-TRIAL_PATIENCE = 10
-MIN_TRIAL_RATE = 0.02
-# The other rounds use all rows. If all rounds are tried, tables that keep them lose up
-# to 0.003 of the score; with 0.3 of them, be_mtpl97 explains 0.0337 instead of 0.0358.
-MAX_TRIAL_FRACTION = 0.6
-# Fewest and most training rows, without and with categorical features. With fewer rows
-# the held-out loss is too noisy. With more rows a short trial can not overfit.
-TRIAL_ROWS = {False: (1_000, 100_000), True: (1_000, 200_000)}
-# Leaves of a tree after a discarded trial with categorical features, and the factor of
-# the learning rate for usual and for such small trees. 57 real tables of the suite of
-# 150 discarded a trial (six splits each). With small trees the loss is lower on 36 (20
-# by more than 0.5 %) and higher on 21 (11), and 0.3 % lower on average.
-SMALL_TREE_LEAVES = 8
-TRIAL_RATE_FACTOR = {False: 1.15, True: 2.0}
-
-# Rows, and rows times outputs, from which a round samples its rows. With fewer outputs
-# sampling saves little: 0.2 of the time of adult for 0.002 of accuracy, but more than
-# half of the time of otto (9 classes) for 0.001.
-MIN_SAMPLED_ROWS = 20_000
-MIN_SAMPLED_VALUES = 100_000
-# Fractions of the rows: those with the largest gradients, and of the others. They fall
-# from FULL_SAMPLE_ROWS on, down to a third of them. A round of a million rows takes
-# half the time then, and the log-loss is 0.4329 instead of 0.4341 (1,000,000 x 28).
-SAMPLED_FRACTIONS = (0.2, 0.1)
+# The fraction of sampled rows falls from FULL_SAMPLE_ROWS on, down to a third. A round
+# of a million rows takes half the time then, and the log-loss is 0.4329 instead of
+# 0.4341 (1,000,000 x 28).
 FULL_SAMPLE_ROWS = 333_333
 MIN_SAMPLE_FACTOR = 1 / 3
+GOSS_RATES = (0.2, 0.1)  # if sampling="goss"
 
 # Features that a round samples at least. CIFAR-10 (3,072 features) has an accuracy of
 # 0.509 in 2.9 s with 100 of them, 0.518 in 6.9 s with 221 and 0.519 in 11 s with 384.
@@ -112,8 +99,8 @@ MIN_ROUND_FEATURES = 100
 # outputs. If 5 of 1,000 features are informative, 3,000 rows and 126 sampled features
 # cost 0.1 of accuracy.
 MAX_ROUND_VALUES = 20e6
-# `feature_fraction` applies to tables with up to 64 features and keeps at least 8.
-FEW_FEATURES, MIN_FEW_FEATURES = 64, 8
+# A fraction of the features keeps at least this number.
+MIN_FEW_FEATURES = 8
 
 # Outputs from which splits are searched by random sums, and the number of sums. Seconds
 # and log-loss of 300 rounds with all outputs and with sums: 8.7, 3.12 and 1.9, 2.93
@@ -211,8 +198,10 @@ class BoostingPlan(DataProfile):
         Number of rounds. Early stopping can end the fit before.
     learning_rate : float
         Factor of each tree.
-    n_trial_rounds : int
-        Number of rounds of the trial that chooses the learning rate; 0 for no trial.
+    trial_features : tuple of int
+        Number of features sampled for each round of each trial; empty without trials.
+    n_iter_no_change : int
+        Rounds without a better score after which a trial or early stopping ends.
     noise_shrinkage : float
         Strength that shrinks leaf values that may be noise; 0 for no shrinkage.
     max_features : int
@@ -237,12 +226,11 @@ class BoostingPlan(DataProfile):
     max_leaf_nodes : int or None
         Maximum number of leaves of a tree; None for no limit.
     trial_fraction : float
-        Fraction of the rows that the trial holds out.
+        Fraction of the rows that each trial holds out.
     """
 
     n_estimators: int
     learning_rate: float
-    n_trial_rounds: int = field(repr=False)
     noise_shrinkage: float = field(repr=False)
     max_features: int
     sketch_outputs: int | None = field(repr=False)
@@ -255,12 +243,19 @@ class BoostingPlan(DataProfile):
     min_samples_leaf: int = 20
     l2_regularization: float = field(default=0.1, repr=False)
     max_leaf_nodes: int | None = 31
+    trial_features: tuple[int, ...] = field(default=(), repr=False)
     trial_fraction: float = field(default=0.0, repr=False)
+    n_iter_no_change: int = field(default=10, repr=False)
 
     @property
     def subsample(self) -> float:
         """Fraction of the rows that a round samples; 1 if it uses all."""
         return RowSampling(self.sampling, self.top_rate, self.other_rate).subsample
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials that find the number of rounds; 0 for none."""
+        return len(self.trial_features)
 
     def __str__(self) -> str:
         """Describe the data, then the parameters as a constructor takes them."""
@@ -270,8 +265,8 @@ class BoostingPlan(DataProfile):
         data = [f"{self.n_rows} training rows, {self.n_features} features, {target}"]
         if self.max_bins is not None:
             data.append(f"max_bins={self.max_bins}")
-        if self.n_trial_rounds > 0:
-            data.append(f"trial of {self.n_trial_rounds} rounds")
+        if self.n_trials > 0:
+            data.append(f"{self.n_trials} trial{'s' if self.n_trials > 1 else ''}")
         return f"{', '.join(data)}; {self._describe_parameters()}"
 
     def _describe_parameters(self) -> str:
@@ -292,27 +287,12 @@ class BoostingPlan(DataProfile):
             f"early_stopping={self.early_stopping}, advanced=BoostingOptions({options})"
         )
 
-    def after_trial(
-        self,
-        best_round: int,
-        n_estimators: int | str,
-        max_leaf_nodes: int | str | None,
-    ) -> BoostingPlan:
-        """Return the plan after a discarded trial, which was best after some rounds.
-
-        `n_estimators` and `max_leaf_nodes` are the parameters of the estimator. All
-        rounds together go about as far as those of the trial up to the best.
-        """
-        n_rounds = TRIAL_ROUNDS if n_estimators == "auto" else self.n_estimators
-        has_small_trees = self.has_categories and max_leaf_nodes == "auto"
-        factor = TRIAL_RATE_FACTOR[has_small_trees]
-        rate = factor * self.learning_rate * best_round / n_rounds
-        n_leaves = SMALL_TREE_LEAVES if has_small_trees else self.max_leaf_nodes
+    def after_trials(self, n_rounds: int) -> BoostingPlan:
+        """Return the plan of a fit that repeats the rounds of all trials."""
         return replace(
             self,
             n_estimators=n_rounds,
-            learning_rate=min(max(rate, MIN_TRIAL_RATE), self.learning_rate),
-            max_leaf_nodes=n_leaves,
+            learning_rate=self.learning_rate / self.n_trials,
         )
 
     def default_candidates(self) -> CentroidCandidates:
@@ -330,81 +310,103 @@ def make_plan(
     early_stopping: bool,
 ) -> BoostingPlan:
     """Resolve every "auto" of the parameters of an estimator and of its options."""
-    defaults = data.find_defaults()
+    quality = QUALITIES[parameters["quality"]]
+    auto = auto_values(parameters, data, quality)
+    has_trials = not early_stopping and can_try(parameters, data, auto["n_estimators"])
+    if not has_trials and not early_stopping:
+        auto["n_estimators"] = UNTRIED_ROUNDS
+        if parameters["n_estimators"] == "auto":
+            auto["learning_rate"] = max(auto["learning_rate"], UNTRIED_RATE)
 
-    def resolve(name: str, auto: Any) -> Any:
-        return auto if parameters[name] == "auto" else parameters[name]
+    def resolve(name: str) -> Any:
+        return auto[name] if parameters[name] == "auto" else parameters[name]
 
-    n_rounds = int(resolve("n_estimators", defaults.n_estimators))
-    shrinkage = float(resolve("noise_shrinkage", defaults.noise_shrinkage))
-    is_tried = not early_stopping and needs_trial(parameters, data)
-    n_tried = min(TRIAL_ROUNDS, int(MAX_TRIAL_FRACTION * n_rounds))
-    sampling = choose_sampling(parameters, data)
+    sampling = choose_sampling(parameters, data, auto["subsample"])
     sketch = choose_sketch(parameters["sketch_outputs"], data.n_outputs)
+
+    def features_of(fraction: float) -> int:
+        given = parameters["max_features"]
+        if given == "auto":
+            given = choose_features(data, sampling, sketch, fraction)
+        return as_feature_count(given, data.n_features)
+
+    trials = islice(cycle(auto["max_features"]), quality.n_trials if has_trials else 0)
+    rate = float(resolve("learning_rate"))
+    patience = parameters["n_iter_no_change"]
+    if patience == "auto":
+        patience = max(MIN_PATIENCE, round(PATIENCE_TIMES_RATE / rate))
     has_candidates = parameters["candidates"] is not None
-    features = resolve("max_features", choose_features(data, sampling, sketch))
     return BoostingPlan(
         **vars(data),
         **sampling._asdict(),
-        n_estimators=n_rounds,
-        learning_rate=float(resolve("learning_rate", choose_rate(data, shrinkage))),
-        n_trial_rounds=n_tried if is_tried else 0,
-        trial_fraction=defaults.trial_fraction,
-        noise_shrinkage=shrinkage,
-        max_features=as_feature_count(features, data.n_features),
+        n_estimators=int(resolve("n_estimators")),
+        learning_rate=rate,
+        noise_shrinkage=float(resolve("noise_shrinkage")),
+        max_features=features_of(auto["max_features"][0]),
         sketch_outputs=sketch,
         early_stopping=early_stopping,
         max_bins=None if has_candidates else choose_bins(data, sketch),
-        min_samples_leaf=int(resolve("min_samples_leaf", choose_leaf_rows(data))),
-        l2_regularization=float(resolve("l2_regularization", defaults.l2)),
-        max_leaf_nodes=resolve("max_leaf_nodes", defaults.max_leaf_nodes),
+        min_samples_leaf=int(resolve("min_samples_leaf")),
+        l2_regularization=float(resolve("l2_regularization")),
+        max_leaf_nodes=resolve("max_leaf_nodes"),
+        trial_features=tuple(map(features_of, trials)),
+        trial_fraction=TRIAL_FRACTION if has_trials else 0.0,
+        n_iter_no_change=int(patience),
     )
 
 
-def choose_leaf_rows(data: DataProfile) -> int:
-    """Return the minimum number of rows in a leaf, which small tables can fill."""
-    most = max(1, data.n_rows // MIN_FULL_LEAVES)
-    return min(data.find_defaults().min_samples_leaf, most)
+def can_try(parameters: dict[str, Any], data: DataProfile, n_rounds: int) -> bool:
+    """Return True if trials of up to `n_rounds` can find the number of rounds.
 
-
-def choose_rate(data: DataProfile, noise_shrinkage: float) -> float:
-    """Return the learning rate."""
-    defaults = data.find_defaults()
-    if noise_shrinkage == 0:
-        return defaults.unshrunk_rate
-    return defaults.categorical_rate if data.has_categories else defaults.learning_rate
-
-
-def needs_trial(parameters: dict[str, Any], data: DataProfile) -> bool:
-    """Return True if a trial chooses the learning rate.
-
-    Without categorical features, it needs more than two classes and free rounds. A
-    custom loss may hold arrays of all rows, and the trial uses a part of them.
+    A custom loss may hold arrays of all rows, and trials use a part of them.
     """
-    if not isinstance(parameters.get("loss", ""), str):
-        return False
-    fewest, most = TRIAL_ROWS[data.has_categories]
-    is_multiclass = data.kind == "multiclass" and parameters["n_estimators"] == "auto"
     return (
-        parameters["learning_rate"] == "auto"
-        and fewest <= data.n_rows < most
-        and (data.has_categories or is_multiclass)
+        parameters["n_estimators"] == "auto"
+        and isinstance(parameters["loss"], str)
+        and parameters["reuse_splits"]
+        and data.n_rows >= MIN_TRIAL_ROWS
+        and n_rounds >= MIN_TRIAL_ROUNDS
     )
 
 
-def choose_sampling(parameters: dict[str, Any], data: DataProfile) -> RowSampling:
-    """Return the row sampling of each round."""
+def auto_values(
+    parameters: dict[str, Any], data: DataProfile, quality: Quality
+) -> dict[str, Any]:
+    """Return the value of every "auto" that the core uses as it is."""
+    defaults = data.find_defaults()
+    auto = {
+        **defaults._asdict(),
+        "n_estimators": int(min(quality.max_rounds, quality.row_rounds / data.n_rows)),
+        "learning_rate": quality.class_rate
+        if data.n_classes
+        else quality.regression_rate,
+        "min_samples_leaf": min(
+            defaults.min_samples_leaf, max(1, data.n_rows // MIN_FULL_LEAVES)
+        ),
+    }
+    if parameters["leaf_values"] == "sample" and isinstance(
+        parameters["sampling"], GOSS
+    ):
+        has_many = data.n_rows >= MANY_PAPER_ROWS
+        auto["learning_rate"] = PAPER_RATES[data.kind][has_many]
+        is_sampled = not has_many and data.n_features <= FEW_PAPER_FEATURES
+        auto["max_features"] = (0.5 if is_sampled else 1.0,)
+    return auto
+
+
+def choose_sampling(
+    parameters: dict[str, Any], data: DataProfile, fraction: float
+) -> RowSampling:
+    """Return the row sampling of each round; "auto" samples this fraction."""
     sampling, subsample = parameters["sampling"], parameters["subsample"]
     if isinstance(sampling, GOSS):
         return RowSampling("goss", float(sampling.top_rate), float(sampling.other_rate))
     if subsample != "auto":
         return RowSampling(None if subsample == 1 else "mvs", float(subsample), 0.0)
-    if sampling == "auto":
-        n_values = data.n_rows * (data.n_costly_classes - 1)
-        is_large = data.n_rows >= MIN_SAMPLED_ROWS and n_values >= MIN_SAMPLED_VALUES
-        sampling = "mvs" if is_large else None
     factor = max(MIN_SAMPLE_FACTOR, min(1.0, FULL_SAMPLE_ROWS / data.n_rows))
-    return RowSampling(sampling, *(factor * rate for rate in SAMPLED_FRACTIONS))
+    if sampling == "goss":
+        return RowSampling("goss", *(factor * rate for rate in GOSS_RATES))
+    return RowSampling(sampling and "mvs", factor * fraction, 0.0)
 
 
 def choose_sketch(sketch_outputs: int | str | None, n_outputs: int) -> int | None:
@@ -417,19 +419,20 @@ def choose_sketch(sketch_outputs: int | str | None, n_outputs: int) -> int | Non
 
 
 def choose_features(
-    data: DataProfile, sampling: RowSampling, sketch_outputs: int | None
+    data: DataProfile,
+    sampling: RowSampling,
+    sketch_outputs: int | None,
+    fraction: float,
 ) -> int:
-    """Return the number of features sampled for each round."""
+    """Return the number of features sampled for each round, at most a fraction."""
     n_features = data.n_features
     n_sampled = max(1.0, sampling.subsample * data.n_rows)
     affordable = int(
         MAX_ROUND_VALUES / (n_sampled * (sketch_outputs or data.n_outputs))
     )
     most = max(MIN_ROUND_FEATURES, 4 * math.isqrt(n_features), affordable)
-    if n_features <= FEW_FEATURES:
-        fraction = data.find_defaults().feature_fraction
-        most = min(most, max(MIN_FEW_FEATURES, int(fraction * n_features)))
-    return min(n_features, most)
+    few = max(MIN_FEW_FEATURES, int(fraction * n_features))
+    return min(n_features, most, few)
 
 
 def choose_bins(data: DataProfile, sketch_outputs: int | None) -> int:

@@ -67,6 +67,8 @@ class BoostJob(NamedTuple):
     settings : BoostSettings
     used_splits : ndarray of int64
         Splits that may not be used again.
+    repeated : Trees or None
+        Trees whose splits the rounds take; only their leaf values are computed.
     """
 
     dictionary: Dictionary
@@ -78,6 +80,7 @@ class BoostJob(NamedTuple):
     loss: Callable[[], _core.Objective] | None = None
     settings: _core.BoostSettings = _core.BoostSettings()
     used_splits: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    repeated: Trees | None = None
 
     @classmethod
     def of(cls, model: Any) -> BoostJob:
@@ -105,6 +108,7 @@ class BoostJob(NamedTuple):
             "offsets": self.dictionary.offsets,
             "used_splits": self.used_splits,
             "settings": self.settings,
+            "repeated": None if self.repeated is None else self.repeated.core_arrays(),
             "after_round": lambda train, held: after_round(
                 train * self.loss_unit, [loss * self.loss_unit for loss in held]
             ),
@@ -114,6 +118,8 @@ class BoostJob(NamedTuple):
         """Return new trees in the units of the model."""
         # Gains are sums over weighted rows, leaf values are not.
         arrays["gain"] *= self.loss_unit / self.settings.weight_unit
+        if self.repeated is not None:
+            arrays["gain"] = self.repeated.gain[: len(arrays["gain"])].copy()
         if self.score_unit is not None:
             arrays["leaf_values"] *= self.score_unit.astype(np.float32)
         return Trees.from_core(arrays, len(self.dictionary.offsets) - 1)
@@ -131,6 +137,7 @@ class BoostJob(NamedTuple):
             # Without those of a tree that is grown again.
             used_splits=kept_splits(self.used_splits, used, new),
             trees=self.trees.concat(new),
+            repeated=None if self.repeated is None else self.repeated.without(len(new)),
         )
 
     def first_scores(
@@ -275,10 +282,6 @@ class CodedRows(ABC):
         """Return some of the rows, or (None) all."""
 
     @abstractmethod
-    def put(self, rows: npt.NDArray[np.intp], taken: Self) -> None:
-        """Write back the scores of rows that `take` has returned."""
-
-    @abstractmethod
     def boost(
         self, job: BoostJob, validation: list[Any], rounds: Rounds, n_threads: int
     ) -> tuple[Trees, npt.NDArray[np.int64]]:
@@ -315,9 +318,6 @@ class LocalCodes(CodedRows):
         """Return the arrays in the order of `_core.boost`."""
         labels, targets, _, _ = self.values
         return self.codes, labels, targets, self.core_weights(), self.scores
-
-    def put(self, rows: npt.NDArray[np.intp], taken: LocalCodes) -> None:
-        self.scores[rows] = taken.scores
 
     def boost(
         self,

@@ -82,6 +82,8 @@ class TreePlan:
         Minimum number of rows of a node that can be split.
     min_samples_leaf : int
         Minimum number of rows on each side of a split.
+    splitter : {"best", "random"}
+        Cut of each feature that a node considers.
     """
 
     n_rows: int
@@ -91,19 +93,27 @@ class TreePlan:
     max_samples: int | None
     min_samples_split: int
     min_samples_leaf: int
+    splitter: str = "best"  # the plans of older model files lack it
 
     @classmethod
-    def of(cls, model: Any, data: TrainingData, sample_size: int = 0) -> TreePlan:
-        """Return the plan of a model whose thresholds are placed."""
+    def of(
+        cls, model: Any, data: TrainingData, sample_size: int = 0, **chosen: Any
+    ) -> TreePlan:
+        """Return the plan of a model whose thresholds are placed.
+
+        `chosen` are values of "auto" parameters.
+        """
         n_rows, n_features = len(data.rows), data.rows.n_features
+        given = {**model.get_params(deep=False), **chosen}
         return cls(
             n_rows=n_rows,
             n_features=n_features,
-            max_features=as_feature_count(model.max_features, n_features),
+            max_features=as_feature_count(given["max_features"], n_features),
             max_bins=int(model.candidates_.n_thresholds_.max()) + 1,
             max_samples=sample_size or None,
-            min_samples_split=max(2, as_row_count(model.min_samples_split, n_rows)),
-            min_samples_leaf=as_row_count(model.min_samples_leaf, n_rows),
+            min_samples_split=max(2, as_row_count(given["min_samples_split"], n_rows)),
+            min_samples_leaf=as_row_count(given["min_samples_leaf"], n_rows),
+            splitter=given["splitter"],
         )
 
 
@@ -140,7 +150,7 @@ def grow_settings(
         criterion=getattr(_core.Criterion, CORE_CRITERION.get(criterion, criterion)),
         n_classes=data.n_classes,
         limits=limits,
-        splitter=getattr(_core.Splitter, model.splitter),
+        splitter=getattr(_core.Splitter, plan.splitter),
         min_impurity_decrease=float(model._options.min_impurity_decrease),
         monotonic=data.monotonic,
         seed=data.seed,

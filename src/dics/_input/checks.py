@@ -57,6 +57,13 @@ def errors_mention(where: str) -> Iterator[None]:
         raise type(error)(message) from error
 
 
+def shallow_copy(estimator: E) -> E:
+    """Return a copy with the same attributes, without the checks of a loaded model."""
+    copy = object.__new__(type(estimator))
+    vars(copy).update(vars(estimator))
+    return copy
+
+
 @contextmanager
 def fit_on_copy(estimator: E) -> Iterator[E]:
     """Yield a copy to fit; on success, the estimator takes over its attributes.
@@ -64,8 +71,7 @@ def fit_on_copy(estimator: E) -> Iterator[E]:
     A fit that fails or is interrupted leaves the estimator unchanged. Another thread
     that predicts meanwhile uses the old model until the new one is complete.
     """
-    copy = object.__new__(type(estimator))
-    vars(copy).update(vars(estimator))
+    copy = shallow_copy(estimator)
     yield copy
     estimator.__dict__ = vars(copy)  # one assignment, which threads cannot see half of
 

@@ -103,7 +103,7 @@ RENAMED = {
     "fill": "fill_quantiles",
     "max_thresholds": "max_bins",
     "min_sum_hessian": "min_child_weight",
-    "alpha": "huber_quantile",
+    "alpha": "advanced__huber_quantile",
     "cat_smooth": "categorical__smooth",
     "cat_l2": "categorical__l2",
     "min_cat_samples": "categorical__min_samples",
@@ -156,7 +156,8 @@ def _loss_of(**fields: Any) -> NumberLoss:
 
 def _plan_of(**fields: Any) -> BoostingPlan:
     # Fields of format 1.
-    fields.pop("prefers_gains", None)
+    for name in ("prefers_gains", "n_trial_rounds"):
+        fields.pop(name, None)
     if "max_thresholds" in fields:
         n = fields.pop("max_thresholds")
         fields["max_bins"] = None if n is None else n + 1
@@ -193,6 +194,8 @@ KINDS = {
 def _current_parameters(cls: Any, stored: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of a file by their current names, without defaults."""
     known = cls().get_params(deep=False)
+    if "splitter" in known:
+        stored = {"splitter": "best", **stored}
     if known.keys() >= stored.keys():
         return stored
     found = {k if k in known else RENAMED.get(k, k): v for k, v in stored.items()}

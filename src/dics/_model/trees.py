@@ -82,6 +82,16 @@ def concat_arrays(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return joined
 
 
+def permuted_slices(
+    starts: npt.NDArray[np.int64], order: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the indices of the entries of slices in another order, and new starts."""
+    lengths = np.diff(starts)[order]
+    new_starts = np.concatenate([[0], np.cumsum(lengths)])
+    shifts = np.repeat(starts[:-1][order] - new_starts[:-1], lengths)
+    return np.arange(new_starts[-1]) + shifts, new_starts
+
+
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Trees stored as flat arrays, one entry per node, tree after tree.
@@ -160,6 +170,10 @@ class Trees:
             "the trees are not complete",
         )
         known = {"n_features": -1, "sets": None, **state}
+        nodes = known["nodes"]
+        check_array("nodes", nodes, np.int64, (None,))
+        require(len(nodes) % 2 == 0, "the nodes are not complete")
+        known["nodes"] = nodes.view(NODE)
         # A model file has this order, and equal models have equal files.
         vars(self).update({name: known[name] for name in names})
         self.__post_init__()
@@ -266,6 +280,10 @@ class Trees:
         """Return the first trees, as views of the same memory."""
         return self._slice(0, n_trees)
 
+    def without(self, n_trees: int) -> Trees:
+        """Return all but the first trees, as views of the same memory."""
+        return self._slice(n_trees, len(self))
+
     def _slice(self, first: int, last: int) -> Trees:
         # Indices in nodes count from their own tree, so that slices need no change.
         nodes = slice(self.node_starts[first], self.node_starts[last])
@@ -281,11 +299,29 @@ class Trees:
             sets=None if sets is None else NodeSets(sets.numbers[nodes], sets.words),
         )
 
-    def concat(self, other: Trees) -> Trees:
+    def reordered(self, order: npt.NDArray[np.intp]) -> Trees:
+        """Return a copy with the trees in another order."""
+        nodes, node_starts = permuted_slices(self.node_starts, order)
+        leaves, leaf_starts = permuted_slices(self.leaf_starts, order)
+        sets = self.sets
+        arrays = {name: getattr(self, name) for name in NODE_ARRAYS}
+        return Trees._unchecked(
+            # Boosting has no impurity, and other trees no gain.
+            **{name: a[nodes] if len(a) else a for name, a in arrays.items()},
+            leaf_values=self.leaf_values[leaves],
+            node_starts=node_starts,
+            leaf_starts=leaf_starts,
+            criterion=self.criterion,
+            n_features=self.n_features,
+            sets=None if sets is None else NodeSets(sets.numbers[nodes], sets.words),
+        )
+
+    def concat(self, *others: Trees) -> Trees:
         """Return these trees, followed by the other ones."""
-        has_sets = self.sets is not None or other.sets is not None
+        every = (self, *others)
+        has_sets = any(trees.sets is not None for trees in every)
         parts = []
-        for trees in (self, other):
+        for trees in every:
             names = (*NODE_ARRAYS, "leaf_values", "node_starts", "leaf_starts")
             arrays = {name: getattr(trees, name) for name in names}
             # One part may have sets and the other none, as in a warm start.
@@ -303,7 +339,7 @@ class Trees:
         return Trees._unchecked(
             **joined,
             criterion=self.criterion,
-            n_features=max(self.n_features, other.n_features),
+            n_features=max(trees.n_features for trees in every),
             sets=sets,
         )
 

@@ -592,9 +592,6 @@ class ClusterCodes(CodedRows):
             self.n_outputs,
         )
 
-    def put(self, rows: npt.NDArray[np.intp], taken: CodedRows) -> None:
-        """Do nothing: workers compute the scores from the trees."""
-
     def boost(
         self,
         job: BoostJob,

@@ -13,6 +13,7 @@
 #include "data/code_lists.hpp"
 #include "data/row_source.hpp"
 #include "grow/grow.hpp"
+#include "predict/predict.hpp"
 #include "team.hpp"
 
 namespace dics {
@@ -177,6 +178,38 @@ inline TargetColumns as_targets(const Table<double>& y,
             data_or_null(wide_counts),
             data_or_null(weights)};
 }
+
+// The arrays of trees, from a tuple.
+struct TreesArrays {
+    Table<std::int32_t> nodes;
+    Array<std::uint8_t> missing_left;
+    Array<std::int64_t> node_starts, leaf_starts;
+    // The index of the set of each node, and the sets; None without categorical splits.
+    Optional<std::int32_t> set_numbers;
+    std::optional<Table<std::uint64_t>> sets;
+
+    explicit TreesArrays(const nb::tuple& arrays)
+        : nodes(nb::cast<Table<std::int32_t>>(arrays[0])),
+          missing_left(nb::cast<Array<std::uint8_t>>(arrays[1])),
+          node_starts(nb::cast<Array<std::int64_t>>(arrays[2])),
+          leaf_starts(nb::cast<Array<std::int64_t>>(arrays[3])),
+          set_numbers(nb::cast<Optional<std::int32_t>>(arrays[4])),
+          sets(nb::cast<std::optional<Table<std::uint64_t>>>(arrays[5])) {
+        if (nodes.shape(1) != 4)
+            throw nb::value_error("nodes must have four columns.");
+        if (sets && sets->shape(1) != CodeSet::kWords)
+            throw nb::value_error("sets must have four columns.");
+    }
+
+    ForestView view() const {
+        return {{reinterpret_cast<const Node*>(nodes.data()), missing_left.data(),
+                 data_or_null(set_numbers),
+                 sets ? reinterpret_cast<const CodeSet*>(sets->data()) : nullptr},
+                node_starts.data(),
+                leaf_starts.data(),
+                std::int64_t(node_starts.shape(0)) - 1};
+    }
+};
 
 inline nb::dict forest_dict(ForestArrays&& forest, int width) {
     const std::size_t k = width;

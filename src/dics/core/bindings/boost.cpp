@@ -52,8 +52,10 @@ nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
                        const Array<std::int64_t>& offsets, const nb::tuple& training,
                        const nb::list& validation,
                        const Array<std::int64_t>& used_splits,
-                       const BoostSettings& settings, const nb::callable& after_round,
-                       const Peers* peers, int n_threads) {
+                       const BoostSettings& settings,
+                       const std::optional<nb::tuple>& repeated,
+                       const nb::callable& after_round, const Peers* peers,
+                       int n_threads) {
     const Dictionary dictionary = as_dictionary(values, offsets);
     const Outputs outputs(objective.n_outputs());
     const RowArrays arrays(training);  // own the memory of the rows below
@@ -66,6 +68,11 @@ nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
         validation_rows.push_back(set.rows(dictionary.n_features, outputs));
     std::vector<std::int64_t> used(used_splits.data(),
                                    used_splits.data() + used_splits.shape(0));
+    std::optional<TreesArrays> trees;
+    if (repeated)
+        trees.emplace(*repeated);
+    const auto forest =
+        trees ? std::optional(trees->view()) : std::optional<ForestView>();
     auto report = [&](double loss, const std::vector<double>& losses) {
         if (must_stop())
             throw Stopped();
@@ -76,8 +83,8 @@ nb::tuple boost_arrays(const Objective& objective, const Array<double>& values,
         return nb::cast<double>(call(after_round, nb::make_tuple(loss, held)));
     };
     Boosted boosted = with_team(n_threads, [&](Team& team) {
-        return boost(dictionary, rows, validation_rows, objective, settings, used,
-                     report, Sum(peers), team);
+        return boost(dictionary, rows, validation_rows, objective, settings, forest,
+                     used, report, Sum(peers), team);
     });
     return nb::make_tuple(forest_dict(std::move(boosted.trees), outputs.n),
                           to_array(std::move(used)), boosted.is_lost);
@@ -126,11 +133,12 @@ void bind_boost(nb::module_& m) {
     m.def("custom_loss", &custom_loss_of, "n_outputs"_a, "fill"_a,
           "Return a loss whose gradients come from a Python function.");
     m.def("boost", &boost_arrays, "objective"_a, "values"_a, "offsets"_a, "training"_a,
-          "validation"_a, "used_splits"_a, "settings"_a, "after_round"_a,
-          "peers"_a.none(), "n_threads"_a,
+          "validation"_a, "used_splits"_a, "settings"_a, "repeated"_a.none(),
+          "after_round"_a, "peers"_a.none(), "n_threads"_a,
           "Add rounds to a boosted model, and update the scores. Return the trees, the "
           "used splits, and whether a process was lost. Rows are (codes, labels, "
-          "targets, weights, scores).");
+          "targets, weights, scores). With `repeated`, rounds take the splits of these "
+          "trees.");
 }
 
 }  // namespace dics

@@ -13,6 +13,7 @@
 #include "boost/monotonic_steps.hpp"
 #include "boost/output_sketch.hpp"
 #include "boost/quantizer.hpp"
+#include "boost/repeated_trees.hpp"
 #include "boost/round_splits.hpp"
 #include "fixed_point.hpp"
 #include "grow/flatten.hpp"
@@ -57,13 +58,14 @@ class Booster {
   public:
     Booster(const Dictionary& dictionary, const BoostRows& training,
             const std::vector<BoostRows>& validation, const Objective& objective,
-            const BoostSettings& settings, std::vector<std::int64_t>& used,
-            const Sum& sum, Team& team)
+            const BoostSettings& settings, const std::optional<ForestView>& repeated,
+            std::vector<std::int64_t>& used, const Sum& sum, Team& team)
         : dictionary_(dictionary),
           training_(training),
           validation_(validation),
           objective_(objective),
           settings_(settings),
+          repeated_(repeated),
           sum_(sum),
           team_(team),
           outputs_(objective.n_outputs(), objective.hessians() == Hessians::ones),
@@ -123,7 +125,10 @@ class Booster {
             const std::uint64_t key =
                 combine(combine(mix(settings_.seed), 0x626F6F7374ull),
                         settings_.first_round + round);
-            grow_tree(key);
+            if (repeated_)
+                repeat_tree(round);
+            else
+                grow_tree(key);
             find_steps();
             keep_tree();
             const double loss = update(steps_.data());
@@ -239,6 +244,11 @@ class Booster {
         flatten(nodes, gain_unit);
     }
 
+    void repeat_tree(std::int64_t round) {
+        sampled_.clear(true, 0);
+        flatten(repeat_nodes(*repeated_, round, dictionary_), 0);
+    }
+
     Quantizer::Units quantize(std::uint64_t key) {
         const std::int64_t n = training_.codes.n_rows;
         if (!sketch_.is_used())
@@ -275,7 +285,7 @@ class Booster {
         flatten_nodes(
             nodes, flat_, result_.trees.missing_left,
             [&](const GrownNode& leaf) {
-                if (sampled_.all)
+                if (has_sorted_rows())
                     mark_leaf(leaf);
                 return n_leaves_++;
             },
@@ -287,7 +297,7 @@ class Booster {
                 result_.trees.gain.push_back(node.gain * gain_unit);
             });
         leaf_finder_.set_tree(flat_, tests_, n_leaves_, depth);
-        if (!sampled_.all)
+        if (!has_sorted_rows())
             leaf_finder_.find(training_.codes, leaf_.data());
     }
 
@@ -304,7 +314,9 @@ class Booster {
         return CodeTest(table.data());
     }
 
-    // If all rows are sampled, the grown tree has already sorted them by leaf.
+    // If all rows are sampled, the grower has already sorted them by leaf.
+    bool has_sorted_rows() const { return sampled_.all && !repeated_; }
+
     void mark_leaf(const GrownNode& leaf) {
         const std::uint32_t* rows = rows_.places.data();
         for (std::int64_t i = leaf.begin; i < leaf.end; ++i)
@@ -390,6 +402,7 @@ class Booster {
     std::vector<BoostRows> validation_;
     const Objective& objective_;
     BoostSettings settings_;
+    std::optional<ForestView> repeated_;
     Sum sum_;
     Team& team_;
     Outputs outputs_;
@@ -445,11 +458,12 @@ bool is_wide(const BoostRows& rows, const BoostSettings& settings, const Sum& su
 
 Boosted boost(const Dictionary& dictionary, const BoostRows& training,
               const std::vector<BoostRows>& validation, const Objective& objective,
-              const BoostSettings& settings, std::vector<std::int64_t>& used,
-              const AfterRound& after_round, const Sum& sum, Team& team) {
+              const BoostSettings& settings, const std::optional<ForestView>& repeated,
+              std::vector<std::int64_t>& used, const AfterRound& after_round,
+              const Sum& sum, Team& team) {
     auto run = [&]<class Histograms>() {
         return Booster<Histograms>(dictionary, training, validation, objective,
-                                   settings, used, sum, team)
+                                   settings, repeated, used, sum, team)
             .run(after_round);
     };
     try {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "boost/row_sampler.hpp"
@@ -10,6 +11,7 @@
 #include "data/matrix.hpp"
 #include "grow/grow.hpp"
 #include "objective/objective.hpp"
+#include "predict/predict.hpp"
 #include "search/categories.hpp"
 #include "team.hpp"
 
@@ -64,9 +66,12 @@ struct Boosted {
 };
 
 // `used` has the indices of thresholds that rounds cannot use again; rounds add theirs.
+// If `repeated` is given, each round takes the splits of one of its trees, and computes
+// only leaf values. The gains of these splits are 0.
 Boosted boost(const Dictionary& dictionary, const BoostRows& training,
               const std::vector<BoostRows>& validation, const Objective& objective,
-              const BoostSettings& settings, std::vector<std::int64_t>& used,
-              const AfterRound& after_round, const Sum& sum, Team& team);
+              const BoostSettings& settings, const std::optional<ForestView>& repeated,
+              std::vector<std::int64_t>& used, const AfterRound& after_round,
+              const Sum& sum, Team& team);
 
 }  // namespace dics
