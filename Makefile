@@ -22,12 +22,13 @@ S_VENV := $(VENV)/.stamp-venv
 S_BASE := $(VENV)/.stamp-base
 S_DEV := $(VENV)/.stamp-dev
 S_PEERS := $(VENV)/.stamp-peers
+S_DOCS := $(VENV)/.stamp-docs
 S_BUILD := $(VENV)/.stamp-build
 S_PAPER := $(VENV)/.stamp-paper
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build dev demo test test-all lint terms format pytest pytest-all sanitize tsan failures fuzz fuzz-native bench wheel clean distclean
+.PHONY: help build dev demo docs docs-serve test test-all lint terms format pytest pytest-all sanitize tsan failures fuzz fuzz-native bench wheel clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
@@ -63,6 +64,9 @@ $(S_DEV): $(S_BASE)
 $(S_PEERS): $(S_BASE)
 	$(call pip_install,build run paper:peers)
 
+$(S_DOCS): $(S_BASE)
+	$(call pip_install,build run dask docs)
+
 # Python files are used directly from src/; only the core has to be rebuilt. The build
 # folder is kept, so that a rebuild compiles only the changed files. The stub is copied
 # to the Python sources for the type checker.
@@ -88,6 +92,12 @@ demo: $(S_BUILD) $(S_PAPER)  ## run the demonstration, and plot a figure of the 
 
 bench: $(S_BUILD) $(S_PAPER) $(S_PEERS)  ## run a benchmark (BENCH_ARGS="tree"), or list them
 	$(PY) benchmarks/run.py $(BENCH_ARGS)
+
+docs: $(S_BUILD) $(S_PAPER) $(S_DOCS)  ## build the documentation in build/docs
+	$(PY) -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+
+docs-serve: docs  ## build the documentation, and serve it at http://127.0.0.1:8000
+	$(PY) -m http.server --bind 127.0.0.1 --directory build/docs 8000
 
 # --- checks ----------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The table of formats in docs/deployment.md is true."""
+"""The table of formats in docs/deploy/export.md is true."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from sklearn.base import clone
 
 import dics
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "deployment.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy" / "export.md"
 ROWS = X[:50]
 CODES = np.column_stack([Y, np.arange(len(Y)) % 4]).astype(np.float64)
 SPARSE = scipy.sparse.csr_matrix(np.nan_to_num(X, posinf=3, neginf=-3) * (X > 0))

@@ -105,7 +105,7 @@ def assert_same_in_table(model, rows):
     assert len(to_dataframe(model)) == model.trees_.n_nodes
 
 
-# By the columns of docs/deployment.md.
+# By the columns of docs/deploy/export.md.
 CHECKS = {
     "`save`": assert_same_in_file,
     "ONNX": assert_same_in_onnx,

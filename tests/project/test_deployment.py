@@ -1,11 +1,11 @@
-"""The Python blocks of docs/deployment.md run, and their comparisons are true."""
+"""The Python blocks of docs/deploy/export.md run, and their comparisons are true."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "deployment.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy" / "export.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BEGIN, *BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 LIBRARIES = ("mlflow", "onnxruntime", "pandas", "shap", "skl2onnx", "skops", "treelite")

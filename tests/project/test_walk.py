@@ -1,4 +1,4 @@
-"""docs/walk-of-a-fit.md lists exactly the files that run in a fit."""
+"""docs/develop/walk-of-a-fit.md lists exactly the files that run in a fit."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ from dics._boosting import fit as boosting_fit
 from dics._estimator import base
 from dics._input.checks import fit_on_copy
 
-PAGE = Path(__file__).parents[2] / "docs" / "walk-of-a-fit.md"
+PAGE = Path(__file__).parents[2] / "docs" / "develop" / "walk-of-a-fit.md"
 PACKAGE = Path(dics.__file__).parent
 
 rng = np.random.default_rng(0)

@@ -1,0 +1,91 @@
+"""Configuration of the documentation: `make docs` builds it."""
+
+import sys
+from pathlib import Path
+
+import dics
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "dics"
+author = "the dics developers"
+copyright = "the dics developers"  # noqa: A001 (the name that Sphinx reads)
+release = dics.__version__
+version = ".".join(release.split(".")[:2])
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "sphinxext.opengraph",
+    "tables",  # in _ext
+]
+root_doc = "index"
+exclude_patterns = ["_build", "_ext", "reproduction", "gallery/**/*.ipynb"]
+nitpicky = False
+
+# --- text -----------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
+myst_heading_anchors = 3
+myst_substitutions = {"version": release}
+default_role = "py:obj"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# --- API reference --------------------------------------------------------------------
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+# Other inventories are downloaded. A build without a network has no links to them.
+intersphinx_mapping = {}
+
+# --- gallery --------------------------------------------------------------------------
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("dics",),
+    "reference_url": {"dics": None},
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "only_warn_on_example_error": False,
+    "plot_gallery": True,
+}
+
+# --- pages ----------------------------------------------------------------------------
+
+templates_path = ["_templates"]
+html_theme = "pydata_sphinx_theme"
+html_title = "dics"
+html_static_path = ["_static"]
+html_css_files = ["dics.css"]
+html_baseurl = "https://dics.readthedocs.io/en/stable/"
+html_theme_options = {
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+}
+html_sidebars = {"index": []}
+ogp_site_url = html_baseurl
+ogp_social_cards = {"enable": False}
