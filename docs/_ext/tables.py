@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from dics._boosting.plan import DEFAULTS, QUALITIES
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from dics._boosting.plan import DEFAULTS, QUALITIES
 
 TABLES: dict[str, Callable[[], str]] = {}
 
