@@ -65,7 +65,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Number of rounds; each adds one tree. "auto" finds it by trials (see Notes), and
         is 100 for tables that are too small or too large for them.
     learning_rate : float or "auto", default="auto"
-        Factor of each tree. "auto" is 0.1, and 0.2 if `quality` is "fast". After
+        Factor of each tree. "auto" is 0.1, and 0.15 if `quality` is "fast". After
         trials, it is divided by their number. With two classes, the margin changes by
         twice the rate. Callbacks of `fit` can change it between rounds.
     max_depth : int or None, default=None
@@ -75,9 +75,8 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         no limit. "auto" is 16, and 31 from 20,000 training rows on.
     max_features : "auto", int, float or None, default="auto"
         Number of features sampled for each round, not for each node. A float is a
-        fraction of the features; None uses all. "auto" is 0.7 for
-        classification and 1.0 or 0.7 for regression, 1.0 from 20,000 rows on, and less
-        if there are many features.
+        fraction of the features; None uses all. "auto" is 0.7 (all features in the
+        first trial of regression), and less if there are many features.
     subsample : "auto" or float, default="auto"
         Fraction of the rows that each round samples by "mvs", above 0 and at most 1;
         1.0 uses all rows. "auto" is 0.5. From 333,333 rows on it falls, to 0.17 for a
@@ -106,7 +105,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         validation rows. None holds out none and uses the training score.
     n_iter_no_change : "auto" or int, default="auto"
         Number of rounds without a better score before early stopping. "auto" is 2
-        divided by the learning rate, at least 10.
+        (3 if `quality` is "fast") divided by the learning rate, at least 10.
     scoring : str, callable or None, default="loss"
         Score for early stopping: "loss" (or "neg_log_loss"), the name of a scorer, a
         scorer, or None for the accuracy. Scorers that accept `sample_weight` get the
@@ -554,9 +553,8 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         no limit. "auto" is 16, and 63 from 20,000 training rows on.
     max_features : "auto", int, float or None, default="auto"
         Number of features sampled for each round, not for each node. A float is a
-        fraction of the features; None uses all. "auto" is 0.7 for
-        classification and 1.0 or 0.7 for regression, 1.0 from 20,000 rows on, and less
-        if there are many features.
+        fraction of the features; None uses all. "auto" is 0.7 (all features in the
+        first trial of regression), and less if there are many features.
     subsample : "auto" or float, default="auto"
         Fraction of the rows that each round samples by "mvs", above 0 and at most 1;
         1.0 uses all rows. "auto" is 0.5. From 333,333 rows on it falls, to 0.17 for a
@@ -584,7 +582,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         validation rows. None holds out none and uses the training score.
     n_iter_no_change : "auto" or int, default="auto"
         Number of rounds without a better score before early stopping. "auto" is 2
-        divided by the learning rate, at least 10.
+        (3 if `quality` is "fast") divided by the learning rate, at least 10.
     scoring : str, callable or None, default="loss"
         Score for early stopping: "loss", the name of a scorer, a scorer, or None for
         R2. Scorers that accept `sample_weight` get the weights of the rows.

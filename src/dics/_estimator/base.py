@@ -411,7 +411,8 @@ class TreesEstimator(BaseEstimator, ABC):
         """Write the model to a file that `dics.load` reads.
 
         The file stores numbers and text, and no code: loading an untrusted file is
-        safe. All later versions can read files of this version. See docs/develop/model_file.md.
+        safe. All later versions can read files of this version. See
+        docs/develop/model_file.md.
 
         Parameters
         ----------

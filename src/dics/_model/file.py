@@ -1,4 +1,6 @@
-"""Model files: a header in JSON and raw arrays, no code. See docs/develop/model_file.md.
+"""Model files: a header in JSON and raw arrays, no code.
+
+See docs/develop/model_file.md.
 
 Objects in a file belong to the classes that are listed here, and have exactly the
 fields that are listed here. A file cannot refer to any other class.
