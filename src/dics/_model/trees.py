@@ -380,9 +380,10 @@ class Trees:
     def _core_arguments(
         self, X: Array | SparseRows
     ) -> tuple[Array | SparseRows, tuple[Any, ...]]:
-        """Return X and the arrays of the trees, if X has enough features."""
-        # The core would read beyond the rows of an X for another model or another fit.
-        if X.shape[1] < self.n_features:
+        """Return X and the arrays of the trees, if X has their features."""
+        # X may have been checked for the model of an earlier fit, which another thread
+        # has replaced. The core would read beyond its rows, or other features.
+        if X.shape[1] != self.n_features:
             raise ValueError(
                 f"X has {X.shape[1]} features, but the trees expect {self.n_features}."
             )
