@@ -15,6 +15,7 @@ from unittest import mock
 
 import numpy as np
 from docutils import nodes
+from page_output import OutputDirective
 from sklearn import ensemble, tree
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -358,6 +359,7 @@ def other_losses() -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive."""
+    """Register the directives."""
     app.add_directive("dics-table", TableDirective)
+    app.add_directive("output", OutputDirective)
     return {"parallel_read_safe": True}
