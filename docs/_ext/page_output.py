@@ -31,6 +31,7 @@ from sphinx.util.docutils import SphinxDirective
 mpl.use("Agg")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 DPI = 110
+LONGEST_LINE = 88
 
 
 class PageRun:
@@ -82,7 +83,9 @@ class OutputDirective(SphinxDirective):
         if text.strip():
             block = nodes.literal_block(text.rstrip(), text.rstrip())
             block["language"] = "text"
-            block["classes"].append("page-output")
+            # Text that needs more than the column of code has is wrapped.
+            if max(map(len, text.splitlines())) > LONGEST_LINE:
+                block["classes"].append("wrapped-output")
             found.append(block)
         for number in plt.get_fignums():
             if "alt" not in self.options:
