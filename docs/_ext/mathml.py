@@ -26,7 +26,7 @@ def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
 
 def use_mathml(app: Sphinx, config: Config) -> None:  # noqa: ARG001
     """Replace the default, MathJax, which is loaded from another host."""
-    config.html_math_renderer = "mathml"  # type: ignore[attr-defined]
+    config.html_math_renderer = "mathml"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -94,9 +94,7 @@ class OutputDirective(SphinxDirective):
             plt.figure(number).savefig(image, dpi=DPI, bbox_inches="tight")
             uri = base64.b64encode(image.getvalue()).decode()
             found.append(
-                nodes.image(
-                    uri=f"data:image/png;base64,{uri}", alt=self.options["alt"]
-                )
+                nodes.image(uri=f"data:image/png;base64,{uri}", alt=self.options["alt"])
             )
         plt.close("all")
         if not found:

@@ -143,7 +143,8 @@ def auto_sampling() -> str:
 def auto_limits() -> str:
     """Return the limits of the rules of boosting."""
     least = f"{plan.MIN_SAMPLE_FACTOR:.2f}"
-    rows = [
+    patience = f"{plan.PATIENCE_TIMES_RATE:g} / `learning_rate`"
+    rows: list[list[Any]] = [
         ["rows that a trial holds out", f"{plan.TRIAL_FRACTION:.0%} of the rows"],
         ["fewest training rows with trials", plan.MIN_TRIAL_ROWS],
         ["fewest rounds that a trial must be able to have", plan.MIN_TRIAL_ROUNDS],
@@ -151,8 +152,7 @@ def auto_limits() -> str:
         ["lowest learning rate without trials", f"{plan.UNTRIED_RATE:g}"],
         [
             "rounds without a better loss that end a trial",
-            f"{plan.PATIENCE_TIMES_RATE:g} / `learning_rate`, at least "
-            f"{plan.MIN_PATIENCE}",
+            f"{patience}, at least {plan.MIN_PATIENCE}",
         ],
         [
             "training rows from which on `subsample` falls",
@@ -174,7 +174,8 @@ def forest_trials() -> str:
     for name in ("Classifier", "Regressor"):
         tried: list[randomness.Randomness] = []
 
-        def record(forest: Any, data: Any, values: Any, tried: Any = tried) -> Any:
+        def record(*args: Any, tried: list[randomness.Randomness] = tried) -> Any:
+            _, data, values = args
             tried.append(values)
             return np.zeros(len(data.rows))  # equal errors: the first value is kept
 
@@ -192,7 +193,7 @@ def forest_trials() -> str:
 @table
 def forest_limits() -> str:
     """Return the sizes of the trials of forests."""
-    rows = [
+    rows: list[list[Any]] = [
         ["trees of a trial", randomness.N_TREES],
         ["rows of a trial", f"{randomness.ROW_FRACTION:.0%} of the training rows"],
         ["most rows of a trial", f"{randomness.MAX_ROWS:,}"],
@@ -238,10 +239,11 @@ def with_code(cls: type, sentence: str) -> str:
     passed = re.fullmatch(r"Pass (\S+) to (.*)\.", sentence)
     if passed is not None:
         return f"`{passed[1]}` of {passed[2].replace('fit', '`fit`')}"
-    words = {w for w in dir(cls) if "_" in w} | set(argument_names(cls.__init__))
+    words = {w for w in dir(cls) if "_" in w} | set(argument_names(cls))
     words |= {"apply", "candidates=", "export_text", "trees_"}
     names = sorted(words, key=len, reverse=True)
-    pattern = rf"(?<![\w`.])((?:dics\.[\w.]+|{'|'.join(names)})(?:\([^)]*\))?)(?![\w`=])"
+    name = rf"(?:dics\.[\w.]+|{'|'.join(names)})(?:\([^)]*\))?"
+    pattern = rf"(?<![\w`.])({name})(?![\w`=])"
     return re.sub(pattern, lambda found: f"`{found[1].rstrip('.')}`", sentence)
 
 
