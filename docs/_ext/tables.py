@@ -76,7 +76,7 @@ def qualities() -> str:
         "rate of a trial, classification",
         "rate of a trial, regression",
         "most rounds of a trial",
-        "most rows times rounds",
+        "most training rows with trials",
     ]
     rows = [
         [
@@ -85,7 +85,7 @@ def qualities() -> str:
             f"{q.class_rate:g}",
             f"{q.regression_rate:g}",
             f"{q.max_rounds:,}",
-            f"{q.row_rounds / 1e6:g} million",
+            f"{q.row_rounds / plan.MIN_TRIAL_ROUNDS:,.0f}",
         ]
         for name, q in QUALITIES.items()
     ]
@@ -143,7 +143,9 @@ def auto_sampling() -> str:
 def auto_limits() -> str:
     """Return the limits of the rules of boosting."""
     least = f"{plan.MIN_SAMPLE_FACTOR:.2f}"
+    least_features = plan.MIN_ROUND_FEATURES
     patience = f"{plan.PATIENCE_TIMES_RATE:g} / `learning_rate`"
+    features = f"about 4 times the root of their number, at least {least_features}"
     rows: list[list[Any]] = [
         ["rows that a trial holds out", f"{plan.TRIAL_FRACTION:.0%} of the rows"],
         ["fewest training rows with trials", plan.MIN_TRIAL_ROWS],
@@ -157,6 +159,11 @@ def auto_limits() -> str:
         [
             "training rows from which on `subsample` falls",
             f"{plan.FULL_SAMPLE_ROWS:,}, down to {least} of its value",
+        ],
+        ["most features of a round, if there are many", features],
+        [
+            "rows of very small tables that a leaf may require",
+            f"1/{plan.MIN_FULL_LEAVES} of all rows",
         ],
         ["outputs from which on `sketch_outputs` is used", plan.MIN_SKETCHED_OUTPUTS],
         ["`sketch_outputs` from there on", plan.SKETCH_OUTPUTS],
