@@ -20,11 +20,11 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "sphinxext.opengraph",
+    "mathml",  # in _ext
     "tables",  # in _ext
 ]
 root_doc = "index"
