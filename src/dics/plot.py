@@ -289,6 +289,8 @@ def plot_candidates(
     right.vlines(used, 0, gain, color="#000000", linewidth=1.4)
     right.plot(used, gain, "o", color="#000000", markersize=3.5)
     right.spines[["top", "left"]].set_visible(False)
+    right.spines["right"].set_visible(True)
+    right.grid(visible=False)
     right.set_ylim(0, 1.15 * max(gain.max(initial=0.0), 1e-9))
     right.set_ylabel("gain (fraction of the total)")
     ax.tick_params(axis="x", pad=9)  # below the marks
