@@ -66,8 +66,8 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "subsection_order": [f"../examples/gallery/{name}" for name in GALLERY],
     "within_subsection_order": "FileNameSortKey",
-    # Titles of the axes are the alt texts of the pictures.
-    "reset_modules": ("gallery_style.reset",),  # in _ext
+    "image_scrapers": ("gallery_style.scrape",),  # in _ext
+    "reset_modules": ("gallery_style.reset",),
     "image_srcset": ["2x"],
     "capture_repr": (),
     "write_computation_times": False,

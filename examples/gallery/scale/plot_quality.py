@@ -46,6 +46,6 @@ ax.set(xlabel="fit time (seconds)", ylabel="test log-loss")
 ax.set_xlim(0, 1.2 * max(seconds.values()))
 ax.margins(y=0.2)
 gain = 1 - losses["best"] / losses["fast"]
-ax.set_title(f'"best" has {gain:.0%} less loss than "fast"')
+ax.set_title(f"{gain:.0%} less loss with best than with fast")
 
 plt.show()

@@ -42,7 +42,7 @@ tree = CGTreeRegressor(max_depth=2, candidates=RoundCandidates(), random_state=0
 tree.fit(X, y)
 
 figure, ax = plt.subplots(figsize=(5.6, 4.4))
-boxes = plot_tree(tree, impurity=False, label="root", precision=2, ax=ax)
+boxes = plot_tree(tree, impurity=False, label="root", precision=1, ax=ax)
 title = ax.set_title("A tree with round thresholds")
 
 # %%

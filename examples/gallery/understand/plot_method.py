@@ -8,8 +8,8 @@ these thresholds only.
 """
 
 # %%
-# Two features and five clusters are enough to see all steps. The settings turn off the
-# quantiles that the default adds between the thresholds.
+# Two features and five clusters are enough to see all steps. The settings turn off two
+# additions of the default: the means of the classes, and quantiles in the gaps.
 import matplotlib.pyplot as plt
 import numpy as np
 

@@ -2,8 +2,8 @@
 How many thresholds are enough?
 ===============================
 
-A tree needs few thresholds per feature. The example changes their number, and the
-number of clusters that they come from, and measures the test accuracy.
+Often, a tree needs few thresholds per feature. The example changes their number, and
+the number of clusters that they come from. It measures the test accuracy.
 """
 
 # %%
@@ -24,8 +24,12 @@ folds = ShuffleSplit(8, test_size=0.25, random_state=0)
 
 def accuracy(**parameters):
     candidates = CentroidCandidates(random_state=0, **parameters)
-    options = TreeOptions(renew_thresholds=False)
-    tree = CGTreeClassifier(max_depth=8, candidates=candidates, advanced=options)
+    tree = CGTreeClassifier(
+        max_depth=8,
+        candidates=candidates,
+        advanced=TreeOptions(renew_thresholds=False),
+        random_state=0,
+    )
     scores = cross_val_score(tree, X, y, cv=folds)
     return scores.mean(), scores.std() / np.sqrt(len(scores))
 

@@ -18,17 +18,17 @@ from dics.plot import plot_candidates
 data = load_breast_cancer(as_frame=True)
 y = data.target_names[data.target]
 model = CGBoostingClassifier(n_estimators=50, random_state=0).fit(data.data, y)
-best = data.feature_names[model.feature_importances_.argmax()]
+best = model.feature_importances_.argmax()
 
 figure, ax = plt.subplots(figsize=(5.6, 3.8))
-plot_candidates(model, data.data, y, feature=best, ax=ax)
+plot_candidates(model, data.data, y, feature=int(best), ax=ax)
 ax.set_title(f"Importance of this feature: {model.feature_importances_.max():.0%}")
 
 plt.show()
 
 # %%
-# Few candidates have a large gain. Most thresholds with a gain are where the classes
-# overlap.
-n_candidates = model.candidates_.n_thresholds_[model.feature_importances_.argmax()]
-print(f"Candidates of {best}: {n_candidates}")
-print(f"Splits by it: {model.split_counts_.max()} at most in one feature")
+# The model uses few of the candidates.
+used = model.trees_.threshold[model.trees_.feature == best]
+print(f"Candidates: {model.candidates_.n_thresholds_[best]}")
+print(f"Splits by this feature: {model.split_counts_[best]}")
+print(f"Thresholds in these splits: {len(set(used))}")
