@@ -237,8 +237,22 @@ def plot_candidates(
 
     Returns
     -------
-    matplotlib Axes
+    ax : matplotlib Axes
         Axes of the histogram. Those of the gains are the last of its figure.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+    TypeError
+        If the model is not a tree-based model of dics.
+    ValueError
+        If the feature is unknown or categorical.
+
+    See Also
+    --------
+    plot_boundaries : Predictions in the plane of two features.
+    plot_importance : Importances of the features.
 
     Examples
     --------
@@ -385,7 +399,19 @@ def plot_boundaries(
 
     Returns
     -------
-    matplotlib Axes
+    ax : matplotlib Axes
+        Axes with the drawing.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+    ValueError
+        If X is not numeric, or the model predicts several targets.
+
+    See Also
+    --------
+    plot_candidates : Thresholds of a feature.
 
     Examples
     --------

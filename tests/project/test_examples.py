@@ -39,6 +39,7 @@ def plt(monkeypatch):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    plt.close("all")  # of other tests
     monkeypatch.setattr(plt, "show", lambda: None)
     yield plt
     plt.close("all")
