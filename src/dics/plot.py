@@ -217,7 +217,8 @@ def plot_candidates(
 
     Short marks below the histogram are the candidate thresholds. A vertical line is a
     threshold that splits of the model use. Its height is the total gain of these
-    splits, on the right axis. The heights of a feature sum to its importance.
+    splits, on the right axis. The heights sum to the importance of the feature, unless
+    splits separate missing values from all others: these have no threshold.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ Thousands of categories
 
 A column of shops, cities or products can have thousands of values. Leave it in the data
 frame as text or as a category, and the model replaces each value by its mean target.
-Rows that are used for a mean are not trained with it, so rare values do not overfit.
+For training rows, this is the mean of other rows, so that rare values do not overfit.
 """
 
 # %%
