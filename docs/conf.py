@@ -52,6 +52,7 @@ intersphinx_mapping = {}
 
 # --- gallery --------------------------------------------------------------------------
 
+GALLERY = ["models", "data", "understand", "scale"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
@@ -63,7 +64,14 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "download_all_examples": False,
+    "subsection_order": [f"../examples/gallery/{name}" for name in GALLERY],
     "within_subsection_order": "FileNameSortKey",
+    "image_scrapers": ("gallery_style.scrape",),  # in _ext
+    "reset_modules": ("gallery_style.reset",),
+    "image_srcset": ["2x"],
+    "capture_repr": (),
+    "write_computation_times": False,
+    "min_reported_time": 3600,  # times of a busy machine mislead
     "abort_on_example_error": True,
     "only_warn_on_example_error": False,
     "plot_gallery": True,

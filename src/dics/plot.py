@@ -1,15 +1,18 @@
-"""Plots of fitted models: trees, feature importances and learning curves."""
+"""Plots of fitted models: trees, importances, learning curves, thresholds, regions."""
 
 from __future__ import annotations
 
-from numbers import Real
+import warnings
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from dics._input.sparse import SparseRows
 from dics.export._drawing import draw_tree
 from dics.export._plain_model import import_library
 from dics.export._tree_view import (
@@ -29,11 +32,18 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
 
-__all__ = ["plot_importance", "plot_metric", "plot_tree"]
+__all__ = [
+    "plot_boundaries",
+    "plot_candidates",
+    "plot_importance",
+    "plot_metric",
+    "plot_tree",
+]
 
 # Okabe and Ito's colors, which color-blind readers can distinguish.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 INK = "#404040"
+GRAY = "#bbbbbb"
 WIDTH = 6.4  # inches
 BAR_HEIGHT = 0.28  # inches
 KINDS = {
@@ -192,6 +202,299 @@ def _curves(model: Any, metric: str | None) -> tuple[dict[str, list[float]], str
         name: values[metric] for name, values in history.items() if metric in values
     }
     return curves, metric
+
+
+def plot_candidates(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    feature: int | str,
+    bins: int = 40,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a histogram of a feature, its thresholds, and the gain of each.
+
+    Short marks below the histogram are the candidate thresholds. A vertical line is a
+    threshold that splits of the model use. Its height is the total gain of these
+    splits, on the right axis. The heights sum to the importance of the feature, unless
+    splits separate missing values from all others: these have no threshold.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted tree, forest or boosting model.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows of the histogram, such as the training rows. Models do not store them.
+    y : array-like of shape (n_samples,), default=None
+        Class labels; each class has a color. If None, and for regression, one color
+        shows all rows. Classes after the first six share gray.
+    feature : int or str
+        Index of the feature, or its name if the model was fitted with names.
+    bins : int, default=40
+        Number of bars of the histogram.
+    ax : matplotlib Axes, default=None
+        Where to draw. If None, a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        Axes of the histogram. Those of the gains are the last of its figure.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+    TypeError
+        If the model is not a tree-based model of dics.
+    ValueError
+        If the feature is unknown or categorical.
+
+    See Also
+    --------
+    plot_boundaries : Predictions in the plane of two features.
+    plot_importance : Importances of the features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGTreeClassifier
+    >>> from dics.plot import plot_candidates
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> tree = CGTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> ax = plot_candidates(tree, X, y, feature="petal width (cm)")
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('petal width (cm)', 'rows')
+    """
+    if not hasattr(type(model), "feature_importances_"):
+        raise TypeError(
+            f"model must be a tree-based model of dics, got {type(model).__name__}."
+        )
+    check_is_fitted(model)
+    check_integer("bins", bins, 1)
+    f, name = _find_feature(model, feature)
+    if model.is_categorical_ is not None and model.is_categorical_[f]:
+        raise ValueError(f"Feature {name!r} is categorical; it has no thresholds.")
+    rows = model._check_rows(X)
+    rows = rows.to_scipy()[:, [f]].toarray() if isinstance(rows, SparseRows) else rows
+    values = np.asarray(rows[:, f if rows.shape[1] > 1 else 0], dtype=np.float64)
+    groups, labels = [values], ["rows"]
+    if y is not None and len(getattr(model, "classes_", ())):
+        groups, labels = _by_class(values, y, model.classes_)
+    ax = _axes(ax, "plot_candidates", height=4.2, grid="y")
+    finite = [group[np.isfinite(group)] for group in groups]
+    colors = [*COLORS[: len(groups)]] if len(groups) < 7 else [*COLORS[:6], GRAY]
+    ax.hist(finite, bins=bins, stacked=True, color=colors, label=labels, alpha=0.55)
+    thresholds = model.candidates_.thresholds_[f]
+    # In the coordinates of the axes, so that marks are below bars of any height.
+    low = np.full(len(thresholds), -0.02)
+    ax.plot(
+        thresholds,
+        low,
+        "|",
+        color=INK,
+        markersize=6,
+        transform=ax.get_xaxis_transform(),
+        clip_on=False,
+        label="candidate",
+    )
+    ax.plot([], [], "o-", color="#000000", markersize=3.5, label="gain of splits")
+    used, gain = _threshold_gains(model, f)
+    right: Any = ax.twinx()
+    right.vlines(used, 0, gain, color="#000000", linewidth=1.4)
+    right.plot(used, gain, "o", color="#000000", markersize=3.5)
+    right.spines[["top", "left"]].set_visible(False)
+    right.spines["right"].set_visible(True)
+    right.grid(visible=False)
+    right.set_ylim(0, 1.15 * max(gain.max(initial=0.0), 1e-9))
+    right.set_ylabel("gain (fraction of the total)")
+    ax.tick_params(axis="x", pad=9)  # below the marks
+    ax.set_xlabel(name, parse_math=False)
+    ax.set(ylabel="rows")
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+def _find_feature(model: Any, feature: int | str) -> tuple[int, str]:
+    """Return the index and the name of a feature."""
+    names = getattr(model, "feature_names_in_", None)
+    n_features = model.n_features_in_
+    if isinstance(feature, str):
+        if names is None or feature not in names:
+            raise ValueError(f"feature={feature!r} is not a feature of the model.")
+        return int(np.flatnonzero(names == feature)[0]), feature
+    if not isinstance(feature, Integral) or not 0 <= feature < n_features:
+        raise ValueError(
+            f"feature must be a name or an index below {n_features}, got {feature!r}."
+        )
+    return int(feature), f"x[{feature}]" if names is None else str(names[feature])
+
+
+def _by_class(
+    values: npt.NDArray[np.float64], y: Any, classes: npt.NDArray[Any]
+) -> tuple[list[npt.NDArray[np.float64]], list[str]]:
+    """Return the values of each class; those after the sixth together."""
+    y = column_or_1d(y)
+    check_consistent_length(values, y)
+    groups = [values[y == label] for label in classes[:6]]
+    labels = [str(label) for label in classes[:6]]
+    if len(classes) > 6:
+        groups.append(values[~np.isin(y, classes[:6])])
+        labels.append("other classes")
+    return groups, labels
+
+
+def _threshold_gains(
+    model: Any, f: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the thresholds of the splits by a feature, and the gain of each."""
+    is_boosting, trees = hasattr(model, "evals_result_"), model.trees_
+    used, gains, total = [np.empty(0)], [np.empty(0)], 0.0
+    for t in range(len(trees)):
+        tree = trees[t]
+        gain = tree.split_gains()
+        # As in `feature_importances_`: trees of a forest count equally.
+        weight = 1.0 if is_boosting else 1.0 / (gain.sum() or 1.0)
+        here = tree.feature[tree.inner] == f
+        used.append(tree.threshold[tree.inner][here])
+        gains.append(weight * gain[here])
+        total += weight * gain.sum()
+    threshold, gain = np.concatenate(used), np.concatenate(gains) / (total or 1.0)
+    # A split of missing values from all others has the threshold -inf.
+    finite = np.isfinite(threshold)
+    unique, index = np.unique(threshold[finite], return_inverse=True)
+    totals: npt.NDArray[np.float64] = np.zeros(len(unique))
+    np.add.at(totals, index, gain[finite])
+    return unique, totals
+
+
+def plot_boundaries(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    features: tuple[int | str, int | str] = (0, 1),
+    resolution: int = 200,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the predictions of a model in the plane of two features.
+
+    For a classifier, each region has the color of its predicted class. For a regressor,
+    lighter colors are larger predictions. Other features have their medians.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted classifier or regressor with one target, of any library with the
+        interface of scikit-learn.
+    X : array-like of shape (n_samples, n_features)
+        Numeric rows, drawn as points. They set the range of the axes.
+    y : array-like of shape (n_samples,), default=None
+        Targets of the rows, which color the points. If None, no points are drawn.
+    features : tuple of two int or str, default=(0, 1)
+        Index of each feature, or its name if the model was fitted with names.
+    resolution : int, default=200
+        Number of predictions along each axis.
+    ax : matplotlib Axes, default=None
+        Where to draw. If None, a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        Axes with the drawing.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+    ValueError
+        If X is not numeric, or the model predicts several targets.
+
+    See Also
+    --------
+    plot_candidates : Thresholds of a feature.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGTreeClassifier
+    >>> from dics.plot import plot_boundaries
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> X = X[["petal length (cm)", "petal width (cm)"]]
+    >>> tree = CGTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> plot_boundaries(tree, X, y).get_xlabel()
+    'petal length (cm)'
+    """
+    check_is_fitted(model)
+    check_integer("resolution", resolution, 2)
+    (a, a_name), (b, b_name) = (_find_feature(model, f) for f in features)
+    rows = np.asarray(X, dtype=np.float64)
+    targets = None if y is None else column_or_1d(y)
+    check_consistent_length(rows, targets)
+    lines = [_axis_values(rows[:, f], resolution) for f in (a, b)]
+    grid = np.tile(np.nanmedian(rows, axis=0), (resolution**2, 1))
+    grid[:, a], grid[:, b] = (plane.ravel() for plane in np.meshgrid(*lines))
+    with warnings.catch_warnings():
+        # The columns are those of X, also if the model was fitted with names.
+        warnings.filterwarnings("ignore", ".*valid feature names")
+        predicted = np.asarray(model.predict(grid))
+    if predicted.ndim > 1:
+        raise ValueError(f"model predicts {predicted.shape[1]} targets instead of one.")
+    ax = _axes(ax, "plot_boundaries", height=4.8, grid="x")
+    ax.grid(visible=False)
+    regions = predicted.reshape(resolution, resolution)
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        _draw_levels(ax, lines, regions, rows[:, [a, b]], targets)
+    else:
+        _draw_classes(ax, lines, regions, rows[:, [a, b]], targets, classes)
+    ax.set_xlabel(a_name, parse_math=False)
+    ax.set_ylabel(b_name, parse_math=False)
+    ax.set(xlim=lines[0][[0, -1]], ylim=lines[1][[0, -1]])
+    return ax
+
+
+def _axis_values(
+    values: npt.NDArray[np.float64], resolution: int
+) -> npt.NDArray[np.float64]:
+    """Return equally spaced values over the range of a feature, with margins."""
+    low, high = np.nanmin(values), np.nanmax(values)
+    margin = 0.05 * (high - low) or 0.5  # a constant feature has no range
+    return np.linspace(low - margin, high + margin, resolution)
+
+
+def _draw_levels(ax: Any, lines: Any, regions: Any, points: Any, y: Any) -> None:
+    """Draw the predictions of a regressor, and its rows in the same colors."""
+    known = regions if y is None else np.append(regions, y)
+    colors = {"cmap": "cividis", "vmin": known.min(), "vmax": known.max()}
+    mesh = ax.pcolormesh(*lines, regions, shading="nearest", rasterized=True, **colors)
+    ax.figure.colorbar(mesh, ax=ax, label="prediction")
+    if y is not None:
+        ax.scatter(*points.T, c=y, s=18, edgecolors="white", linewidths=0.6, **colors)
+
+
+def _draw_classes(
+    ax: Any, lines: Any, regions: Any, points: Any, y: Any, classes: Any
+) -> None:
+    """Draw the regions of a classifier; colors repeat after seven classes."""
+    from matplotlib.colors import to_rgb
+
+    # Mixed with white, so that points of the same class are visible.
+    colors = np.array([to_rgb(COLORS[i % len(COLORS)]) for i in range(len(classes))])
+    pale = 1 - 0.3 * (1 - colors)
+    ax.imshow(
+        pale[np.searchsorted(classes, regions)],
+        extent=[line[end] for line in lines for end in (0, -1)],
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+    )
+    if y is None:
+        return
+    for label, color in zip(classes, colors, strict=True):
+        here = points[y == label]
+        ax.scatter(*here.T, s=16, color=color, lw=0.5, ec="white", label=str(label))
+    ax.legend(frameon=True, framealpha=0.8, edgecolor="none", fontsize="small")
 
 
 def _axes(

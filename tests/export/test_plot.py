@@ -2,16 +2,20 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
 
 from dics import (
     CGBoostingClassifier,
     CGBoostingRegressor,
+    CGForestClassifier,
     CGForestRegressor,
     CGTreeClassifier,
+    CGTreeRegressor,
 )
-from dics.plot import plot_importance, plot_metric
+from dics.plot import plot_boundaries, plot_candidates, plot_importance, plot_metric
 
 
 @pytest.fixture(autouse=True)
@@ -144,3 +148,107 @@ def test_errors(stopped):
     constant = CGBoostingClassifier().fit([[0.0], [1.0]], [1, 1])
     with pytest.raises(ValueError, match="y is constant"):
         plot_metric(constant)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CGTreeClassifier(),
+        CGForestClassifier(n_estimators=5),
+        CGForestRegressor(n_estimators=5),
+        CGBoostingClassifier(n_estimators=5),
+    ],
+)
+def test_gains_of_thresholds_sum_to_the_importance(model):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model.set_params(random_state=0).fit(X, y)
+    ax = plot_candidates(model, X, y, feature="petal width (cm)", bins=10)
+    gains = ax.figure.axes[-1]
+    heights = [line[1][1] for line in gains.collections[0].get_segments()]
+    assert sum(heights) == pytest.approx(model.feature_importances_[3])
+    assert ax.get_xlabel() == "petal width (cm)"
+    marks = ax.get_lines()[0].get_xdata()
+    assert marks.tolist() == model.candidates_.thresholds_[3].tolist()
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    is_classifier = hasattr(model, "classes_")
+    groups = ["0", "1", "2"] if is_classifier else ["rows"]
+    assert sorted(texts) == sorted([*groups, "candidate", "gain of splits"])
+    # Each bar is a rectangle; all bars together count each row once.
+    bars = [bar for bar in ax.patches if bar.get_height() > 0]
+    assert sum(bar.get_height() for bar in bars) == len(X)
+
+
+def test_candidates_of_many_classes_and_a_sparse_x():
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.csr_array(rng.poisson(1.0, (400, 3)).astype(np.float32))
+    tree = CGTreeClassifier(max_depth=4).fit(X, np.arange(400) % 9)
+    ax = plot_candidates(tree, X, np.arange(400) % 9, feature=1)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "5" in texts
+    assert "6" not in texts
+    assert "other classes" in texts
+    assert ax.get_xlabel() == "x[1]"
+
+
+def test_candidates_skip_missing_values():
+    X = np.array([[np.nan, 0.0], [1.0, 0.0]] * 20)
+    tree = CGTreeClassifier().fit(X, [0, 1] * 20)
+    ax = plot_candidates(tree, X, feature=0, bins=3)
+    assert sum(bar.get_height() for bar in ax.patches) == 20
+    # The split has the threshold -inf, which has no place on the axis.
+    assert not ax.figure.axes[-1].collections[0].get_segments()
+
+
+def test_regions_are_the_predictions():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X = X[["petal length (cm)", "petal width (cm)"]]
+    tree = CGTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    ax = plot_boundaries(tree, X, y, resolution=50)
+    image = ax.get_images()[0].get_array()
+    assert image.shape == (50, 50, 3)
+    assert len(np.unique(image.reshape(-1, 3), axis=0)) == 3
+    assert len(ax.collections) == 3
+    assert ax.get_ylabel() == "petal width (cm)"
+    assert not plot_boundaries(tree, X).collections
+
+
+def test_regions_of_some_features():
+    """Other features have their medians."""
+    X, y = load_diabetes(return_X_y=True)
+    model = CGBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
+    ax = plot_boundaries(model, X, y, features=(8, 2), resolution=20)
+    low = np.median(X, axis=0)
+    low[8], low[2] = ax.get_xlim()[0], ax.get_ylim()[0]
+    expected = model.predict(low[None])[0]
+    assert ax.collections[0].get_array().ravel()[0] == pytest.approx(expected)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x[8]", "x[2]")
+
+
+def test_regions_of_another_library():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    model = DecisionTreeClassifier(max_depth=2).fit(X[:, :2], names[y])
+    ax = plot_boundaries(model, X[:, :2], names[y], resolution=20)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(names)
+
+
+def test_errors_of_candidates_and_boundaries(stopped):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    with pytest.raises(NotFittedError):
+        plot_candidates(CGTreeClassifier(), X, feature=0)
+    with pytest.raises(TypeError, match="tree-based model of dics, got Frame"):
+        plot_candidates(type("Frame", (), {})(), X, feature=0)
+    with pytest.raises(ValueError, match="'size' is not a feature"):
+        plot_candidates(stopped, X, feature="size")
+    with pytest.raises(ValueError, match="an index below 30, got 30"):
+        plot_candidates(stopped, X, feature=30)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        plot_candidates(stopped, X, y[:-1], feature=0)
+    pd = pytest.importorskip("pandas")
+    colors = pd.DataFrame({"color": ["red", "blue"] * 50, "size": np.arange(100.0)})
+    tree = CGTreeClassifier().fit(colors, [0, 1] * 50)
+    with pytest.raises(ValueError, match="'color' is categorical"):
+        plot_candidates(tree, colors, feature="color")
+    both = CGTreeRegressor().fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="predicts 2 targets instead of one"):
+        plot_boundaries(both, X, resolution=5)
