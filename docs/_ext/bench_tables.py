@@ -31,6 +31,8 @@ from dics_paper.models import N_ROUNDS  # noqa: E402
 from dics_paper.store import Store  # noqa: E402
 from dics_paper.text import markdown_table, show_ratio, show_seconds  # noqa: E402
 
+SPACE = "\u00a0"  # keeps a cell on one line
+
 
 @cache
 def read(name: str) -> dict[str, Any]:
@@ -71,7 +73,11 @@ def tree_times(result: dict[str, Any]) -> str:
     models = ("exhaustive", "whole", "k100")
     cells = []
     for row in result["rows"]:
-        line = [row["data"], f"{row['rows']} x {row['features']}", row["classes"]]
+        line = [
+            row["data"],
+            f"{row['rows']}{SPACE}x{SPACE}{row['features']}",
+            row["classes"],
+        ]
         for model in models:
             line.append(show_fit(row[model]))
             if model != "exhaustive":
@@ -127,7 +133,7 @@ def forest_text(
     columns += [f"accuracy: {names[0]}", *names[1:]]
     cells = []
     for row in rows:
-        line = [row["data"], f"{row['rows']} x {row['features']}"]
+        line = [row["data"], f"{row['rows']}{SPACE}x{SPACE}{row['features']}"]
         line += [show_fit(row[model]) for model in models[:n_others]]
         for model in models[n_others:]:
             ratio = row["ratios"][f"{reference} / {model}"]
@@ -170,7 +176,11 @@ def reach_table(rows: Sequence[dict[str, Any]], others: dict[str, str]) -> str:
     cells = []
     for row in rows:
         for name, title in others.items():
-            line = [row["data"], f"{row['rows']} x {row['features']}", row["classes"]]
+            line = [
+                row["data"],
+                f"{row['rows']}{SPACE}x{SPACE}{row['features']}",
+                row["classes"],
+            ]
             other, dics = row["peers"][name], row["ours"]["fast"]
             reach = dics["reach"][name]
             mark = "!" if other["diverged"] else ""
@@ -277,9 +287,9 @@ def accuracy_text(result: dict[str, Any]) -> str:
         columns += [f"log-loss: {other}", dics]
     cells = []
     for row in result["rows"]:
-        line = [row["data"], row["setting"], f"{row['runs']} {row['of']}"]
+        line = [row["data"], row["setting"], f"{row['runs']}{SPACE}{row['of']}"]
         line += [f"{row['peer']:.4f}", f"{row['ours']:.4f}"]
-        line.append(f"{row['difference']:+.4f} ± {row['error']:.4f}")
+        line.append(f"{row['difference']:+.4f}{SPACE}±{SPACE}{row['error']:.4f}")
         if with_log_loss:
             line[1:2] = []
             line += [f"{row['peer_log_loss']:.4f}", f"{row['our_log_loss']:.4f}"]
