@@ -14,8 +14,8 @@ PY := $(VENV)/bin/python
 PIP = $(PY) -m pip --disable-pip-version-check --retries 10 --timeout 60
 CORE := $(shell find src/dics/core -type f)
 COMMA := ,
-# Paths whose spelling and terms are checked: add src and tests.
-PROSE := src tests benchmarks examples paper tools CONTRIBUTING.md SECURITY.md
+# Paths whose spelling and terms are checked.
+PROSE := src tests benchmarks examples paper tools docs $(wildcard *.md)
 
 # Stamps. They are in the environment, so that they are removed with it.
 S_VENV := $(VENV)/.stamp-venv

@@ -26,6 +26,7 @@ extensions = [
     "sphinxext.opengraph",
     "mathml",  # in _ext
     "tables",  # in _ext
+    "bench_tables",  # in _ext
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_ext", "reproduction", "gallery/**/*.ipynb"]

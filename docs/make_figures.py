@@ -15,7 +15,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 IMAGES = Path(__file__).resolve().parent / "images"
-# Okabe and Ito's colors, which color-blind readers can distinguish.
+# Colors of Okabe and Ito, which color-blind readers can distinguish.
 COLORS = ("#0072b2", "#e69f00", "#009e73")
 INK = "#333333"
 LIMITS = (-0.4, 10.4)

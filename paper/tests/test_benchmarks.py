@@ -72,6 +72,35 @@ def test_list_of_benchmarks(capsys):
         assert file.stem.removeprefix("bench_") in shown
 
 
-def test_readme_has_the_stored_results():
-    update_readme = runpy.run_path(str(ROOT / "tools" / "update_readme.py"))
-    assert update_readme["main"](["--check"]) == 0
+def test_tables_of_the_site_from_the_stored_results(monkeypatch, tmp_path):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    tables = importlib.import_module("tables")
+    made = importlib.import_module("bench_tables")
+    texts = {name: show() for name, show in tables.TABLES.items()}
+    for name in ("tree_times", "forest_times", "boosting_reach", "tree_accuracy"):
+        assert "| mnist " in texts[name]
+    assert "DecisionTree" in texts["tree_times"]
+
+    monkeypatch.setattr(made.bench_suite, "STORE", tmp_path / "suite.jsonl")
+    assert "make bench" in made.suite()
+    store = made.Store(tmp_path / "suite.jsonl")
+    for model, package, loss in (("dics", "dics", 0.8), ("LightGBM", "lightgbm", 1.0)):
+        for version, worse in (("1", 0.0), ("2", 0.1)):
+            if (model, version) != ("LightGBM", "2"):
+                key = {
+                    "table": "a",
+                    "seed": 0,
+                    "model": model,
+                    "cpu": "x",
+                    "threads": 2,
+                }
+                result = {"loss": loss + worse, "wall": 1.0, "cpu": 1.0, "predict": 1.0}
+                store.keep(
+                    {**key, "version": f"{package} {version}"},
+                    result=result,
+                    date="2026-11-19",
+                )
+    shown = made.suite()
+    assert "-10.0%" in shown  # of the last version
+    assert "dics 2, lightgbm 1; 2026-11-19" in shown

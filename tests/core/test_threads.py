@@ -360,9 +360,10 @@ def test_interrupted_forest(n_jobs):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 5))
     y = rng.integers(0, 3, 500)
-    fitted = CGForestClassifier(n_estimators=5, random_state=0)
+    # Trials show no progress.
+    fitted = CGForestClassifier(n_estimators=5, random_state=0, **UNTRIED)
     fitted.set_params(n_jobs={n_jobs}).fit(X, y)
-    never = CGForestClassifier(n_jobs={n_jobs})
+    never = CGForestClassifier(n_jobs={n_jobs}, **UNTRIED)
 
     def state():
         known = digest(fitted), fitted.predict(X).tolist(), fitted.n_features_in_
@@ -377,7 +378,6 @@ def test_interrupted_forest(n_jobs):
                 n_estimators=100_000,
                 advanced__feature_sampling=sampling,
                 verbose=verbose,
-                **(UNTRIED if verbose else {{}}),  # trials show no progress
             )
             threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
             try:
