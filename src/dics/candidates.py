@@ -98,9 +98,15 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    thresholds_ : list of n_features arrays, float64
-        Sorted and distinct.
+    thresholds_ : list of ndarray of float64
+        Thresholds of each feature, sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
+        Number of thresholds of each feature.
+
+    See Also
+    --------
+    CentroidCandidates : Thresholds between centroids, the default.
+    QuantileCandidates : Thresholds at quantiles.
 
     Examples
     --------
@@ -143,6 +149,13 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         self : object
+            The source.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown. The message has the name to use instead, if there is
+            one.
         """
         check_parameters(type(self), params)
         super().set_params(**params)
@@ -228,15 +241,16 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            float32, float64 and uint8 are read in place. NaN is allowed.
+            Training rows. float32, float64 and uint8 are read in place. NaN is allowed.
         y : array-like of shape (n_samples,), default=None
             Class labels or targets of regression, for sources that use them.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows. Rows of weight zero are ignored.
 
         Returns
         -------
         self : object
+            The fitted source.
         """
         with fit_on_copy(self) as source:
             X = check_rows(source, X, reset=True)
@@ -324,6 +338,7 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
@@ -371,11 +386,13 @@ class CentroidCandidates(BaseCandidates):
         Centroids to use: of clusters ("kmeans", as in the paper), of the classes
         ("class": no clustering, needs y), or both ("auto"; without y only clusters).
     batch_size : int, default=512
-        Rows in a mini-batch.
+        Number of rows in a mini-batch of K-means.
     standardize : bool, default=True
         Whether to divide each feature by its standard deviation before clustering.
+        False lets features with large values dominate the distances.
     min_gap : float, default=0.05
-        Thresholds of a feature closer than this many standard deviations count as one.
+        Thresholds of a feature that are closer than this many standard deviations count
+        as one. Increase it for fewer thresholds.
     fill_quantiles : bool, default=True
         Whether to fill the gaps between the boundaries with quantiles of the feature. A
         feature with few distinct values gets all midpoints instead.
@@ -384,10 +401,11 @@ class CentroidCandidates(BaseCandidates):
         more than thresholds, of which at most half are boundaries. "auto" is 255 for
         up to 64 features and fewer for more features, with at least 16 quantiles.
     random_state : int, RandomState instance or None, default=None
-        Seed of the sampled rows and of the start of K-means.
+        Seed of the sampled rows, and of the start of K-means. With an int, repeated
+        fits give the same thresholds.
     n_jobs : int or None, default=None
-        Number of threads. None uses all available cores. The result is the same for any
-        number.
+        Number of threads. None uses all available cores. The thresholds are the same
+        for any number.
 
     Attributes
     ----------
@@ -397,8 +415,15 @@ class CentroidCandidates(BaseCandidates):
         Standard deviation of each feature within each cluster.
     pairs_ : ndarray of shape (n_pairs, 2)
         The pairs used, most distant first: pairs of clusters, then of class means.
-    thresholds_ : list of n_features arrays, float64
+    thresholds_ : list of ndarray of float64
+        Thresholds of each feature, sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
+        Number of thresholds of each feature.
+
+    See Also
+    --------
+    QuantileCandidates : Thresholds at quantiles only.
+    BaseCandidates : Base class of custom sources.
 
     Examples
     --------
@@ -470,6 +495,7 @@ class CentroidCandidates(BaseCandidates):
         Returns
         -------
         candidates : CentroidCandidates
+            The source, not fitted.
 
         Examples
         --------
@@ -587,14 +613,22 @@ class QuantileCandidates(BaseCandidates):
         feature with no more distinct values gets all midpoints, so that the search over
         it is exhaustive.
     random_state : int, RandomState instance or None, default=None
-        Seed of the sampled rows.
+        Seed of the sampled rows. With an int, repeated fits give the same thresholds.
     n_jobs : int or None, default=None
-        Number of threads. None uses all available cores.
+        Number of threads. None uses all available cores. The thresholds are the same
+        for any number.
 
     Attributes
     ----------
-    thresholds_ : list of n_features arrays, float64
+    thresholds_ : list of ndarray of float64
+        Thresholds of each feature, sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
+        Number of thresholds of each feature.
+
+    See Also
+    --------
+    CentroidCandidates : Thresholds between centroids, the default.
+    BaseCandidates : Base class of custom sources.
 
     Examples
     --------

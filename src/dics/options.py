@@ -78,6 +78,11 @@ class CategoricalOptions(Options):
         of the two has many categories and the pair predicts the target better than
         both. Pairs are not used with `candidates` or `interaction_cst`.
 
+    See Also
+    --------
+    CGTreeClassifier : Its parameter `categorical_features` selects the features.
+    CGBoostingClassifier : Boosting can also use pairs of features.
+
     Examples
     --------
     >>> from dics import CategoricalOptions, CGBoostingClassifier
@@ -122,6 +127,11 @@ class GOSS(Options):
         Fraction of the rows, those with the largest gradients.
     other_rate : float, default=0.1
         Fraction of the rows that is sampled from the others.
+
+    See Also
+    --------
+    CGBoostingClassifier : Its parameter `sampling` accepts this object.
+    CGBoostingRegressor : Its parameter `sampling` accepts this object.
 
     Examples
     --------
@@ -171,6 +181,11 @@ class TreeOptions(Options):
     min_impurity_decrease : float, default=0.0
         Minimum decrease of the weighted impurity by a split.
 
+    See Also
+    --------
+    CGTreeClassifier : Classification tree.
+    CGTreeRegressor : Regression tree.
+
     Examples
     --------
     >>> from dics import CGTreeClassifier, TreeOptions
@@ -218,6 +233,11 @@ class ForestOptions(Options):
         Minimum fraction of the total weight on each side of a split.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of the weighted impurity by a split.
+
+    See Also
+    --------
+    CGForestClassifier : Forest of classification trees.
+    CGForestRegressor : Forest of regression trees.
 
     Examples
     --------
@@ -281,6 +301,11 @@ class BoostingOptions(Options):
         counts; near 2, almost amounts.
     tol : float, default=1e-7
         Minimum improvement of the score that counts for early stopping.
+
+    See Also
+    --------
+    CGBoostingClassifier : Boosting for classification.
+    CGBoostingRegressor : Boosting for regression.
 
     Examples
     --------

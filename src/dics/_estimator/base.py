@@ -132,6 +132,13 @@ class TreesEstimator(BaseEstimator, ABC):
         Returns
         -------
         self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown. The message has the name to use instead, if there is
+            one.
         """
         check_parameters(type(self), params)
         # None stands for default options, but has no parameters to set.
@@ -194,6 +201,13 @@ class TreesEstimator(BaseEstimator, ABC):
         Returns
         -------
         self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument or a parameter is not valid, or if parameters contradict each
+            other.
         """
         with fit_on_copy(self) as model:
             model._fit(X, y, sample_weight)
@@ -347,6 +361,7 @@ class TreesEstimator(BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
@@ -373,6 +388,7 @@ class TreesEstimator(BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
@@ -411,7 +427,8 @@ class TreesEstimator(BaseEstimator, ABC):
         """Write the model to a file that `dics.load` reads.
 
         The file stores numbers and text, and no code: loading an untrusted file is
-        safe. All later versions can read files of this version. See docs/develop/model_file.md.
+        safe. All later versions can read files of this version. See
+        docs/develop/model_file.md.
 
         Parameters
         ----------
@@ -541,10 +558,12 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            Class labels.
         """
         indices = self._most_probable(X)  # raises if the model is not fitted
         predicted: Array = self.classes_[indices]
@@ -559,10 +578,12 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
+            Probabilities of the classes, in the order of `classes_`.
         """
         return self._class_probabilities(X)
 
@@ -572,10 +593,12 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms of the probabilities, -inf for a probability of zero.
         """
         with np.errstate(divide="ignore"):  # probabilities of trees can be 0
             logs: FloatArray = np.log(self.predict_proba(X))
@@ -633,10 +656,12 @@ class RegressorMixin(SklearnRegressorMixin):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions, with one column per target if there are several.
         """
         X = self._check_rows(X)
         n_threads = effective_n_threads(self.n_jobs)

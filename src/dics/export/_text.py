@@ -74,6 +74,11 @@ def export_text(
     str
         One line per rule and per leaf.
 
+    See Also
+    --------
+    export_graphviz : The tree for Graphviz.
+    dics.plot.plot_tree : Drawing of a tree.
+
     Examples
     --------
     >>> from dics import CGTreeClassifier
@@ -183,6 +188,11 @@ def export_graphviz(
     -------
     str or None
         The DOT text, or None if it was written to `out_file`.
+
+    See Also
+    --------
+    export_text : Rules of the tree as text.
+    dics.plot.plot_tree : Drawing of a tree without Graphviz.
 
     Examples
     --------
