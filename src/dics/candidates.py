@@ -41,6 +41,7 @@ from dics._estimator.arguments import (
     effective_n_threads,
     explain_unknown_arguments,
 )
+from dics._estimator.doc_link import DocLink
 from dics._input.checks import (
     Array,
     ClassTargets,
@@ -78,7 +79,7 @@ ALONE_MEASURE_ROWS = 16_384
 MAX_BINS = [Interval(Integral, 2, MAX_THRESHOLDS + 1, closed="both")]
 
 
-class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class BaseCandidates(DocLink, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base class of all sources of thresholds, built-in and custom.
 
     A source is a class with a method `find_thresholds`, which returns the thresholds of

@@ -713,11 +713,11 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     n_estimators : int, default=100
         Number of trees. More trees take more time and memory; the predictions get less
         noisy.
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
-            default="squared_error"
-        Impurity criterion: variance, mean absolute deviation from the median (slower;
-        leaves predict medians) or half the Poisson deviance (y >= 0).
-        "friedman_mse" chooses the same splits as "squared_error".
+    criterion : str, default="squared_error"
+        Impurity criterion: "squared_error" (variance), "absolute_error" (mean absolute
+        deviation from the median, for outliers; slower, and leaves predict medians),
+        "poisson" (half the Poisson deviance, for counts; y >= 0) or "friedman_mse",
+        which chooses the same splits as "squared_error".
     splitter : {"auto", "best", "random"}, default="auto"
         Cut of each feature that a node considers: the best one, or a random threshold
         between the smallest and the largest value, as in extremely randomized trees.

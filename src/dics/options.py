@@ -15,13 +15,15 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from dics._estimator.doc_link import DocLink
+
 NOT_NEGATIVE = Interval(Real, 0.0, None, closed="left")
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 UP_TO_HALF = Interval(Real, 0.0, 0.5, closed="both")
 AUTO = StrOptions({"auto"})
 
 
-class Options(BaseEstimator):
+class Options(DocLink, BaseEstimator):
     """Base of all groups of options, which are checked when a fit starts."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

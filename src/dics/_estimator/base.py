@@ -31,6 +31,7 @@ from dics._estimator.arguments import (
     explain_unknown_arguments,
     warn_without_effect,
 )
+from dics._estimator.doc_link import DocLink
 from dics._growing.constraints import (
     MONOTONIC,
     check_constraints,
@@ -72,8 +73,6 @@ DEFAULT_OBJECTS: dict[str, Callable[[], Any]] = {
     "categorical": CategoricalOptions,
     "sampling": GOSS,
 }
-# Address of the page of an estimator; scikit-learn fills in the name.
-DOC_LINK = "https://dics.readthedocs.io/en/stable/api/dics.{estimator_name}.html"
 
 
 class CheckedInput(NamedTuple):
@@ -84,7 +83,7 @@ class CheckedInput(NamedTuple):
     weights: FloatArray | None
 
 
-class TreesEstimator(BaseEstimator, ABC):
+class TreesEstimator(DocLink, BaseEstimator, ABC):
     """Base class of all estimators that hold trees.
 
     A mixin that comes before this class checks and stores the targets:
@@ -100,10 +99,6 @@ class TreesEstimator(BaseEstimator, ABC):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
-
-    # The link of the HTML repr in notebooks.
-    _doc_link_module = "dics"
-    _doc_link_template = DOC_LINK
 
     n_features_in_: int
     feature_names_in_: Array
