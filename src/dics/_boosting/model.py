@@ -221,9 +221,10 @@ class BoostedModel(TreesEstimator):
 
         The values are exact, as those of trees and forests. With the expected value
         (last entry) they sum to `decision_function` of a classifier, and to `predict`
-        of a regressor: with the losses "poisson" and "gamma" to its logarithm, and with
-        several quantiles to the unsorted predictions. The contribution of a pair of
-        categories is divided equally between both.
+        of a regressor. With the losses "poisson", "gamma" and "tweedie" they sum to its
+        logarithm, and with several quantiles to the unsorted predictions. An offset is
+        not part of them. The contribution of a pair of categories is divided equally
+        between both.
 
         Parameters
         ----------

@@ -156,14 +156,14 @@ class DataProfile:
 
     @property
     def kind(self) -> str:
-        """Return the kind of the target: regression, binary or multiclass."""
+        """Kind of the target: "regression", "binary" or "multiclass"."""
         if self.n_classes == 0:
             return "regression"
         return "binary" if self.n_classes <= 2 else "multiclass"
 
     @property
     def n_costly_classes(self) -> int:
-        """Return the number of classes that take as much time as the outputs."""
+        """Number of classes that take as much time as the outputs."""
         return self.n_classes or self.n_outputs + 1
 
     def find_defaults(self) -> Defaults:

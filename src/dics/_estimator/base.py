@@ -343,7 +343,7 @@ class TreesEstimator(DocLink, BaseEstimator, ABC):
 
     @property
     def categories_(self) -> list[Array | None] | None:
-        """Categories of each feature, None if it is numeric; None if all are."""
+        """Categories of each feature, None for a numeric one; None if all are."""
         check_is_fitted(self, "trees_")
         if self._categories is None:
             return None
