@@ -49,14 +49,14 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
 
     An alternative to scikit-learn's HistGradientBoostingClassifier and the classifiers
     of LightGBM and XGBoost. Splits come from a few thresholds per feature
-    (`CentroidCandidates`), the leaves of a tree hold a value for each class, and each
-    round can sample rows and features. ``CGBoostingClassifier.paper()`` gives the
+    (`CentroidCandidates`). The leaves of a tree hold a value for each class. Each round
+    can sample rows and features. ``CGBoostingClassifier.paper()`` gives the
     settings of the paper, which calls the model FastC-GBM.
 
     Parameters
     ----------
     loss : "log_loss" or object, default="log_loss"
-        The log-loss, or a custom loss, see Notes.
+        Loss of the training: "log_loss", or a custom loss (see Notes).
     quality : {"fast", "balanced", "best"}, default="balanced"
         How much time every "auto" may take. "fast" has one trial of large steps, for
         quick looks and wide data. "balanced" has three trials. "best" has eight, and

@@ -334,7 +334,7 @@ class BaseCandidates(DocLink, OneToOneFeatureMixin, TransformerMixin, BaseEstima
         return self._dictionary.by_feature()
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
-        """Replace each value by the number of thresholds up to it.
+        """Replace each value by the index of its bin.
 
         Parameters
         ----------
@@ -343,9 +343,9 @@ class BaseCandidates(DocLink, OneToOneFeatureMixin, TransformerMixin, BaseEstima
 
         Returns
         -------
-        codes : ndarray of shape (n_samples, n_features), uint8, Fortran order
-            ``codes[i, f] <= t`` if and only if ``X[i, f] < thresholds_[f][t]``. NaN
-            has the code ``n_thresholds_[f] + 1``.
+        bins : ndarray of shape (n_samples, n_features)
+            Indices as uint8, in Fortran order. ``bins[i, f] <= t`` if and only if
+            ``X[i, f] < thresholds_[f][t]``. NaN has the index ``n_thresholds_[f] + 1``.
         """
         check_is_fitted(self, "n_thresholds_")
         X = check_rows(self, X, reset=False)
@@ -368,8 +368,9 @@ class CentroidCandidates(BaseCandidates):
     Mini-batch K-means finds centroids. For the most distant pairs of centroids, every
     feature gets the boundary between the two. ``CentroidCandidates.paper()`` is the
     configuration of the paper. The defaults are more accurate: class means are
-    centroids too, features are standardized before clustering, the number of clusters
-    does not depend on the classes, and quantiles fill the gaps between the boundaries.
+    centroids too, and features are standardized before clustering. The number of
+    clusters does not depend on the classes. Quantiles fill the gaps between the
+    boundaries.
 
     Parameters
     ----------

@@ -453,7 +453,7 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity criterion. "log_loss" is another name of "entropy".
     splitter : {"auto", "best", "random"}, default="auto"
-        Cut of each feature that a node considers: the best one, or a random threshold
+        Position of the split of each feature: the best threshold, or a random one
         between the smallest and the largest value, as in extremely randomized trees.
         For sets of categories, "random" divides their order at a random position. The
         side of NaN is always learned. "auto" chooses by trials (see Notes).
@@ -577,9 +577,9 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
 
     Notes
     -----
-    Trials compare ``max_features="sqrt"``, half of the features, and random cuts of all
-    features, then leaves of at least 1 and 3 rows. A trial grows 12 trees from a fifth
-    of the rows, at most 3,000. Its error is the squared error of the out-of-bag
+    Trials compare ``max_features="sqrt"``, half of the features, and random thresholds
+    of all features, then leaves of at least 1 and 3 rows. A trial grows 12 trees from a
+    fifth of the rows, at most 3,000. Its error is the squared error of the out-of-bag
     predictions, as that of infinitely many trees. Another value than the first must be
     better by a standard error. Set `max_features`, `splitter` and `min_samples_leaf`
     for a fit without trials.
@@ -719,7 +719,7 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         "poisson" (half the Poisson deviance, for counts; y >= 0) or "friedman_mse",
         which chooses the same splits as "squared_error".
     splitter : {"auto", "best", "random"}, default="auto"
-        Cut of each feature that a node considers: the best one, or a random threshold
+        Position of the split of each feature: the best threshold, or a random one
         between the smallest and the largest value, as in extremely randomized trees.
         For sets of categories, "random" divides their order at a random position. The
         side of NaN is always learned. "auto" chooses by trials (see Notes).
@@ -836,9 +836,9 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
 
     Notes
     -----
-    Trials compare ``max_features=0.5``, "sqrt", all features, and random cuts of all
-    features, then leaves of at least 1 and 3 rows. A trial grows 12 trees from a fifth
-    of the rows, at most 3,000. Its error is the squared error of the out-of-bag
+    Trials compare ``max_features=0.5``, "sqrt", all features, and random thresholds of
+    all features, then leaves of at least 1 and 3 rows. A trial grows 12 trees from a
+    fifth of the rows, at most 3,000. Its error is the squared error of the out-of-bag
     predictions, as that of infinitely many trees. Another value than the first must be
     better by a standard error. Set `max_features`, `splitter` and `min_samples_leaf`
     for a fit without trials.

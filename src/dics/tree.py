@@ -317,7 +317,7 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity criterion. "log_loss" is another name of "entropy".
     splitter : {"best", "random"}, default="best"
-        Cut of each feature that a node considers: the best one, or a random threshold
+        Position of the split of each feature: the best threshold, or a random one
         between the smallest and the largest value, as in extremely randomized trees.
         For sets of categories, "random" divides their order at a random position. The
         side of NaN is always learned.
@@ -492,7 +492,7 @@ class CGTreeRegressor(RegressorMixin, CGTree):
     """Cluster-guided (CG) regression tree.
 
     An alternative to scikit-learn's DecisionTreeRegressor. It considers a few
-    thresholds per feature, placed between the centroids of clusters of the rows and
+    thresholds per feature. They are between the centroids of clusters of the rows, and
     between the means of groups of rows with similar targets. Targets are summed in
     fixed point, so that the tree is the same for any number of threads.
 
@@ -504,7 +504,7 @@ class CGTreeRegressor(RegressorMixin, CGTree):
         "poisson" (half the Poisson deviance, for counts; y >= 0) or "friedman_mse",
         which chooses the same splits as "squared_error".
     splitter : {"best", "random"}, default="best"
-        Cut of each feature that a node considers: the best one, or a random threshold
+        Position of the split of each feature: the best threshold, or a random one
         between the smallest and the largest value, as in extremely randomized trees.
         For sets of categories, "random" divides their order at a random position. The
         side of NaN is always learned.

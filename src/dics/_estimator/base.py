@@ -567,8 +567,8 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class.
 
-        A tree returns the class fractions in the leaf of a row, a forest the mean vote
-        of its trees, and boosting the softmax of its scores.
+        A tree returns the class fractions in the leaf of a row. A forest returns the
+        mean vote of its trees.
 
         Parameters
         ----------

@@ -83,7 +83,7 @@ class TreePlan:
     min_samples_leaf : int
         Minimum number of rows on each side of a split.
     splitter : {"best", "random"}
-        Cut of each feature that a node considers.
+        Position of the split of each feature.
 
     See Also
     --------

@@ -96,11 +96,11 @@ def permuted_slices(
 class Trees:
     """Trees stored as flat arrays, one entry per node, tree after tree.
 
-    The nodes of a tree are in breadth-first order, its root is node 0, and the two
-    children of node i are ``left[i]`` and ``left[i] + 1``. A row goes left if its value
-    is less than the threshold. Indices of nodes and leaves count from the beginning of
-    their tree. ``trees[t]`` is a single tree, as views of the same memory. Methods
-    that mention "the tree" require a single tree.
+    The nodes of a tree are in breadth-first order. Its root is node 0. The two children
+    of node i are ``left[i]`` and ``left[i] + 1``. A row goes left if its value is less
+    than the threshold. Indices of nodes and leaves count from the beginning of their
+    tree. ``trees[t]`` is a single tree, as views of the same memory. Methods that
+    mention "the tree" require a single tree.
 
     Arrays that contradict each other raise a ValueError.
 
@@ -283,9 +283,9 @@ class Trees:
     def with_code_thresholds(
         self, values: FloatArray, offsets: npt.NDArray[np.int64]
     ) -> Trees:
-        """Return the same trees for rows of codes instead of values.
+        """Return the same trees for rows of bin indices instead of values.
 
-        The dictionary of the codes must contain all thresholds of the trees.
+        The given thresholds must contain all those of the trees.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class Trees:
         Returns
         -------
         trees : Trees
-            The trees, with thresholds of codes.
+            The trees, with thresholds of bin indices.
         """
         # Copied, because other trees may share the memory.
         nodes = self.nodes.copy()

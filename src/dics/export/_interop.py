@@ -54,7 +54,7 @@ def to_json(model: Any, *, indent: int | None = None) -> str:
     Returns
     -------
     text : str
-        JSON, which contains no NaN.
+        JSON without NaN.
 
     Raises
     ------
