@@ -549,6 +549,17 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         ------
         y : ndarray of shape (n_samples,)
             Class labels.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.metrics import accuracy_score
+        >>> from dics import CGBoostingClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = CGBoostingClassifier(n_estimators=10, random_state=0).fit(X, y)
+        >>> scores = [accuracy_score(y, found) for found in model.staged_predict(X)]
+        >>> len(scores), scores[-1] == model.score(X, y)
+        (10, True)
         """
         for scores in self._staged_scores(X, offset):
             yield self.classes_[self._fitted_loss.most_probable(scores)]
@@ -969,6 +980,17 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         ------
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
             Predictions, with one column per target or quantile if there are several.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.metrics import r2_score
+        >>> from dics import CGBoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = CGBoostingRegressor(n_estimators=10, random_state=0).fit(X, y)
+        >>> scores = [r2_score(y, found) for found in model.staged_predict(X)]
+        >>> len(scores), scores[-1] > scores[0]
+        (10, True)
         """
         for scores in self._staged_scores(X, offset):
             yield squeezed(self._loss.predictions(scores))

@@ -973,6 +973,16 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         q : ndarray of shape (n_samples, n_quantiles)
             Without the last axis if `quantiles` is a single number; with several
             targets, of shape (n_samples, n_outputs, n_quantiles).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from dics import CGForestRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = CGForestRegressor(min_samples_leaf=5, random_state=0).fit(X, y)
+        >>> low, high = forest.predict_quantiles(X, [0.1, 0.9]).T
+        >>> bool((low <= high).all())
+        True
         """
         check_is_fitted(self, "trees_")
         levels = check_quantiles(quantiles)

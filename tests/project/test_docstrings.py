@@ -1,6 +1,6 @@
 """Docstrings of the public API, and the places that show them."""
 
-import importlib
+import importlib.util
 import inspect
 import re
 from pathlib import Path
@@ -102,3 +102,66 @@ def test_dask_estimators_have_the_entries_of_the_local_ones():
         assert parameters.pop("client")
         assert parameters == documented(cls, "Parameters")
         assert documented(other, "Attributes") == documented(cls, "Attributes")
+
+
+@pytest.fixture(scope="module")
+def checks():
+    path = ROOT / "tools/docstrings.py"
+    spec = importlib.util.spec_from_file_location("docstrings", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def incomplete(x, y):
+    """Return a sum.
+
+    Parameters
+    ----------
+    x, y : float
+        The summands.
+    z : float
+
+    Returns
+    -------
+    total : float
+    """
+    return x + y
+
+
+def test_problems_are_found(checks):
+    found = set(checks.problems("dics.incomplete", incomplete))
+    assert {
+        "EX01 No examples section found",
+        "PR02 Unknown parameters {'z'}",
+        "RT03 Return value has no description",
+        "Parameters: x, y must be one entry per name",
+    } <= found
+    as_method = set(checks.problems("dics.Class.incomplete", incomplete))
+    assert found - as_method == {
+        "EX01 No examples section found",
+        "SA01 See Also section not found",
+    }
+
+
+def test_unequal_entries_are_found(checks):
+    def other(z):
+        """Return z.
+
+        Parameters
+        ----------
+        z : float
+            Something else.
+        """
+
+    objects = {"dics.CGTree.f": incomplete, "dics.CGForest.f": other}
+    assert [line for line in checks.unequal_entries(objects.items()) if "z" in line]
+    objects = {"dics.CGTree.f": incomplete, "dics.CGForest.g": other}
+    assert not list(checks.unequal_entries(objects.items()))
+
+
+def test_public_objects(checks):
+    names = [name for name, _ in checks.public_objects()]
+    assert {"dics.load", "dics.plot.plot_tree", "dics.CGTreeClassifier.fit"} <= {*names}
+    # Methods of scikit-learn and private ones are not checked.
+    assert not [name for name in names if name.endswith(("get_params", "_fit"))]

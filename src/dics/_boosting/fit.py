@@ -237,6 +237,18 @@ class Boosting(BoostedModel):
         ValueError
             If an argument or a parameter is not valid, or if parameters contradict each
             other.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import train_test_split
+        >>> from dics import CGBoostingClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> X, X_val, y, y_val = train_test_split(X, y, random_state=0)
+        >>> model = CGBoostingClassifier(n_estimators=500, random_state=0)
+        >>> model = model.fit(X, y, X_val=X_val, y_val=y_val)
+        >>> model.n_iter_ == model.best_iteration_ < 500
+        True
         """
         callbacks = check_callbacks(callbacks)
         sets = check_eval_sets(
