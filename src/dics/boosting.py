@@ -93,17 +93,18 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         rows. "auto" is "mvs" if `subsample` is below 1, otherwise None.
     l2_regularization : "auto" or float, default="auto"
         L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1 for
-        classification and 1 for regression. Increase it to reduce overfitting. Use 0.01
-        for many rare features, such as words.
+        classification and 1 for regression. Increase it to reduce overfitting. For
+        classification with many rare features, such as words, use 0.01.
     min_split_gain : float, default=0.0
         Minimum gain of a split (gamma in the paper). Increase it for smaller trees.
     min_samples_leaf : "auto" or int, default="auto"
         Minimum number of sampled rows on each side of a split. "auto" is 5 for two
         classes, 20 for more and 3 for regression, and at most a tenth of the rows.
-        Increase it if the data are noisy. Use 5 for many rare features, such as words.
+        Increase it if the data are noisy. For many classes and rare features, such as
+        words, use 5.
     min_child_weight : float, default=0.0
         Minimum sum of hessians, over all outputs, on each side of a split. Increase it
-        if leaves with few uncertain rows overfit.
+        to reduce overfitting.
     early_stopping : "auto" or bool, default="auto"
         Whether to stop if the validation score no longer improves, and keep the rounds
         up to the best. "auto" does so if `fit` gets validation rows. True holds out
@@ -112,8 +113,9 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Number or fraction of the rows held out for early stopping if `fit` gets no
         validation rows. None holds out none and uses the training score.
     n_iter_no_change : "auto" or int, default="auto"
-        Number of rounds without a better score before early stopping. "auto" is 2
-        divided by the learning rate, at least 10. Increase it if the score is noisy.
+        Number of rounds without a better score after which early stopping or a trial
+        ends. "auto" is 2 divided by the learning rate, at least 10. Increase it if the
+        score is noisy.
     scoring : str, callable or None, default="loss"
         Score for early stopping: "loss" (or "neg_log_loss"), the name of a scorer, a
         scorer, or None for the accuracy (classification) or R2 (regression). Scorers
@@ -619,17 +621,18 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         rows. "auto" is "mvs" if `subsample` is below 1, otherwise None.
     l2_regularization : "auto" or float, default="auto"
         L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1 for
-        classification and 1 for regression. Increase it to reduce overfitting. Use 0.01
-        for many rare features, such as words.
+        classification and 1 for regression. Increase it to reduce overfitting. For
+        classification with many rare features, such as words, use 0.01.
     min_split_gain : float, default=0.0
         Minimum gain of a split (gamma in the paper). Increase it for smaller trees.
     min_samples_leaf : "auto" or int, default="auto"
         Minimum number of sampled rows on each side of a split. "auto" is 5 for two
         classes, 20 for more and 3 for regression, and at most a tenth of the rows.
-        Increase it if the data are noisy. Use 5 for many rare features, such as words.
+        Increase it if the data are noisy. For many classes and rare features, such as
+        words, use 5.
     min_child_weight : float, default=0.0
         Minimum sum of hessians, over all outputs, on each side of a split. Increase it
-        if leaves with few uncertain rows overfit.
+        to reduce overfitting.
     early_stopping : "auto" or bool, default="auto"
         Whether to stop if the validation score no longer improves, and keep the rounds
         up to the best. "auto" does so if `fit` gets validation rows. True holds out
@@ -638,8 +641,9 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         Number or fraction of the rows held out for early stopping if `fit` gets no
         validation rows. None holds out none and uses the training score.
     n_iter_no_change : "auto" or int, default="auto"
-        Number of rounds without a better score before early stopping. "auto" is 2
-        divided by the learning rate, at least 10. Increase it if the score is noisy.
+        Number of rounds without a better score after which early stopping or a trial
+        ends. "auto" is 2 divided by the learning rate, at least 10. Increase it if the
+        score is noisy.
     scoring : str, callable or None, default="loss"
         Score for early stopping: "loss" (or "neg_log_loss"), the name of a scorer, a
         scorer, or None for the accuracy (classification) or R2 (regression). Scorers

@@ -394,7 +394,7 @@ class CentroidCandidates(BaseCandidates):
         False lets features with large values dominate the distances.
     min_gap : float, default=0.05
         Thresholds of a feature that are closer than this many standard deviations count
-        as one. Increase it for fewer thresholds.
+        as one. Increase it for fewer boundaries.
     fill_quantiles : bool, default=True
         Whether to fill the gaps between the boundaries with quantiles of the feature. A
         feature with few distinct values gets all midpoints instead.

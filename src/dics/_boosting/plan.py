@@ -328,7 +328,8 @@ class BoostingPlan(DataProfile):
         Returns
         -------
         plan : BoostingPlan
-            The plan with this number of rounds, and a smaller learning rate.
+            The plan with this number of rounds, and with the learning rate divided by
+            the number of trials.
         """
         return replace(
             self,
