@@ -103,6 +103,10 @@ class BaseCandidates(DocLink, OneToOneFeatureMixin, TransformerMixin, BaseEstima
         Thresholds of each feature, sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
         Number of thresholds of each feature.
+    n_features_in_ : int
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
 
     See Also
     --------
@@ -421,6 +425,10 @@ class CentroidCandidates(BaseCandidates):
         Thresholds of each feature, sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
         Number of thresholds of each feature.
+    n_features_in_ : int
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
 
     See Also
     --------
@@ -626,6 +634,10 @@ class QuantileCandidates(BaseCandidates):
         Thresholds of each feature, sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
         Number of thresholds of each feature.
+    n_features_in_ : int
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
 
     See Also
     --------

@@ -83,7 +83,11 @@ def test_subclasses_of_users_have_no_link():
     assert Own()._get_doc_link() == ""
 
 
-@pytest.mark.parametrize("cls", LOCAL, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "cls",
+    [*LOCAL, dics.CentroidCandidates, dics.QuantileCandidates],
+    ids=lambda cls: cls.__name__,
+)
 def test_attributes_are_documented(cls):
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = cls(random_state=0)
