@@ -514,7 +514,7 @@ class DaskCGBoostingClassifier(DaskBoosting, CGBoostingClassifier):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from dics.dask import DaskCGBoostingClassifier
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
     >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
     >>> y = (X[:, 0] > 0.5).astype(int)
     >>> model = DaskCGBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
@@ -551,7 +551,7 @@ class DaskCGBoostingRegressor(DaskBoosting, CGBoostingRegressor):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from dics.dask import DaskCGBoostingRegressor
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
     >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
     >>> y = X[:, 0]
     >>> model = DaskCGBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
@@ -588,7 +588,7 @@ class DaskCGForestClassifier(DaskForest, CGForestClassifier):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from dics.dask import DaskCGForestClassifier
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
     >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
     >>> y = (X[:, 0] > 0.5).astype(int)
     >>> model = DaskCGForestClassifier(n_estimators=5, random_state=0).fit(X, y)
@@ -625,7 +625,7 @@ class DaskCGForestRegressor(DaskForest, CGForestRegressor):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from dics.dask import DaskCGForestRegressor
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
     >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
     >>> y = X[:, 0]
     >>> model = DaskCGForestRegressor(n_estimators=5, random_state=0).fit(X, y)
@@ -662,7 +662,7 @@ class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from dics.dask import DaskCGTreeClassifier
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
     >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
     >>> y = (X[:, 0] > 0.5).astype(int)
     >>> model = DaskCGTreeClassifier(max_depth=3, random_state=0).fit(X, y)
@@ -699,7 +699,7 @@ class DaskCGTreeRegressor(DaskTree, CGTreeRegressor):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from dics.dask import DaskCGTreeRegressor
-    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
     >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
     >>> y = X[:, 0]
     >>> model = DaskCGTreeRegressor(max_depth=3, random_state=0).fit(X, y)
