@@ -110,6 +110,7 @@ lint: $(S_BUILD) $(S_DEV) terms  ## linters and type checker only
 	$(PY) -m ruff format --check .
 	$(VENV)/bin/clang-format --dry-run -Werror $(filter %.cpp %.hpp %.h,$(CORE))
 	$(PY) -m mypy
+	$(PY) tools/docstrings.py
 
 terms: $(S_DEV)  ## spelling and the terms of the project only
 	$(VENV)/bin/codespell $(PROSE)

@@ -1,7 +1,9 @@
 """Configuration of the documentation: `make docs` builds it."""
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import dics
 
@@ -45,11 +47,37 @@ copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
+smartquotes = False  # values of parameters are copied
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 # Other inventories are downloaded. A build without a network has no links to them.
 intersphinx_mapping = {}
+
+
+def without_foreign_labels(*event: Any) -> None:
+    """Replace links to sections of scikit-learn's site in inherited docstrings."""
+    lines = event[-1]
+    lines[:] = [re.sub(r":ref:`([^<`]+?)\s*(<[^>]+>)?`", r"\1", line) for line in lines]
+
+
+def find_public_name(app: Any, env: Any, node: Any, text: Any) -> Any:
+    """Return a link for a short name: docstrings do not repeat the public module."""
+    domain, name = env.domains["py"], node.get("reftarget", "")
+    for module in ("dics", "dics.dask", "dics.export", "dics.model", "dics.plot"):
+        full = f"{module}.{name}"
+        if node.get("refdomain") == "py" and full in domain.objects:
+            page = node.get("refdoc", env.docname)
+            return domain.resolve_xref(env, page, app.builder, "obj", full, node, text)
+    return None
+
+
+def setup(app: Any) -> None:
+    """Register the functions; the first one runs before numpydoc."""
+    app.connect("autodoc-process-docstring", without_foreign_labels, priority=400)
+    app.connect("missing-reference", find_public_name)
+
 
 # --- gallery --------------------------------------------------------------------------
 

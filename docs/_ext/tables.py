@@ -144,7 +144,7 @@ def auto_limits() -> str:
     """Return the limits of the rules of boosting."""
     least = f"{plan.MIN_SAMPLE_FACTOR:.2f}"
     least_features = plan.MIN_ROUND_FEATURES
-    patience = f"{plan.PATIENCE_TIMES_RATE:g} / `learning_rate`"
+    patience = ", ".join(f"{q.patience:g} ({name})" for name, q in QUALITIES.items())
     features = f"about 4 times the root of their number, at least {least_features}"
     rows: list[list[Any]] = [
         ["rows that a trial holds out", f"{plan.TRIAL_FRACTION:.0%} of the rows"],
@@ -154,7 +154,7 @@ def auto_limits() -> str:
         ["lowest learning rate without trials", f"{plan.UNTRIED_RATE:g}"],
         [
             "rounds without a better loss that end a trial",
-            f"{patience}, at least {plan.MIN_PATIENCE}",
+            f"{patience} / `learning_rate`, at least {plan.MIN_PATIENCE}",
         ],
         [
             "training rows from which on `subsample` falls",

@@ -23,6 +23,10 @@ def show_versions() -> None:
 
     The instruction set of the core and the number of usable cores are printed too.
 
+    See Also
+    --------
+    load : Read a model; files and pickles store the version of dics.
+
     Examples
     --------
     >>> import dics

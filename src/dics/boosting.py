@@ -49,30 +49,35 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
 
     An alternative to scikit-learn's HistGradientBoostingClassifier and the classifiers
     of LightGBM and XGBoost. Splits come from a few thresholds per feature
-    (`CentroidCandidates`), the leaves of a tree hold a value for each class, and each
-    round can sample rows and features. ``CGBoostingClassifier.paper()`` gives the
+    (`CentroidCandidates`). The leaves of a tree hold a value for each class. Each round
+    can sample rows and features. ``CGBoostingClassifier.paper()`` gives the
     settings of the paper, which calls the model FastC-GBM.
 
     Parameters
     ----------
     loss : "log_loss" or object, default="log_loss"
-        The log-loss, or a custom loss, see Notes.
+        Loss of the training: "log_loss", or a custom loss (see Notes).
     quality : {"fast", "balanced", "best"}, default="balanced"
         How much time every "auto" may take. "fast" has one trial of large steps, for
         quick looks and wide data. "balanced" has three trials. "best" has eight, and
         takes about four times as long. Values that you set have priority.
     n_estimators : int or "auto", default="auto"
         Number of rounds; each adds one tree. "auto" finds it by trials (see Notes), and
-        is 100 for tables that are too small or too large for them.
+        is 100 for tables that are too small or too large for them. With early stopping,
+        it is the maximum.
     learning_rate : float or "auto", default="auto"
-        Factor of each tree. "auto" is 0.1, and 0.15 if `quality` is "fast". After
-        trials, it is divided by their number. With two classes, the margin changes by
-        twice the rate. Callbacks of `fit` can change it between rounds.
+        Factor of each tree. A smaller factor needs more rounds. "auto" is 0.1 for
+        classification (0.15 if `quality` is "fast") and 0.15 for regression (0.05 if it
+        is "best"). After trials, it is divided by their number. With two classes, the
+        margin changes by twice the rate. Callbacks of `fit` can change it between
+        rounds.
     max_depth : int or None, default=None
-        Maximum depth of a tree. None sets no limit. The paper uses 3.
+        Maximum depth of a tree. None sets no limit. Decrease it for a tree that is
+        faster or easier to read. The paper uses 3 for boosting and 8 otherwise.
     max_leaf_nodes : int, "auto" or None, default="auto"
-        Maximum number of leaves; the split with the largest gain comes first. None sets
-        no limit. "auto" is 16, and 31 from 20,000 training rows on.
+        Maximum number of leaves of a tree; the split with the largest gain comes first.
+        None sets no limit. "auto" is 16. From 20,000 training rows on, it is 31 for
+        classification and 63 for regression.
     max_features : "auto", int, float or None, default="auto"
         Number of features sampled for each round, not for each node. A float is a
         fraction of the features; None uses all. "auto" is 0.7 (all features in the
@@ -86,16 +91,19 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         of the gradient, "goss" as in the paper (`GOSS` sets its rates). None uses all
         rows. "auto" is "mvs" if `subsample` is below 1, otherwise None.
     l2_regularization : "auto" or float, default="auto"
-        L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1. Increase it
-        to reduce overfitting. Use 0.01 for many rare features, such as words.
+        L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1 for
+        classification and 1 for regression. Increase it to reduce overfitting. For
+        classification with many rare features, such as words, use 0.01.
     min_split_gain : float, default=0.0
-        Minimum gain of a split (gamma in the paper).
+        Minimum gain of a split (gamma in the paper). Increase it for smaller trees.
     min_samples_leaf : "auto" or int, default="auto"
         Minimum number of sampled rows on each side of a split. "auto" is 5 for two
-        classes and 20 for more, and a tenth of the rows of very small tables. Use 5 for
-        many rare features, such as words.
+        classes, 20 for more and 3 for regression, and at most a tenth of the rows.
+        Increase it if the data are noisy. For many classes and rare features, such as
+        words, use 5.
     min_child_weight : float, default=0.0
-        Minimum sum of hessians, over all outputs, on each side of a split.
+        Minimum sum of hessians, over all outputs, on each side of a split. Increase it
+        to reduce overfitting.
     early_stopping : "auto" or bool, default="auto"
         Whether to stop if the validation score no longer improves, and keep the rounds
         up to the best. "auto" does so if `fit` gets validation rows. True holds out
@@ -104,19 +112,20 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Number or fraction of the rows held out for early stopping if `fit` gets no
         validation rows. None holds out none and uses the training score.
     n_iter_no_change : "auto" or int, default="auto"
-        Number of rounds without a better score before early stopping. "auto" is 2
-        (3 if `quality` is "fast") divided by the learning rate, at least 10.
+        Number of rounds without a better score after which early stopping or a trial
+        ends. "auto" is 2 (3 if `quality` is "fast") divided by the learning rate, at
+        least 10. Increase it if the score is noisy.
     scoring : str, callable or None, default="loss"
         Score for early stopping: "loss" (or "neg_log_loss"), the name of a scorer, a
-        scorer, or None for the accuracy. Scorers that accept `sample_weight` get the
-        weights of the rows.
+        scorer, or None for the accuracy (classification) or R2 (regression). Scorers
+        that accept `sample_weight` get the weights of the rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. "balanced" gives all classes the same total weight.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        a custom class; it is cloned before use. None uses ``CentroidCandidates()``,
-        with fewer thresholds for many classes. The estimator overrides its `n_jobs`,
-        and its `random_state` if that is None.
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``, in
+        boosting with fewer thresholds for many outputs. The estimator overrides its
+        `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
         "from_dtype" selects columns of a data frame with a categorical or text dtype
@@ -127,8 +136,9 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         ``CategoricalOptions()``. Change it if features have many rare categories.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Monotonicity constraint of each feature: 1 if the prediction must increase with
-        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names.
-        Binary targets only: it constrains the probability of the second class.
+        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names. A
+        classifier needs two classes, and constrains the probability of the second one.
+        A regressor needs a single target or quantile.
     interaction_cst : "pairwise", "no_interactions" or sequence, default=None
         Groups of features that may occur together on one path of a tree, such as ``[{0,
         1}, ["age", "income"]]``. Features in no group form another group. "pairwise"
@@ -137,32 +147,37 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Rarely needed options, such as those of the paper. None uses
         ``BoostingOptions()``.
     warm_start : bool, default=False
-        Whether to keep the rounds of the last fit and add only those up to
+        Whether to keep the trees of the last fit and add only those up to
         `n_estimators`. On the same data, the result equals that of one fit. The
-        thresholds of the first fit are kept; "auto" is resolved again.
+        thresholds of the first fit are kept. Boosting resolves "auto" again, a forest
+        keeps its values.
     random_state : int, RandomState instance or None, default=None
         Seed of the clustering and of all sampling. With an int, repeated fits give the
         same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
-        number.
+        number. Set it if several fits run at the same time.
     verbose : int, default=0
-        1 writes the plan (see `plan_`), the progress, the loss and the remaining time
-        to stderr.
+        1 writes the progress and the remaining time to stderr. Boosting also writes the
+        plan (see `plan_`) and the loss.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     n_classes_ : int
+        Number of classes.
     n_outputs_ : int
-        1: classifiers predict one target.
+        Number of targets; 1 for classifiers.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Defined only when X had string column names.
-    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
+    is_categorical_ : ndarray of shape (n_features,) or None
         Mask of the categorical features; None if there are none.
-    categories_ : list of n_features_in_ arrays or None
-        Categories of each feature, None if it is numeric; None if all are.
+    categories_ : list of length n_features, or None
+        Categories of each feature, None for a numeric one. The attribute is None if all
+        features are numeric.
     n_iter_ : int
         Number of rounds kept.
     plan_ : BoostingPlan
@@ -170,26 +185,36 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         rows, without rows that were held out and rows of weight zero.
     train_score_ : ndarray of shape (n_rounds + 1,)
         Negative mean loss of the training rows, before the first round and after each
-        round. It is the score if early stopping uses the training score.
+        round. It is the score if early stopping uses the training score. With several
+        targets, each is measured in units of about its standard deviation.
     validation_score_ : ndarray of shape (n_rounds + 1,)
         Score of the validation rows: empty without them, NaN for earlier fits without
         them. Like `train_score_`, it includes the rounds after the best one.
     evals_result_ : dict of str to dict
-        Losses of the rounds of this fit, for "training" and each validation set:
-        ``evals_result_["validation"]["log_loss"]``. If early stopping uses another
+        Losses of the rounds of this fit, for "training" and each validation set, such
+        as ``evals_result_["validation"]["log_loss"]``. If early stopping uses another
         score, the last set has that score too.
     best_iteration_ : int or None
         Number of rounds up to the best one; None without early stopping.
     best_score_ : float or None
         Score at the best round.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Total gain of the splits of each feature, normalized.
-    split_counts_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
+        Total decrease of the impurity by each feature (boosting: of the loss),
+        normalized to sum to one. Each tree of a forest counts equally.
+    split_counts_ : ndarray of shape (n_features,)
         Number of splits of each feature.
     candidates_ : BaseCandidates
         The fitted source of thresholds.
     trees_ : Trees
         All trees as flat arrays.
+
+    See Also
+    --------
+    CGBoostingRegressor : Boosting for regression.
+    CGForestClassifier : Forest of independent trees.
+    BoostingOptions : Rarely needed options.
+    dics.plot.plot_metric : Loss after each round.
+    dics.dask.DaskCGBoostingClassifier : The same on a cluster.
 
     Notes
     -----
@@ -376,6 +401,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Added to the raw scores, as in `fit`.
@@ -385,6 +411,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            Class labels.
         """
         indices = self._first(n_rounds)._most_probable(
             X, offset
@@ -401,6 +428,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Added to the raw scores, as in `fit`.
@@ -410,6 +438,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
+            Probabilities of the classes, in the order of `classes_`.
         """
         return self._first(n_rounds)._class_probabilities(X, offset)
 
@@ -422,6 +451,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Added to the raw scores, as in `fit`.
@@ -431,6 +461,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Returns
         -------
         log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms of the probabilities, -inf for a probability of zero.
         """
         with np.errstate(divide="ignore"):  # scores may differ by hundreds
             logs: FloatArray = np.log(
@@ -447,6 +478,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Added to the raw scores, as in `fit`.
@@ -456,7 +488,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
-            For two classes, the margin of the second class.
+            Scores of the classes. For two classes, the margin of the second class.
         """
         scores = self._first(n_rounds)._scores(X, offset)
         return self._fitted_loss.decision(scores)
@@ -469,6 +501,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Added to the raw scores, as in `fit`.
@@ -476,6 +509,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Yields
         ------
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,)
+            Scores of the classes. For two classes, the margin of the second class.
         """
         for scores in self._staged_scores(X, offset):
             yield self._fitted_loss.decision(scores)
@@ -488,6 +522,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Added to the raw scores, as in `fit`.
@@ -495,6 +530,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Yields
         ------
         p : ndarray of shape (n_samples, n_classes)
+            Probabilities of the classes, in the order of `classes_`.
         """
         for scores in self._staged_scores(X, offset):
             yield self._fitted_loss.probabilities(scores)
@@ -505,6 +541,7 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Added to the raw scores, as in `fit`.
@@ -512,6 +549,18 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         Yields
         ------
         y : ndarray of shape (n_samples,)
+            Class labels.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.metrics import accuracy_score
+        >>> from dics import CGBoostingClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = CGBoostingClassifier(n_estimators=10, random_state=0).fit(X, y)
+        >>> scores = [accuracy_score(y, found) for found in model.staged_predict(X)]
+        >>> len(scores), scores[-1] == model.score(X, y)
+        (10, True)
         """
         for scores in self._staged_scores(X, offset):
             yield self.classes_[self._fitted_loss.most_probable(scores)]
@@ -541,16 +590,21 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         takes about four times as long. Values that you set have priority.
     n_estimators : int or "auto", default="auto"
         Number of rounds; each adds one tree. "auto" finds it by trials (see Notes), and
-        is 100 for tables that are too small or too large for them.
+        is 100 for tables that are too small or too large for them. With early stopping,
+        it is the maximum.
     learning_rate : float or "auto", default="auto"
-        Factor of each tree. "auto" is 0.15, and 0.05 if `quality` is "best". After
-        trials, it is divided by their number. Callbacks of `fit` can change it between
+        Factor of each tree. A smaller factor needs more rounds. "auto" is 0.1 for
+        classification (0.15 if `quality` is "fast") and 0.15 for regression (0.05 if it
+        is "best"). After trials, it is divided by their number. With two classes, the
+        margin changes by twice the rate. Callbacks of `fit` can change it between
         rounds.
     max_depth : int or None, default=None
-        Maximum depth of a tree. None sets no limit.
+        Maximum depth of a tree. None sets no limit. Decrease it for a tree that is
+        faster or easier to read. The paper uses 3 for boosting and 8 otherwise.
     max_leaf_nodes : int, "auto" or None, default="auto"
-        Maximum number of leaves; the split with the largest gain comes first. None sets
-        no limit. "auto" is 16, and 63 from 20,000 training rows on.
+        Maximum number of leaves of a tree; the split with the largest gain comes first.
+        None sets no limit. "auto" is 16. From 20,000 training rows on, it is 31 for
+        classification and 63 for regression.
     max_features : "auto", int, float or None, default="auto"
         Number of features sampled for each round, not for each node. A float is a
         fraction of the features; None uses all. "auto" is 0.7 (all features in the
@@ -564,15 +618,19 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         of the gradient, "goss" as in the paper (`GOSS` sets its rates). None uses all
         rows. "auto" is "mvs" if `subsample` is below 1, otherwise None.
     l2_regularization : "auto" or float, default="auto"
-        L2 penalty of the leaf values (lambda in the paper). "auto" is 1. Increase it to
-        reduce overfitting.
+        L2 penalty of the leaf values (lambda in the paper). "auto" is 0.1 for
+        classification and 1 for regression. Increase it to reduce overfitting. For
+        classification with many rare features, such as words, use 0.01.
     min_split_gain : float, default=0.0
-        Minimum gain of a split.
+        Minimum gain of a split (gamma in the paper). Increase it for smaller trees.
     min_samples_leaf : "auto" or int, default="auto"
-        Minimum number of sampled rows on each side of a split. "auto" is 3, and a
-        tenth of fewer than 30 rows.
+        Minimum number of sampled rows on each side of a split. "auto" is 5 for two
+        classes, 20 for more and 3 for regression, and at most a tenth of the rows.
+        Increase it if the data are noisy. For many classes and rare features, such as
+        words, use 5.
     min_child_weight : float, default=0.0
-        Minimum sum of hessians, over all outputs, on each side of a split.
+        Minimum sum of hessians, over all outputs, on each side of a split. Increase it
+        to reduce overfitting.
     early_stopping : "auto" or bool, default="auto"
         Whether to stop if the validation score no longer improves, and keep the rounds
         up to the best. "auto" does so if `fit` gets validation rows. True holds out
@@ -581,16 +639,18 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         Number or fraction of the rows held out for early stopping if `fit` gets no
         validation rows. None holds out none and uses the training score.
     n_iter_no_change : "auto" or int, default="auto"
-        Number of rounds without a better score before early stopping. "auto" is 2
-        (3 if `quality` is "fast") divided by the learning rate, at least 10.
+        Number of rounds without a better score after which early stopping or a trial
+        ends. "auto" is 2 (3 if `quality` is "fast") divided by the learning rate, at
+        least 10. Increase it if the score is noisy.
     scoring : str, callable or None, default="loss"
-        Score for early stopping: "loss", the name of a scorer, a scorer, or None for
-        R2. Scorers that accept `sample_weight` get the weights of the rows.
+        Score for early stopping: "loss" (or "neg_log_loss"), the name of a scorer, a
+        scorer, or None for the accuracy (classification) or R2 (regression). Scorers
+        that accept `sample_weight` get the weights of the rows.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        a custom class; it is cloned before use. None uses ``CentroidCandidates()``,
-        with fewer thresholds for many outputs. The estimator overrides its `n_jobs`,
-        and its `random_state` if that is None.
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``, in
+        boosting with fewer thresholds for many outputs. The estimator overrides its
+        `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
         "from_dtype" selects columns of a data frame with a categorical or text dtype
@@ -602,7 +662,8 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Monotonicity constraint of each feature: 1 if the prediction must increase with
         it, -1 if it must decrease, 0 for none. The keys of a dict are feature names. A
-        single target or quantile only.
+        classifier needs two classes, and constrains the probability of the second one.
+        A regressor needs a single target or quantile.
     interaction_cst : "pairwise", "no_interactions" or sequence, default=None
         Groups of features that may occur together on one path of a tree, such as ``[{0,
         1}, ["age", "income"]]``. Features in no group form another group. "pairwise"
@@ -611,57 +672,70 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         Rarely needed options, such as those of the paper. None uses
         ``BoostingOptions()``.
     warm_start : bool, default=False
-        Whether to keep the rounds of the last fit and add only those up to
+        Whether to keep the trees of the last fit and add only those up to
         `n_estimators`. On the same data, the result equals that of one fit. The
-        thresholds of the first fit are kept; "auto" is resolved again.
+        thresholds of the first fit are kept. Boosting resolves "auto" again, a forest
+        keeps its values.
     random_state : int, RandomState instance or None, default=None
         Seed of the clustering and of all sampling. With an int, repeated fits give the
         same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
-        number.
+        number. Set it if several fits run at the same time.
     verbose : int, default=0
-        1 writes the plan (see `plan_`), the progress, the loss and the remaining time
-        to stderr.
+        1 writes the progress and the remaining time to stderr. Boosting also writes the
+        plan (see `plan_`) and the loss.
 
     Attributes
     ----------
     n_outputs_ : int
-        Number of targets.
+        Number of targets; 1 for classifiers.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Defined only when X had string column names.
-    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
+    is_categorical_ : ndarray of shape (n_features,) or None
         Mask of the categorical features; None if there are none.
-    categories_ : list of n_features_in_ arrays or None
-        Categories of each feature, None if it is numeric; None if all are.
+    categories_ : list of length n_features, or None
+        Categories of each feature, None for a numeric one. The attribute is None if all
+        features are numeric.
     n_iter_ : int
         Number of rounds kept.
     plan_ : BoostingPlan
-        The value of every "auto" in this fit.
+        The value of every "auto" in this fit. The rules use the number of training
+        rows, without rows that were held out and rows of weight zero.
     train_score_ : ndarray of shape (n_rounds + 1,)
         Negative mean loss of the training rows, before the first round and after each
         round. It is the score if early stopping uses the training score. With several
         targets, each is measured in units of about its standard deviation.
     validation_score_ : ndarray of shape (n_rounds + 1,)
         Score of the validation rows: empty without them, NaN for earlier fits without
-        them.
+        them. Like `train_score_`, it includes the rounds after the best one.
     evals_result_ : dict of str to dict
-        Losses of the rounds of this fit, for "training" and each validation set:
-        ``evals_result_["validation"]["squared_error"]``. If early stopping uses another
+        Losses of the rounds of this fit, for "training" and each validation set, such
+        as ``evals_result_["validation"]["log_loss"]``. If early stopping uses another
         score, the last set has that score too.
     best_iteration_ : int or None
         Number of rounds up to the best one; None without early stopping.
     best_score_ : float or None
         Score at the best round.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Total gain of the splits of each feature, normalized.
-    split_counts_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
+        Total decrease of the impurity by each feature (boosting: of the loss),
+        normalized to sum to one. Each tree of a forest counts equally.
+    split_counts_ : ndarray of shape (n_features,)
         Number of splits of each feature.
     candidates_ : BaseCandidates
         The fitted source of thresholds.
     trees_ : Trees
         All trees as flat arrays.
+
+    See Also
+    --------
+    CGBoostingClassifier : Boosting for classification.
+    CGForestRegressor : Forest, which also predicts quantiles.
+    BoostingOptions : Rarely needed options.
+    dics.plot.plot_metric : Loss after each round.
+    dics.dask.DaskCGBoostingRegressor : The same on a cluster.
 
     Notes
     -----
@@ -878,6 +952,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Added to the raw scores, as in `fit`.
@@ -887,7 +962,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         Returns
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
-            One column per target or quantile, if there are several.
+            Predictions, with one column per target or quantile if there are several.
         """
         scores = self._first(n_rounds)._scores(X, offset)
         return squeezed(self._loss.predictions(scores))
@@ -898,6 +973,7 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
                 default=None
             Added to the raw scores, as in `fit`.
@@ -905,6 +981,18 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         Yields
         ------
         y : ndarray of shape (n_samples,), or (n_samples, n_outputs)
+            Predictions, with one column per target or quantile if there are several.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.metrics import r2_score
+        >>> from dics import CGBoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = CGBoostingRegressor(n_estimators=10, random_state=0).fit(X, y)
+        >>> scores = [r2_score(y, found) for found in model.staged_predict(X)]
+        >>> len(scores), scores[-1] > scores[0]
+        (10, True)
         """
         for scores in self._staged_scores(X, offset):
             yield squeezed(self._loss.predictions(scores))

@@ -41,6 +41,7 @@ from dics._estimator.arguments import (
     effective_n_threads,
     explain_unknown_arguments,
 )
+from dics._estimator.doc_link import DocLink
 from dics._input.checks import (
     Array,
     ClassTargets,
@@ -78,7 +79,7 @@ ALONE_MEASURE_ROWS = 16_384
 MAX_BINS = [Interval(Integral, 2, MAX_THRESHOLDS + 1, closed="both")]
 
 
-class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class BaseCandidates(DocLink, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base class of all sources of thresholds, built-in and custom.
 
     A source is a class with a method `find_thresholds`, which returns the thresholds of
@@ -98,9 +99,19 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    thresholds_ : list of n_features arrays, float64
-        Sorted and distinct.
+    thresholds_ : list of ndarray of float64
+        Thresholds of each feature, sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
+        Number of thresholds of each feature.
+    n_features_in_ : int
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
+
+    See Also
+    --------
+    CentroidCandidates : Thresholds between centroids, the default.
+    QuantileCandidates : Thresholds at quantiles.
 
     Examples
     --------
@@ -143,6 +154,13 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         self : object
+            The source.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown. The message has the name to use instead, if there is
+            one.
         """
         check_parameters(type(self), params)
         super().set_params(**params)
@@ -228,15 +246,16 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            float32, float64 and uint8 are read in place. NaN is allowed.
+            Training rows. float32, float64 and uint8 are read in place. NaN is allowed.
         y : array-like of shape (n_samples,), default=None
             Class labels or targets of regression, for sources that use them.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows. Rows of weight zero are ignored.
 
         Returns
         -------
         self : object
+            The fitted source.
         """
         with fit_on_copy(self) as source:
             X = check_rows(source, X, reset=True)
@@ -319,17 +338,18 @@ class BaseCandidates(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._dictionary.by_feature()
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
-        """Replace each value by the number of thresholds up to it.
+        """Replace each value by the index of its bin.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
-        codes : ndarray of shape (n_samples, n_features), uint8, Fortran order
-            ``codes[i, f] <= t`` if and only if ``X[i, f] < thresholds_[f][t]``. NaN
-            has the code ``n_thresholds_[f] + 1``.
+        bins : ndarray of shape (n_samples, n_features)
+            Indices as uint8, in Fortran order. ``bins[i, f] <= t`` if and only if
+            ``X[i, f] < thresholds_[f][t]``. NaN has the index ``n_thresholds_[f] + 1``.
         """
         check_is_fitted(self, "n_thresholds_")
         X = check_rows(self, X, reset=False)
@@ -352,8 +372,9 @@ class CentroidCandidates(BaseCandidates):
     Mini-batch K-means finds centroids. For the most distant pairs of centroids, every
     feature gets the boundary between the two. ``CentroidCandidates.paper()`` is the
     configuration of the paper. The defaults are more accurate: class means are
-    centroids too, features are standardized before clustering, the number of clusters
-    does not depend on the classes, and quantiles fill the gaps between the boundaries.
+    centroids too, and features are standardized before clustering. The number of
+    clusters does not depend on the classes. Quantiles fill the gaps between the
+    boundaries.
 
     Parameters
     ----------
@@ -371,11 +392,13 @@ class CentroidCandidates(BaseCandidates):
         Centroids to use: of clusters ("kmeans", as in the paper), of the classes
         ("class": no clustering, needs y), or both ("auto"; without y only clusters).
     batch_size : int, default=512
-        Rows in a mini-batch.
+        Number of rows in a mini-batch of K-means.
     standardize : bool, default=True
         Whether to divide each feature by its standard deviation before clustering.
+        False lets features with large values dominate the distances.
     min_gap : float, default=0.05
-        Thresholds of a feature closer than this many standard deviations count as one.
+        Thresholds of a feature that are closer than this many standard deviations count
+        as one. Increase it for fewer boundaries.
     fill_quantiles : bool, default=True
         Whether to fill the gaps between the boundaries with quantiles of the feature. A
         feature with few distinct values gets all midpoints instead.
@@ -384,10 +407,11 @@ class CentroidCandidates(BaseCandidates):
         more than thresholds, of which at most half are boundaries. "auto" is 255 for
         up to 64 features and fewer for more features, with at least 16 quantiles.
     random_state : int, RandomState instance or None, default=None
-        Seed of the sampled rows and of the start of K-means.
+        Seed of the sampled rows, and of the start of K-means. With an int, repeated
+        fits give the same thresholds.
     n_jobs : int or None, default=None
-        Number of threads. None uses all available cores. The result is the same for any
-        number.
+        Number of threads. None uses all available cores. The thresholds are the same
+        for any number.
 
     Attributes
     ----------
@@ -397,8 +421,19 @@ class CentroidCandidates(BaseCandidates):
         Standard deviation of each feature within each cluster.
     pairs_ : ndarray of shape (n_pairs, 2)
         The pairs used, most distant first: pairs of clusters, then of class means.
-    thresholds_ : list of n_features arrays, float64
+    thresholds_ : list of ndarray of float64
+        Thresholds of each feature, sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
+        Number of thresholds of each feature.
+    n_features_in_ : int
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
+
+    See Also
+    --------
+    QuantileCandidates : Thresholds at quantiles only.
+    BaseCandidates : Base class of custom sources.
 
     Examples
     --------
@@ -470,6 +505,7 @@ class CentroidCandidates(BaseCandidates):
         Returns
         -------
         candidates : CentroidCandidates
+            The source, not fitted.
 
         Examples
         --------
@@ -587,14 +623,26 @@ class QuantileCandidates(BaseCandidates):
         feature with no more distinct values gets all midpoints, so that the search over
         it is exhaustive.
     random_state : int, RandomState instance or None, default=None
-        Seed of the sampled rows.
+        Seed of the sampled rows. With an int, repeated fits give the same thresholds.
     n_jobs : int or None, default=None
-        Number of threads. None uses all available cores.
+        Number of threads. None uses all available cores. The thresholds are the same
+        for any number.
 
     Attributes
     ----------
-    thresholds_ : list of n_features arrays, float64
+    thresholds_ : list of ndarray of float64
+        Thresholds of each feature, sorted and distinct.
     n_thresholds_ : ndarray of shape (n_features,)
+        Number of thresholds of each feature.
+    n_features_in_ : int
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
+
+    See Also
+    --------
+    CentroidCandidates : Thresholds between centroids, the default.
+    BaseCandidates : Base class of custom sources.
 
     Examples
     --------

@@ -119,6 +119,7 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         Returns
         -------
         forest : CGForestClassifier or CGForestRegressor
+            The estimator, not fitted.
 
         Examples
         --------
@@ -323,10 +324,12 @@ class CGForest(TreesEstimator, Generic[TreeT]):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
+            1 for each node on the path of a row, otherwise 0.
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
             Columns ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]`` are the nodes of tree t.
         """
@@ -445,22 +448,26 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees.
+        Number of trees. More trees take more time and memory; the predictions get less
+        noisy.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity criterion. "log_loss" is another name of "entropy".
     splitter : {"auto", "best", "random"}, default="auto"
-        Cut of each feature that a node considers: the best one, or a random threshold
+        Position of the split of each feature: the best threshold, or a random one
         between the smallest and the largest value, as in extremely randomized trees.
         For sets of categories, "random" divides their order at a random position. The
         side of NaN is always learned. "auto" chooses by trials (see Notes).
     max_depth : int or None, default=None
-        Maximum depth of a tree. None sets no limit. The paper uses 8.
+        Maximum depth of a tree. None sets no limit. Decrease it for a tree that is
+        faster or easier to read. The paper uses 3 for boosting and 8 otherwise.
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves of a tree. With a limit, the split with the largest
-        decrease of the weighted impurity comes first. None sets no limit.
+        decrease of the weighted impurity comes first. None sets no limit. Set it for
+        smaller trees.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Number of features sampled at each node. A float is a fraction of the features;
-        None uses all. "auto" chooses by trials (see Notes).
+        None uses all, as RandomForestRegressor does. "auto" chooses by trials (see
+        Notes).
     bootstrap : bool, default=True
         Whether each tree is grown from rows sampled with replacement. False gives each
         tree all rows.
@@ -469,24 +476,28 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         their total weight; up to 1.0 it samples at most as many as there are. None
         samples as many as there are.
     oob_score : bool or callable, default=False
-        Whether to estimate the accuracy from the rows that a tree did not sample. A
-        callable ``metric(y_true, y_pred)`` replaces the accuracy.
+        Whether to estimate the accuracy (classification) or R2 (regression) from the
+        rows that a tree did not sample. A callable ``metric(y_true, y_pred)`` replaces
+        it.
     min_samples_split : int or float, default=2
         Minimum number of rows of a node that can be split. A float is a fraction of all
-        rows.
+        rows. Increase it for smaller trees.
     min_samples_leaf : "auto", int or float, default="auto"
         Minimum number of rows on each side of a split. A float is a fraction of all
-        rows. "auto" is 1 or 3, by a trial (see Notes).
+        rows. "auto" is 1 or 3, by a trial (see Notes). Increase it if the data are
+        noisy.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning: the subtree with the
-        smallest impurity + ccp_alpha * n_leaves is kept.
+        smallest impurity + ccp_alpha * n_leaves is kept. Increase it for smaller trees;
+        `cost_complexity_pruning_path` of a tree returns useful values.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. "balanced" gives all classes the same total weight,
         "balanced_subsample" does so in the sample of each tree.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        a custom class; it is cloned before use. None uses ``CentroidCandidates()``. The
-        estimator overrides its `n_jobs`, and its `random_state` if that is None.
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``, in
+        boosting with fewer thresholds for many outputs. The estimator overrides its
+        `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
         "from_dtype" selects columns of a data frame with a categorical or text dtype
@@ -497,48 +508,58 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
         ``CategoricalOptions()``. Change it if features have many rare categories.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Monotonicity constraint of each feature: 1 if the prediction must increase with
-        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names.
-        Binary targets only: it constrains the probability of the second class.
+        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names. A
+        classifier needs two classes, and constrains the probability of the second one.
+        A regressor needs a single target or quantile.
     advanced : ForestOptions or None, default=None
         Rarely needed options, such as those of the paper. None uses
         ``ForestOptions()``.
     warm_start : bool, default=False
-        Whether to keep the trees of the last fit and grow only the additional ones up
-        to `n_estimators`. The result equals that of one fit.
+        Whether to keep the trees of the last fit and add only those up to
+        `n_estimators`. On the same data, the result equals that of one fit. The
+        thresholds of the first fit are kept. Boosting resolves "auto" again, a forest
+        keeps its values.
     random_state : int, RandomState instance or None, default=None
         Seed of the clustering and of all sampling. With an int, repeated fits give the
         same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
-        number.
+        number. Set it if several fits run at the same time.
     verbose : int, default=0
-        1 writes the progress and the remaining time to stderr.
+        1 writes the progress and the remaining time to stderr. Boosting also writes the
+        plan (see `plan_`) and the loss.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     n_classes_ : int
+        Number of classes.
     n_outputs_ : int
-        1: classifiers predict one target.
+        Number of targets; 1 for classifiers.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Defined only when X had string column names.
-    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
+    is_categorical_ : ndarray of shape (n_features,) or None
         Mask of the categorical features; None if there are none.
-    categories_ : list of n_features_in_ arrays or None
-        Categories of each feature, None if it is numeric; None if all are.
+    categories_ : list of length n_features, or None
+        Categories of each feature, None for a numeric one. The attribute is None if all
+        features are numeric.
     estimators_ : list of CGTreeClassifier
         The trees, as views of `trees_`.
     max_features_ : int
         Number of features that a node considers.
     plan_ : TreePlan
-        The values of parameters in this fit, such as those chosen by trials.
+        The values that parameters stand for in this fit, such as `max_features` and
+        those chosen by trials.
     estimators_samples_ : list of ndarray of int
         Indices of the rows that each tree has sampled, with repetitions.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Mean over the trees of the decrease of impurity by each feature, normalized.
+    feature_importances_ : ndarray of shape (n_features,)
+        Total decrease of the impurity by each feature (boosting: of the loss),
+        normalized to sum to one. Each tree of a forest counts equally.
     oob_score_ : float
-        Only with `oob_score`.
+        Score of the rows that a tree did not sample. Only with `oob_score`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         Votes of the trees that did not sample a row; NaN if all trees did. Only with
         `oob_score`.
@@ -547,11 +568,18 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
     trees_ : Trees
         All trees as flat arrays.
 
+    See Also
+    --------
+    CGTreeClassifier : Single tree.
+    CGBoostingClassifier : Boosted trees.
+    CGForestRegressor : Forest for regression.
+    dics.dask.DaskCGForestClassifier : The same on a cluster.
+
     Notes
     -----
-    Trials compare ``max_features="sqrt"``, half of the features, and random cuts of all
-    features, then leaves of at least 1 and 3 rows. A trial grows 12 trees from a fifth
-    of the rows, at most 3,000. Its error is the squared error of the out-of-bag
+    Trials compare ``max_features="sqrt"``, half of the features, and random thresholds
+    of all features, then leaves of at least 1 and 3 rows. A trial grows 12 trees from a
+    fifth of the rows, at most 3,000. Its error is the squared error of the out-of-bag
     predictions, as that of infinitely many trees. Another value than the first must be
     better by a standard error. Set `max_features`, `splitter` and `min_samples_leaf`
     for a fit without trials.
@@ -674,7 +702,7 @@ class CGForestClassifier(ClassifierMixin, CGForest[CGTreeClassifier]):
 
 
 class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
-    r"""Cluster-guided (CG) forest of regression trees, which also predicts quantiles.
+    """Cluster-guided (CG) forest of regression trees, which also predicts quantiles.
 
     An alternative to scikit-learn's RandomForestRegressor. The thresholds are placed
     once (`CentroidCandidates`). X is encoded with one byte per value, and all trees are
@@ -683,22 +711,25 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees.
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
-            default="squared_error"
-        Impurity criterion: variance, mean absolute deviation from the median (slower;
-        leaves predict medians) or half the Poisson deviance (y >= 0).
-        "friedman_mse" chooses the same splits as "squared_error".
+        Number of trees. More trees take more time and memory; the predictions get less
+        noisy.
+    criterion : str, default="squared_error"
+        Impurity criterion: "squared_error" (variance), "absolute_error" (mean absolute
+        deviation from the median, for outliers; slower, and leaves predict medians),
+        "poisson" (half the Poisson deviance, for counts; y >= 0) or "friedman_mse",
+        which chooses the same splits as "squared_error".
     splitter : {"auto", "best", "random"}, default="auto"
-        Cut of each feature that a node considers: the best one, or a random threshold
+        Position of the split of each feature: the best threshold, or a random one
         between the smallest and the largest value, as in extremely randomized trees.
         For sets of categories, "random" divides their order at a random position. The
         side of NaN is always learned. "auto" chooses by trials (see Notes).
     max_depth : int or None, default=None
-        Maximum depth of a tree. None sets no limit.
+        Maximum depth of a tree. None sets no limit. Decrease it for a tree that is
+        faster or easier to read. The paper uses 3 for boosting and 8 otherwise.
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves of a tree. With a limit, the split with the largest
-        decrease of the weighted impurity comes first. None sets no limit.
+        decrease of the weighted impurity comes first. None sets no limit. Set it for
+        smaller trees.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Number of features sampled at each node. A float is a fraction of the features;
         None uses all, as RandomForestRegressor does. "auto" chooses by trials (see
@@ -711,21 +742,25 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         their total weight; up to 1.0 it samples at most as many as there are. None
         samples as many as there are.
     oob_score : bool or callable, default=False
-        Whether to estimate R2 from the rows that a tree did not sample. A callable
-        ``metric(y_true, y_pred)`` replaces R2.
+        Whether to estimate the accuracy (classification) or R2 (regression) from the
+        rows that a tree did not sample. A callable ``metric(y_true, y_pred)`` replaces
+        it.
     min_samples_split : int or float, default=2
         Minimum number of rows of a node that can be split. A float is a fraction of all
-        rows.
+        rows. Increase it for smaller trees.
     min_samples_leaf : "auto", int or float, default="auto"
         Minimum number of rows on each side of a split. A float is a fraction of all
-        rows. "auto" is 1 or 3, by a trial (see Notes).
+        rows. "auto" is 1 or 3, by a trial (see Notes). Increase it if the data are
+        noisy.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning: the subtree with the
-        smallest impurity + ccp_alpha * n_leaves is kept.
+        smallest impurity + ccp_alpha * n_leaves is kept. Increase it for smaller trees;
+        `cost_complexity_pruning_path` of a tree returns useful values.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        a custom class; it is cloned before use. None uses ``CentroidCandidates()``. The
-        estimator overrides its `n_jobs`, and its `random_state` if that is None.
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``, in
+        boosting with fewer thresholds for many outputs. The estimator overrides its
+        `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
         "from_dtype" selects columns of a data frame with a categorical or text dtype
@@ -737,51 +772,73 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Monotonicity constraint of each feature: 1 if the prediction must increase with
         it, -1 if it must decrease, 0 for none. The keys of a dict are feature names. A
-        single target only.
+        classifier needs two classes, and constrains the probability of the second one.
+        A regressor needs a single target or quantile.
     advanced : ForestOptions or None, default=None
         Rarely needed options, such as those of the paper. None uses
         ``ForestOptions()``.
     warm_start : bool, default=False
-        Whether to keep the trees of the last fit and grow only the additional ones up
-        to `n_estimators`. The result equals that of one fit.
+        Whether to keep the trees of the last fit and add only those up to
+        `n_estimators`. On the same data, the result equals that of one fit. The
+        thresholds of the first fit are kept. Boosting resolves "auto" again, a forest
+        keeps its values.
     random_state : int, RandomState instance or None, default=None
         Seed of the clustering and of all sampling. With an int, repeated fits give the
         same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
-        number.
+        number. Set it if several fits run at the same time.
     verbose : int, default=0
-        1 writes the progress and the remaining time to stderr.
+        1 writes the progress and the remaining time to stderr. Boosting also writes the
+        plan (see `plan_`) and the loss.
 
     Attributes
     ----------
     n_outputs_ : int
-        Number of targets.
+        Number of targets; 1 for classifiers.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Defined only when X had string column names.
-    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
+    is_categorical_ : ndarray of shape (n_features,) or None
         Mask of the categorical features; None if there are none.
-    categories_ : list of n_features_in_ arrays or None
-        Categories of each feature, None if it is numeric; None if all are.
+    categories_ : list of length n_features, or None
+        Categories of each feature, None for a numeric one. The attribute is None if all
+        features are numeric.
     estimators_ : list of CGTreeRegressor
+        The trees, as views of `trees_`.
     max_features_ : int
         Number of features that a node considers.
     plan_ : TreePlan
-        The values of parameters in this fit, such as those chosen by trials.
+        The values that parameters stand for in this fit, such as `max_features` and
+        those chosen by trials.
     estimators_samples_ : list of ndarray of int
         Indices of the rows that each tree has sampled, with repetitions.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
+        Total decrease of the impurity by each feature (boosting: of the loss),
+        normalized to sum to one. Each tree of a forest counts equally.
     oob_score_ : float
+        Score of the rows that a tree did not sample. Only with `oob_score`.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Mean prediction of the trees that did not sample a row; NaN if all trees did.
+        Only with `oob_score`.
     candidates_ : BaseCandidates
+        The fitted source of thresholds.
     trees_ : Trees
+        All trees as flat arrays.
+
+    See Also
+    --------
+    CGTreeRegressor : Single tree.
+    CGBoostingRegressor : Boosted trees.
+    CGForestClassifier : Forest for classification.
+    dics.dask.DaskCGForestRegressor : The same on a cluster.
 
     Notes
     -----
-    Trials compare ``max_features=0.5``, "sqrt", all features, and random cuts of all
-    features, then leaves of at least 1 and 3 rows. A trial grows 12 trees from a fifth
-    of the rows, at most 3,000. Its error is the squared error of the out-of-bag
+    Trials compare ``max_features=0.5``, "sqrt", all features, and random thresholds of
+    all features, then leaves of at least 1 and 3 rows. A trial grows 12 trees from a
+    fifth of the rows, at most 3,000. Its error is the squared error of the out-of-bag
     predictions, as that of infinitely many trees. Another value than the first must be
     better by a standard error. Set `max_features`, `splitter` and `min_samples_leaf`
     for a fit without trials.
@@ -907,14 +964,25 @@ class CGForestRegressor(RegressorMixin, CGForest[CGTreeRegressor]):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         quantiles : float or sequence of float, default=(0.1, 0.5, 0.9)
-            Each above 0 and below 1.
+            Quantiles to predict, each above 0 and below 1.
 
         Returns
         -------
         q : ndarray of shape (n_samples, n_quantiles)
             Without the last axis if `quantiles` is a single number; with several
             targets, of shape (n_samples, n_outputs, n_quantiles).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from dics import CGForestRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = CGForestRegressor(min_samples_leaf=5, random_state=0).fit(X, y)
+        >>> low, high = forest.predict_quantiles(X, [0.1, 0.9]).T
+        >>> bool((low <= high).all())
+        True
         """
         check_is_fitted(self, "trees_")
         levels = check_quantiles(quantiles)

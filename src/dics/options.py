@@ -15,13 +15,15 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from dics._estimator.doc_link import DocLink
+
 NOT_NEGATIVE = Interval(Real, 0.0, None, closed="left")
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 UP_TO_HALF = Interval(Real, 0.0, 0.5, closed="both")
 AUTO = StrOptions({"auto"})
 
 
-class Options(BaseEstimator):
+class Options(DocLink, BaseEstimator):
     """Base of all groups of options, which are checked when a fit starts."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -70,13 +72,20 @@ class CategoricalOptions(Options):
     min_samples : int or "auto", default="auto"
         Minimum number of rows of neighboring categories that a node can separate, and
         of each side of the split. Rarer categories are pooled. "auto" is 20 in trees
-        and forests and 100 in boosting.
+        and forests and 100 in boosting. Increase it if the model overfits rare
+        categories.
     max_categories : int or None, default=None
         Maximum number of categories on the smaller side of a split. None sets no limit.
+        Set it if the model overfits features with many categories.
     pairs : bool, default=True
-        Boosting only: whether pairs of categorical features can be features too, if one
-        of the two has many categories and the pair predicts the target better than
-        both. Pairs are not used with `candidates` or `interaction_cst`.
+        Boosting only: whether pairs of categorical features can be features too. One of
+        the two must have many categories, and the pair must predict the target better
+        than both. Pairs are not used with `candidates` or `interaction_cst`.
+
+    See Also
+    --------
+    CGTreeClassifier : Its parameter `categorical_features` selects the features.
+    CGBoostingClassifier : Boosting can also use pairs of features.
 
     Examples
     --------
@@ -119,9 +128,16 @@ class GOSS(Options):
     Parameters
     ----------
     top_rate : float, default=0.2
-        Fraction of the rows, those with the largest gradients.
+        Fraction of the rows, those with the largest gradients. Decrease it for faster
+        rounds.
     other_rate : float, default=0.1
-        Fraction of the rows that is sampled from the others.
+        Fraction of the rows that is sampled from the others. Decrease it for faster
+        rounds.
+
+    See Also
+    --------
+    CGBoostingClassifier : Its parameter `sampling` accepts this object.
+    CGBoostingRegressor : Its parameter `sampling` accepts this object.
 
     Examples
     --------
@@ -164,12 +180,18 @@ class TreeOptions(Options):
         128 features, but not for custom `candidates`. It has no effect with
         `max_candidates` or `max_features`.
     reuse_splits : bool, default=True
-        Classifier only: False removes each split from the dictionary once it is used,
+        Classifier only: False removes each split from the candidates once it is used,
         as in line 8 of Algorithm 2 of the paper. That is slower, and it excludes a
         sparse X, `splitter="random"`, `monotonic_cst`, `max_leaf_nodes` and
         `max_features`.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of the weighted impurity by a split.
+        Minimum decrease of the weighted impurity by a split. Increase it for smaller
+        trees.
+
+    See Also
+    --------
+    CGTreeClassifier : Classification tree.
+    CGTreeRegressor : Regression tree.
 
     Examples
     --------
@@ -217,7 +239,13 @@ class ForestOptions(Options):
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total weight on each side of a split.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of the weighted impurity by a split.
+        Minimum decrease of the weighted impurity by a split. Increase it for smaller
+        trees.
+
+    See Also
+    --------
+    CGForestClassifier : Forest of classification trees.
+    CGForestRegressor : Forest of regression trees.
 
     Examples
     --------
@@ -258,7 +286,7 @@ class BoostingOptions(Options):
         Number of candidate splits sampled for each round (k in the paper, which uses
         100), from the thresholds of its features. None considers all.
     reuse_splits : bool, default=True
-        Classifier only: False removes the first split of each round from the dictionary
+        Classifier only: False removes the first split of each round from the candidates
         of all later rounds, as in line 15 of Algorithm 4 of the paper.
     leaf_values : {"all", "sample"}, default="all"
         Whether leaf values are computed from all rows or, as in the paper, from the
@@ -269,18 +297,25 @@ class BoostingOptions(Options):
         one gradient per output (SketchBoost). Leaf values still use all outputs. "auto"
         is 6 for 32 or more outputs. None uses all outputs.
     noise_shrinkage : "auto" or float, default="auto"
-        Classifier only: strength s that shrinks leaf values that may be noise, by the
-        factor G^2 / (G^2 + s H) of the sums G and H of gradients and hessians. "auto"
-        is 3 for two classes and 0 (no shrinkage) for more.
+        Classifier only: strength s of the shrinkage of leaf values that may be noise.
+        With the sums G and H of gradients and hessians, the factor is G^2 / (G^2 + s
+        H). "auto" is 3 for two classes and 0 (no shrinkage) for more. Increase it if
+        leaf values are noisy.
     huber_quantile : float, default=0.9
         With ``loss="huber"``: fraction of the rows, those with the smallest residuals,
-        whose loss is squared.
+        whose loss is squared. Decrease it if there are more outliers.
     tweedie_power : float, default=1.5
         With ``loss="tweedie"``: the power p of the variance, which is proportional to
         the p-th power of the mean; above 1 and below 2. Near 1, targets are almost
         counts; near 2, almost amounts.
     tol : float, default=1e-7
-        Minimum improvement of the score that counts for early stopping.
+        Minimum improvement of the score that counts for early stopping. Increase it to
+        stop earlier.
+
+    See Also
+    --------
+    CGBoostingClassifier : Boosting for classification.
+    CGBoostingRegressor : Boosting for regression.
 
     Examples
     --------

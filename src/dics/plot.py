@@ -79,7 +79,20 @@ def plot_importance(
 
     Returns
     -------
-    matplotlib Axes
+    ax : matplotlib Axes
+        Axes with the drawing.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+    TypeError
+        If the model does not have this kind of importance.
+
+    See Also
+    --------
+    plot_tree : Drawing of a tree.
+    plot_metric : Loss after each round of boosting.
 
     Examples
     --------
@@ -144,7 +157,21 @@ def plot_metric(
 
     Returns
     -------
-    matplotlib Axes
+    ax : matplotlib Axes
+        Axes with the drawing.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+    TypeError
+        If the model is not a fitted boosting model.
+    ValueError
+        If the model has no rounds, or no such metric.
+
+    See Also
+    --------
+    plot_importance : Importances of the features.
 
     Examples
     --------
@@ -577,6 +604,11 @@ def plot_tree(
     ------
     ImportError
         If Matplotlib is not installed.
+
+    See Also
+    --------
+    plot_importance : Importances of the features.
+    dics.export.export_text : Rules of a tree as text.
 
     Examples
     --------

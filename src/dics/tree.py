@@ -76,6 +76,7 @@ class CGTree(TreesEstimator):
         Returns
         -------
         tree : CGTreeClassifier or CGTreeRegressor
+            The estimator, not fitted.
 
         Examples
         --------
@@ -203,8 +204,11 @@ class CGTree(TreesEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows, as in `fit`.
         y : array-like of shape (n_samples,)
+            Class labels, or targets of regression.
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Rows of weight zero are ignored.
 
         Returns
         -------
@@ -233,6 +237,7 @@ class CGTree(TreesEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
@@ -248,21 +253,35 @@ class CGTree(TreesEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
+            1 for each node on the path of a row, otherwise 0.
         """
         leaves = self.apply(X)  # raises before the fit
         return self.trees_.decision_path(leaves)
 
     def get_depth(self) -> int:
-        """Return the depth of the deepest leaf."""
+        """Return the depth of the deepest leaf.
+
+        Returns
+        -------
+        depth : int
+            Number of splits from the root to the deepest leaf.
+        """
         check_is_fitted(self, "trees_")
         return int(self.trees_.node_depths().max())
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
+        """Return the number of leaves.
+
+        Returns
+        -------
+        n_leaves : int
+            Number of leaves.
+        """
         check_is_fitted(self, "trees_")
         return self.trees_.n_leaves
 
@@ -298,37 +317,41 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity criterion. "log_loss" is another name of "entropy".
     splitter : {"best", "random"}, default="best"
-        Cut of each feature that a node considers: the best one, or a random threshold
+        Position of the split of each feature: the best threshold, or a random one
         between the smallest and the largest value, as in extremely randomized trees.
         For sets of categories, "random" divides their order at a random position. The
         side of NaN is always learned.
     max_depth : int or None, default=None
-        Maximum depth of a tree. None sets no limit. The paper uses 8.
+        Maximum depth of a tree. None sets no limit. Decrease it for a tree that is
+        faster or easier to read. The paper uses 3 for boosting and 8 otherwise.
     max_leaf_nodes : int or None, default=None
-        Maximum number of leaves. With a limit, the split with the largest decrease of
-        the weighted impurity comes first. None sets no limit.
+        Maximum number of leaves of a tree. With a limit, the split with the largest
+        decrease of the weighted impurity comes first. None sets no limit. Set it for
+        smaller trees.
     max_features : {"sqrt", "log2"}, int, float or None, default=None
         Number of features sampled at each node. A float is a fraction of the features;
         None uses all. Features that are constant in the node do not count. With
         sampling, the tree is grown by one thread.
     min_samples_split : int or float, default=2
         Minimum number of rows of a node that can be split. A float is a fraction of all
-        rows.
+        rows. Increase it for smaller trees.
     min_samples_leaf : int or float, default=1
         Minimum number of rows on each side of a split. A float is a fraction of all
-        rows.
+        rows. Increase it if the data are noisy.
     min_weight_fraction_leaf : float, default=0.0
-        Minimum fraction of the total weight on each side of a split.
+        Minimum fraction of the total weight on each side of a split. Increase it for
+        smaller trees if rows have weights.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning: the subtree with the
-        smallest impurity + ccp_alpha * n_leaves is kept. See
-        `cost_complexity_pruning_path`.
+        smallest impurity + ccp_alpha * n_leaves is kept. Increase it for smaller trees;
+        `cost_complexity_pruning_path` of a tree returns useful values.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. "balanced" gives all classes the same total weight.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        a custom class; it is cloned before use. None uses ``CentroidCandidates()``. The
-        estimator overrides its `n_jobs`, and its `random_state` if that is None.
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``, in
+        boosting with fewer thresholds for many outputs. The estimator overrides its
+        `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
         "from_dtype" selects columns of a data frame with a categorical or text dtype
@@ -339,8 +362,9 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
         ``CategoricalOptions()``. Change it if features have many rare categories.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Monotonicity constraint of each feature: 1 if the prediction must increase with
-        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names.
-        Binary targets only: it constrains the probability of the second class.
+        it, -1 if it must decrease, 0 for none. The keys of a dict are feature names. A
+        classifier needs two classes, and constrains the probability of the second one.
+        A regressor needs a single target or quantile.
     advanced : TreeOptions or None, default=None
         Rarely needed options, such as those of the paper. None uses ``TreeOptions()``.
     random_state : int, RandomState instance or None, default=None
@@ -348,31 +372,44 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
         same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
-        number.
+        number. Set it if several fits run at the same time.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     n_classes_ : int
+        Number of classes.
     n_outputs_ : int
-        1: classifiers predict one target.
+        Number of targets; 1 for classifiers.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Defined only when X had string column names.
-    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
+    is_categorical_ : ndarray of shape (n_features,) or None
         Mask of the categorical features; None if there are none.
-    categories_ : list of n_features_in_ arrays or None
-        Categories of each feature, None if it is numeric; None if all are.
+    categories_ : list of length n_features, or None
+        Categories of each feature, None for a numeric one. The attribute is None if all
+        features are numeric.
     max_features_ : int
         Number of features that a node considers.
     plan_ : TreePlan
-        The numbers that parameters stand for in this fit, such as `max_features`.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Total decrease of impurity by each feature, normalized.
+        The values that parameters stand for in this fit, such as `max_features` and
+        those chosen by trials.
+    feature_importances_ : ndarray of shape (n_features,)
+        Total decrease of the impurity by each feature (boosting: of the loss),
+        normalized to sum to one. Each tree of a forest counts equally.
     candidates_ : BaseCandidates
         The fitted source of thresholds.
     trees_ : Trees
-        The tree as flat arrays.
+        All trees as flat arrays.
+
+    See Also
+    --------
+    CGForestClassifier : Forest of these trees.
+    CGTreeRegressor : Tree for regression.
+    dics.export.export_text : Rules of a tree as text.
+    dics.plot.plot_tree : Drawing of a tree.
 
     Examples
     --------
@@ -452,50 +489,54 @@ class CGTreeClassifier(ClassifierMixin, CGTree):
 
 
 class CGTreeRegressor(RegressorMixin, CGTree):
-    r"""Cluster-guided (CG) regression tree.
+    """Cluster-guided (CG) regression tree.
 
     An alternative to scikit-learn's DecisionTreeRegressor. It considers a few
-    thresholds per feature, placed between the centroids of clusters of the rows and
+    thresholds per feature. They are between the centroids of clusters of the rows, and
     between the means of groups of rows with similar targets. Targets are summed in
     fixed point, so that the tree is the same for any number of threads.
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
-            default="squared_error"
-        Impurity criterion: variance, mean absolute deviation from the median (slower;
-        leaves predict medians) or half the Poisson deviance (y >= 0).
-        "friedman_mse" chooses the same splits as "squared_error".
+    criterion : str, default="squared_error"
+        Impurity criterion: "squared_error" (variance), "absolute_error" (mean absolute
+        deviation from the median, for outliers; slower, and leaves predict medians),
+        "poisson" (half the Poisson deviance, for counts; y >= 0) or "friedman_mse",
+        which chooses the same splits as "squared_error".
     splitter : {"best", "random"}, default="best"
-        Cut of each feature that a node considers: the best one, or a random threshold
+        Position of the split of each feature: the best threshold, or a random one
         between the smallest and the largest value, as in extremely randomized trees.
         For sets of categories, "random" divides their order at a random position. The
         side of NaN is always learned.
     max_depth : int or None, default=None
-        Maximum depth of a tree. None sets no limit.
+        Maximum depth of a tree. None sets no limit. Decrease it for a tree that is
+        faster or easier to read. The paper uses 3 for boosting and 8 otherwise.
     max_leaf_nodes : int or None, default=None
-        Maximum number of leaves. With a limit, the split with the largest decrease of
-        the weighted impurity comes first. None sets no limit.
+        Maximum number of leaves of a tree. With a limit, the split with the largest
+        decrease of the weighted impurity comes first. None sets no limit. Set it for
+        smaller trees.
     max_features : {"sqrt", "log2"}, int, float or None, default=None
         Number of features sampled at each node. A float is a fraction of the features;
         None uses all. Features that are constant in the node do not count. With
         sampling, the tree is grown by one thread.
     min_samples_split : int or float, default=2
         Minimum number of rows of a node that can be split. A float is a fraction of all
-        rows.
+        rows. Increase it for smaller trees.
     min_samples_leaf : int or float, default=1
         Minimum number of rows on each side of a split. A float is a fraction of all
-        rows.
+        rows. Increase it if the data are noisy.
     min_weight_fraction_leaf : float, default=0.0
-        Minimum fraction of the total weight on each side of a split.
+        Minimum fraction of the total weight on each side of a split. Increase it for
+        smaller trees if rows have weights.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning: the subtree with the
-        smallest impurity + ccp_alpha * n_leaves is kept. See
-        `cost_complexity_pruning_path`.
+        smallest impurity + ccp_alpha * n_leaves is kept. Increase it for smaller trees;
+        `cost_complexity_pruning_path` of a tree returns useful values.
     candidates : BaseCandidates or None, default=None
         Source of the thresholds, such as `CentroidCandidates`, `QuantileCandidates` or
-        a custom class; it is cloned before use. None uses ``CentroidCandidates()``. The
-        estimator overrides its `n_jobs`, and its `random_state` if that is None.
+        a custom class; it is cloned before use. None uses ``CentroidCandidates()``, in
+        boosting with fewer thresholds for many outputs. The estimator overrides its
+        `n_jobs`, and its `random_state` if that is None.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Categorical features: names or indices of columns, or a boolean mask.
         "from_dtype" selects columns of a data frame with a categorical or text dtype
@@ -507,7 +548,8 @@ class CGTreeRegressor(RegressorMixin, CGTree):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         Monotonicity constraint of each feature: 1 if the prediction must increase with
         it, -1 if it must decrease, 0 for none. The keys of a dict are feature names. A
-        single target only.
+        classifier needs two classes, and constrains the probability of the second one.
+        A regressor needs a single target or quantile.
     advanced : TreeOptions or None, default=None
         Rarely needed options, such as those of the paper. None uses ``TreeOptions()``.
     random_state : int, RandomState instance or None, default=None
@@ -515,29 +557,40 @@ class CGTreeRegressor(RegressorMixin, CGTree):
         same model.
     n_jobs : int or None, default=None
         Number of threads. None uses all available cores. The model is the same for any
-        number.
+        number. Set it if several fits run at the same time.
 
     Attributes
     ----------
     n_outputs_ : int
-        Number of targets.
+        Number of targets; 1 for classifiers.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Defined only when X had string column names.
-    is_categorical_ : ndarray of shape (n_features_in_,) or None
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X. Defined only if all of them are strings.
+    is_categorical_ : ndarray of shape (n_features,) or None
         Mask of the categorical features; None if there are none.
-    categories_ : list of n_features_in_ arrays or None
-        Categories of each feature, None if it is numeric; None if all are.
+    categories_ : list of length n_features, or None
+        Categories of each feature, None for a numeric one. The attribute is None if all
+        features are numeric.
     max_features_ : int
         Number of features that a node considers.
     plan_ : TreePlan
-        The numbers that parameters stand for in this fit, such as `max_features`.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Total decrease of impurity by each feature, normalized.
+        The values that parameters stand for in this fit, such as `max_features` and
+        those chosen by trials.
+    feature_importances_ : ndarray of shape (n_features,)
+        Total decrease of the impurity by each feature (boosting: of the loss),
+        normalized to sum to one. Each tree of a forest counts equally.
     candidates_ : BaseCandidates
         The fitted source of thresholds.
     trees_ : Trees
-        The tree as flat arrays.
+        All trees as flat arrays.
+
+    See Also
+    --------
+    CGForestRegressor : Forest of these trees.
+    CGTreeClassifier : Tree for classification.
+    dics.export.export_text : Rules of a tree as text.
+    dics.plot.plot_tree : Drawing of a tree.
 
     Examples
     --------

@@ -148,6 +148,7 @@ class Boosting(BoostedModel):
         Returns
         -------
         model : CGBoostingClassifier or CGBoostingRegressor
+            The estimator, not fitted.
 
         Examples
         --------
@@ -188,7 +189,8 @@ class Boosting(BoostedModel):
             supported: every split learns which side they go to. Infinities are ordinary
             values. A sparse X is not converted to a dense one, and may not store NaN.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels of any type, or targets of regression.
+            Class labels of any type, or targets of regression. With several targets,
+            each leaf predicts all of them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. Rows of weight zero are ignored.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
@@ -203,11 +205,11 @@ class Boosting(BoostedModel):
                 default=None
             Validation rows for early stopping. `class_weight` applies to them too.
         y_val : array-like of shape (n_validation,), default=None
-            Their labels or targets.
+            Labels or targets of the validation rows.
         sample_weight_val : array-like of shape (n_validation,), default=None
-            Their weights.
+            Weights of the validation rows.
         offset_val : array-like, default=None
-            Their offset, if there is one in training.
+            Offset of the validation rows, if there is one in training.
         eval_set : sequence of pairs (X, y), default=None
             Validation sets instead of `X_val` and `y_val`, as in LightGBM and XGBoost.
             `evals_result_` stores the loss of each set. Early stopping uses the last
@@ -228,6 +230,25 @@ class Boosting(BoostedModel):
         Returns
         -------
         self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument or a parameter is not valid, or if parameters contradict each
+            other.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import train_test_split
+        >>> from dics import CGBoostingClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> X, X_val, y, y_val = train_test_split(X, y, random_state=0)
+        >>> model = CGBoostingClassifier(n_estimators=500, random_state=0)
+        >>> model = model.fit(X, y, X_val=X_val, y_val=y_val)
+        >>> model.n_iter_ == model.best_iteration_ < 500
+        True
         """
         callbacks = check_callbacks(callbacks)
         sets = check_eval_sets(

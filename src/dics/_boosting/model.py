@@ -34,10 +34,26 @@ class RoundTree:
     trees_ : Trees
         The tree, as views of the arrays of the model.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,) or None
-        None if X had no string column names.
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,) or None
+        Names of the columns of X; None if they are not strings.
     classes_ : ndarray or None
         Class labels, with three or more classes: a leaf has one value per class.
+
+    See Also
+    --------
+    CGBoostingClassifier : The model; ``model[0]`` is such an object.
+    dics.export.export_text : Rules of a tree as text.
+    dics.plot.plot_tree : Drawing of a tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGBoostingClassifier
+    >>> model = CGBoostingClassifier(n_estimators=5, random_state=0)
+    >>> tree = model.fit(*load_iris(return_X_y=True))[0]
+    >>> tree.n_features_in_, tree.get_n_leaves() > 1
+    (4, True)
     """
 
     trees_: Trees
@@ -48,7 +64,20 @@ class RoundTree:
 
     @classmethod
     def of(cls, model: BoostedModel, t: int) -> RoundTree:
-        """Return the tree of round t of a fitted model."""
+        """Return the tree of round t of a fitted model.
+
+        Parameters
+        ----------
+        model : CGBoostingClassifier or CGBoostingRegressor
+            Fitted model.
+        t : int
+            Index of the round, from 0 on.
+
+        Returns
+        -------
+        tree : RoundTree
+            The tree of the round.
+        """
         tree = model.trees_[t]
         return cls(
             trees_=tree,
@@ -62,11 +91,23 @@ class RoundTree:
         return f"RoundTree(depth={self.get_depth()}, n_leaves={self.get_n_leaves()})"
 
     def get_depth(self) -> int:
-        """Return the depth of the deepest leaf."""
+        """Return the depth of the deepest leaf.
+
+        Returns
+        -------
+        depth : int
+            Number of splits from the root to the deepest leaf.
+        """
         return int(self.trees_.node_depths().max())
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
+        """Return the number of leaves.
+
+        Returns
+        -------
+        n_leaves : int
+            Number of leaves.
+        """
         return self.trees_.n_leaves
 
 
@@ -161,6 +202,7 @@ class BoostedModel(TreesEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         n_rounds : int, default=None
             Number of rounds to use, from the first on. None uses all.
 
@@ -179,13 +221,15 @@ class BoostedModel(TreesEstimator):
 
         The values are exact, as those of trees and forests. With the expected value
         (last entry) they sum to `decision_function` of a classifier, and to `predict`
-        of a regressor: with the losses "poisson" and "gamma" to its logarithm, and with
-        several quantiles to the unsorted predictions. The contribution of a pair of
-        categories is divided equally between both.
+        of a regressor. With the losses "poisson", "gamma" and "tweedie" they sum to its
+        logarithm, and with several quantiles to the unsorted predictions. An offset is
+        not part of them. The contribution of a pair of categories is divided equally
+        between both.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         n_rounds : int, default=None
             Number of rounds to use, from the first on. None uses all.
 
@@ -193,6 +237,7 @@ class BoostedModel(TreesEstimator):
         -------
         contributions : ndarray of shape (n_samples, n_features + 1), or \
                 (n_samples, n_features + 1, n_outputs)
+            The last axis has one entry per class or target, unless there is one score.
         """
         return TreesEstimator.predict_contributions(self._first(n_rounds), X)
 

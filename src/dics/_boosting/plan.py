@@ -169,18 +169,24 @@ class DataProfile:
 
     @property
     def kind(self) -> str:
-        """Return the kind of the target: regression, binary or multiclass."""
+        """Kind of the target: "regression", "binary" or "multiclass"."""
         if self.n_classes == 0:
             return "regression"
         return "binary" if self.n_classes <= 2 else "multiclass"
 
     @property
     def n_costly_classes(self) -> int:
-        """Return the number of classes that take as much time as the outputs."""
+        """Number of classes that take as much time as the outputs."""
         return self.n_classes or self.n_outputs + 1
 
     def find_defaults(self) -> Defaults:
-        """Return the row of `DEFAULTS` for this data."""
+        """Return the row of `DEFAULTS` for this data.
+
+        Returns
+        -------
+        defaults : Defaults
+            The last row that fits the kind of the target and the number of rows.
+        """
         return [
             row
             for row in DEFAULTS
@@ -211,10 +217,6 @@ class BoostingPlan(DataProfile):
         Number of rounds. Early stopping can end the fit before.
     learning_rate : float
         Factor of each tree.
-    trial_features : tuple of int
-        Number of features sampled for each round of each trial; empty without trials.
-    n_iter_no_change : int
-        Rounds without a better score after which a trial or early stopping ends.
     noise_shrinkage : float
         Strength that shrinks leaf values that may be noise; 0 for no shrinkage.
     max_features : int
@@ -224,9 +226,11 @@ class BoostingPlan(DataProfile):
         all outputs.
     sampling : {"goss", "mvs"} or None
         How the rows of a round are sampled; None uses all rows.
-    top_rate, other_rate : float
-        Fractions of the rows that "goss" uses: those with the largest gradients and a
-        sample of the others. "mvs" samples the sum of both.
+    top_rate : float
+        Fraction of the rows that "goss" uses because of their large gradients. "mvs"
+        samples `top_rate` plus `other_rate` of the rows.
+    other_rate : float
+        Fraction of the rows that "goss" samples from the others.
     early_stopping : bool
         Whether the fit stops if the validation score no longer improves.
     max_bins : int or None
@@ -238,8 +242,34 @@ class BoostingPlan(DataProfile):
         L2 penalty of the leaf values.
     max_leaf_nodes : int or None
         Maximum number of leaves of a tree; None for no limit.
+    trial_features : tuple of int
+        Number of features sampled for each round of each trial; empty without trials.
     trial_fraction : float
         Fraction of the rows that each trial holds out.
+    n_iter_no_change : int
+        Rounds without a better score after which a trial or early stopping ends.
+    subsample : float
+        Fraction of the rows that a round samples; 1 if it uses all.
+    n_trials : int
+        Number of trials that find the number of rounds; 0 for none.
+    kind : str
+        Kind of the target: "regression", "binary" or "multiclass".
+    n_costly_classes : int
+        Number of classes that take as much time as the outputs.
+
+    See Also
+    --------
+    CGBoostingClassifier : Its attribute `plan_` is such an object.
+    CGBoostingRegressor : Its attribute `plan_` is such an object.
+    TreePlan : Plan of a tree or forest.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGBoostingClassifier
+    >>> model = CGBoostingClassifier(n_estimators=20, random_state=0)
+    >>> model.fit(*load_iris(return_X_y=True)).plan_.max_leaf_nodes
+    16
     """
 
     n_estimators: int
@@ -301,7 +331,19 @@ class BoostingPlan(DataProfile):
         )
 
     def after_trials(self, n_rounds: int) -> BoostingPlan:
-        """Return the plan of a fit that repeats the rounds of all trials."""
+        """Return the plan of a fit that repeats the rounds of all trials.
+
+        Parameters
+        ----------
+        n_rounds : int
+            Number of rounds of all trials.
+
+        Returns
+        -------
+        plan : BoostingPlan
+            The plan with this number of rounds, and with the learning rate divided by
+            the number of trials.
+        """
         return replace(
             self,
             n_estimators=n_rounds,
@@ -309,7 +351,13 @@ class BoostingPlan(DataProfile):
         )
 
     def default_candidates(self) -> CentroidCandidates:
-        """Make the candidates for an estimator that was given none."""
+        """Make the candidates for an estimator that was given none.
+
+        Returns
+        -------
+        candidates : CentroidCandidates
+            Candidates with at most `max_bins` bins per feature.
+        """
         n_bins = self.max_bins
         if n_bins is None or n_bins == auto_budget(self.n_features) + 1:
             return CentroidCandidates()

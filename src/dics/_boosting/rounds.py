@@ -157,6 +157,11 @@ class RoundReport:
     learning_rate : float
         Learning rate of this round. The next rounds use the value that callbacks set.
 
+    See Also
+    --------
+    CGBoostingClassifier.fit : Its argument `callbacks` gets these objects.
+    dics.plot.plot_metric : Drawing of the losses.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -31,6 +31,7 @@ from dics._estimator.arguments import (
     explain_unknown_arguments,
     warn_without_effect,
 )
+from dics._estimator.doc_link import DocLink
 from dics._growing.constraints import (
     MONOTONIC,
     check_constraints,
@@ -72,8 +73,6 @@ DEFAULT_OBJECTS: dict[str, Callable[[], Any]] = {
     "categorical": CategoricalOptions,
     "sampling": GOSS,
 }
-# Address of the page of an estimator; scikit-learn fills in the name.
-DOC_LINK = "https://dics.readthedocs.io/en/stable/api/dics.{estimator_name}.html"
 
 
 class CheckedInput(NamedTuple):
@@ -84,7 +83,7 @@ class CheckedInput(NamedTuple):
     weights: FloatArray | None
 
 
-class TreesEstimator(BaseEstimator, ABC):
+class TreesEstimator(DocLink, BaseEstimator, ABC):
     """Base class of all estimators that hold trees.
 
     A mixin that comes before this class checks and stores the targets:
@@ -100,10 +99,6 @@ class TreesEstimator(BaseEstimator, ABC):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
-
-    # The link of the HTML repr in notebooks.
-    _doc_link_module = "dics"
-    _doc_link_template = DOC_LINK
 
     n_features_in_: int
     feature_names_in_: Array
@@ -132,6 +127,13 @@ class TreesEstimator(BaseEstimator, ABC):
         Returns
         -------
         self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown. The message has the name to use instead, if there is
+            one.
         """
         check_parameters(type(self), params)
         # None stands for default options, but has no parameters to set.
@@ -194,6 +196,13 @@ class TreesEstimator(BaseEstimator, ABC):
         Returns
         -------
         self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument or a parameter is not valid, or if parameters contradict each
+            other.
         """
         with fit_on_copy(self) as model:
             model._fit(X, y, sample_weight)
@@ -334,7 +343,7 @@ class TreesEstimator(BaseEstimator, ABC):
 
     @property
     def categories_(self) -> list[Array | None] | None:
-        """Categories of each feature, None if it is numeric; None if all are."""
+        """Categories of each feature, None for a numeric one; None if all are."""
         check_is_fitted(self, "trees_")
         if self._categories is None:
             return None
@@ -347,6 +356,7 @@ class TreesEstimator(BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
@@ -373,6 +383,7 @@ class TreesEstimator(BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
@@ -542,10 +553,12 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            Class labels.
         """
         indices = self._most_probable(X)  # raises if the model is not fitted
         predicted: Array = self.classes_[indices]
@@ -554,16 +567,18 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class.
 
-        A tree returns the class fractions in the leaf of a row, a forest the mean vote
-        of its trees, and boosting the softmax of its scores.
+        A tree returns the class fractions in the leaf of a row. A forest returns the
+        mean vote of its trees.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
+            Probabilities of the classes, in the order of `classes_`.
         """
         return self._class_probabilities(X)
 
@@ -573,10 +588,12 @@ class ClassifierMixin(SklearnClassifierMixin, ABC):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms of the probabilities, -inf for a probability of zero.
         """
         with np.errstate(divide="ignore"):  # probabilities of trees can be 0
             logs: FloatArray = np.log(self.predict_proba(X))
@@ -634,10 +651,12 @@ class RegressorMixin(SklearnRegressorMixin):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions, with one column per target if there are several.
         """
         X = self._check_rows(X)
         n_threads = effective_n_threads(self.n_jobs)

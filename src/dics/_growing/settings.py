@@ -83,7 +83,21 @@ class TreePlan:
     min_samples_leaf : int
         Minimum number of rows on each side of a split.
     splitter : {"best", "random"}
-        Cut of each feature that a node considers.
+        Position of the split of each feature.
+
+    See Also
+    --------
+    CGTreeClassifier : Its attribute `plan_` is such an object.
+    CGForestClassifier : Its attribute `plan_` is such an object.
+    BoostingPlan : Plan of a boosting model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGForestClassifier
+    >>> forest = CGForestClassifier(max_features="sqrt", n_estimators=5)
+    >>> forest.fit(*load_iris(return_X_y=True)).plan_.max_features
+    2
     """
 
     n_rows: int
@@ -101,7 +115,21 @@ class TreePlan:
     ) -> TreePlan:
         """Return the plan of a model whose thresholds are placed.
 
-        `chosen` are values of "auto" parameters.
+        Parameters
+        ----------
+        model : estimator
+            Tree or forest, with its fitted `candidates_`.
+        data : TrainingData
+            Training data of the fit.
+        sample_size : int, default=0
+            Number of rows sampled for each tree; 0 if each tree has all rows.
+        **chosen : dict
+            Values of "auto" parameters.
+
+        Returns
+        -------
+        plan : TreePlan
+            The plan of the fit.
         """
         n_rows, n_features = len(data.rows), data.rows.n_features
         given = {**model.get_params(deep=False), **chosen}

@@ -1,6 +1,6 @@
 """Model files: a header in JSON and raw arrays, no code.
 
-See docs/develop/model_file.md.
+See docs/develop/model_file.md for the format.
 
 Objects in a file belong to the classes that are listed here, and have exactly the
 fields that are listed here. A file cannot refer to any other class.
@@ -502,6 +502,7 @@ def load(path: Any, *, mmap_mode: str | None = None) -> Any:
     Parameters
     ----------
     path : str, path-like or binary file
+        File to read. The usual extension is ".dics".
     mmap_mode : {"r"} or None, default=None
         "r" maps the file into memory instead of reading it, so that several processes
         share its arrays. It requires `path` to be a path.
@@ -510,6 +511,15 @@ def load(path: Any, *, mmap_mode: str | None = None) -> Any:
     -------
     model : estimator
         The fitted model.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a valid model file, or if `mmap_mode` is not valid.
+
+    See Also
+    --------
+    CGBoostingClassifier.save : Write the model file.
 
     Examples
     --------

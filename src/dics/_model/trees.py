@@ -96,36 +96,36 @@ def permuted_slices(
 class Trees:
     """Trees stored as flat arrays, one entry per node, tree after tree.
 
-    The nodes of a tree are in breadth-first order, its root is node 0, and the two
-    children of node i are ``left[i]`` and ``left[i] + 1``. A row goes left if its value
-    is less than the threshold. Indices of nodes and leaves count from the beginning of
-    their tree. ``trees[t]`` is a single tree, as views of the same memory. Methods
-    that mention "the tree" require a single tree.
+    The nodes of a tree are in breadth-first order. Its root is node 0. The two children
+    of node i are ``left[i]`` and ``left[i] + 1``. A row goes left if its value is less
+    than the threshold. Indices of nodes and leaves count from the beginning of their
+    tree. ``trees[t]`` is a single tree, as views of the same memory. Methods that
+    mention "the tree" require a single tree.
 
     Arrays that contradict each other raise a ValueError.
 
     Attributes
     ----------
-    nodes : structured array
+    nodes : ndarray of records
         One record per node with the fields `feature`, `left` and `threshold`.
-    n_samples : int32 array
+    n_samples : ndarray of int32
         Number of training rows in the node.
-    missing_left : uint8 array
+    missing_left : ndarray of uint8
         Whether NaN goes left.
-    weight : float32 array
+    weight : ndarray of float32
         Weight of the training rows in the node, in units of the mean weight of a row.
-    impurity : float32 array
+    impurity : ndarray of float32 or float64
         Impurity of the training rows in the node, by `criterion`. Empty for boosting.
         float64 if the targets are too large or too small for float32.
-    gain : float64 array
+    gain : ndarray of float64
         Gain of the split of the node, for boosting. Empty for trees and forests.
-    leaf_values : float32 array of shape (n_mixed_leaves, n_classes)
+    leaf_values : ndarray of shape (n_mixed_leaves, n_classes)
         Fraction of each class in each leaf with several classes. For boosting, the
-        values that each leaf adds to the scores. For regression, the prediction of
-        each leaf, float64 of shape (n_leaves, n_outputs).
-    node_starts : int64 array of shape (n_trees + 1,)
+        values that each leaf adds to the scores. For regression, the prediction of each
+        leaf, of shape (n_leaves, n_outputs). float32, and float64 for regression.
+    node_starts : ndarray of shape (n_trees + 1,)
         Index of the first node of each tree.
-    leaf_starts : int64 array of shape (n_trees + 1,)
+    leaf_starts : ndarray of shape (n_trees + 1,)
         Index of the first row of `leaf_values` of each tree.
     criterion : str
         Name of the impurity; empty for boosting.
@@ -133,6 +133,35 @@ class Trees:
         Number of features of the rows.
     sets : NodeSets or None
         The sets of categories in splits; None if there are none.
+    feature : ndarray of int32
+        Feature of the split of each node; -1 for a leaf.
+    threshold : ndarray of float64
+        Threshold of each node; NaN for a leaf, -inf if only NaN goes left.
+    left : ndarray of int32
+        Index of the left child of each node. For a leaf, its row in `leaf_values`, or
+        ``~c`` if all its training rows have the class with index c.
+    n_nodes : int
+        Number of nodes, leaves included.
+    n_leaves : int
+        Number of leaves.
+    n_classes : int
+        Number of values per leaf: classes, or outputs.
+    inner : ndarray of intp
+        Indices of the nodes that are not leaves.
+
+    See Also
+    --------
+    dics.export.to_dataframe : All nodes as a table of pandas.
+    CGTreeClassifier : Its attribute `trees_` is such an object.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGForestClassifier
+    >>> forest = CGForestClassifier(n_estimators=5, max_depth=1, random_state=0)
+    >>> trees = forest.fit(*load_iris(return_X_y=True)).trees_
+    >>> len(trees), trees.n_nodes, trees[0].node_depths()
+    (5, 15, array([0, 1, 1]))
     """
 
     nodes: Array
@@ -189,7 +218,22 @@ class Trees:
     def from_core(
         cls, arrays: dict[str, Any], n_features: int, criterion: str = ""
     ) -> Trees:
-        """Construct trees from the arrays that the core returns."""
+        """Construct trees from the arrays that the core returns.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+            Arrays by name.
+        n_features : int
+            Number of features of the rows.
+        criterion : str, default=""
+            Name of the impurity; empty for boosting.
+
+        Returns
+        -------
+        trees : Trees
+            The trees.
+        """
         nodes = arrays["nodes"].view(NODE)[:, 0]
         plain = dict(arrays)
         # The core computes in double precision; float32 halves the memory of a model.
@@ -206,7 +250,20 @@ class Trees:
 
     @classmethod
     def empty(cls, n_outputs: int, n_features: int) -> Trees:
-        """Return zero trees, to which boosting adds its rounds."""
+        """Return zero trees, to which boosting adds its rounds.
+
+        Parameters
+        ----------
+        n_outputs : int
+            Number of values per leaf.
+        n_features : int
+            Number of features of the rows.
+
+        Returns
+        -------
+        trees : Trees
+            Zero trees.
+        """
         start = np.zeros(1, dtype=np.int64)
         return cls._unchecked(
             nodes=np.empty(0, dtype=NODE),
@@ -226,9 +283,21 @@ class Trees:
     def with_code_thresholds(
         self, values: FloatArray, offsets: npt.NDArray[np.int64]
     ) -> Trees:
-        """Return the same trees for rows of codes instead of values.
+        """Return the same trees for rows of bin indices instead of values.
 
-        The dictionary of the codes must contain all thresholds of the trees.
+        The given thresholds must contain all those of the trees.
+
+        Parameters
+        ----------
+        values : ndarray of float64
+            Thresholds of all features, one after another.
+        offsets : ndarray of shape (n_features + 1,)
+            Index of the first threshold of each feature.
+
+        Returns
+        -------
+        trees : Trees
+            The trees, with thresholds of bin indices.
         """
         # Copied, because other trees may share the memory.
         nodes = self.nodes.copy()
@@ -277,11 +346,33 @@ class Trees:
         return self._slice(t, t + 1)
 
     def first(self, n_trees: int) -> Trees:
-        """Return the first trees, as views of the same memory."""
+        """Return the first trees, as views of the same memory.
+
+        Parameters
+        ----------
+        n_trees : int
+            Number of trees to keep.
+
+        Returns
+        -------
+        trees : Trees
+            The first trees.
+        """
         return self._slice(0, n_trees)
 
     def without(self, n_trees: int) -> Trees:
-        """Return all but the first trees, as views of the same memory."""
+        """Return all but the first trees, as views of the same memory.
+
+        Parameters
+        ----------
+        n_trees : int
+            Number of trees to leave out.
+
+        Returns
+        -------
+        trees : Trees
+            The other trees.
+        """
         return self._slice(n_trees, len(self))
 
     def _slice(self, first: int, last: int) -> Trees:
@@ -300,7 +391,18 @@ class Trees:
         )
 
     def reordered(self, order: npt.NDArray[np.intp]) -> Trees:
-        """Return a copy with the trees in another order."""
+        """Return a copy with the trees in another order.
+
+        Parameters
+        ----------
+        order : ndarray of intp
+            Index of the tree for each position.
+
+        Returns
+        -------
+        trees : Trees
+            The trees in this order.
+        """
         nodes, node_starts = permuted_slices(self.node_starts, order)
         leaves, leaf_starts = permuted_slices(self.leaf_starts, order)
         sets = self.sets
@@ -317,7 +419,18 @@ class Trees:
         )
 
     def concat(self, *others: Trees) -> Trees:
-        """Return these trees, followed by the other ones."""
+        """Return these trees, followed by the other ones.
+
+        Parameters
+        ----------
+        *others : Trees
+            More trees, for the same number of outputs.
+
+        Returns
+        -------
+        trees : Trees
+            All trees.
+        """
         every = (self, *others)
         has_sets = any(trees.sets is not None for trees in every)
         parts = []
@@ -366,7 +479,14 @@ class Trees:
     def core_arrays(
         self,
     ) -> tuple[Array, Array, Array, Array, Array | None, Array | None]:
-        """Return the arrays that the core needs to send rows down the trees."""
+        """Return the arrays that the core needs to send rows down the trees.
+
+        Returns
+        -------
+        arrays : tuple
+            Nodes, sides of NaN, starts of the trees in nodes and leaf values, and the
+            sets of categories: two arrays, or None.
+        """
         return (
             # nanobind has no structured arrays.
             self.nodes.view(np.int32).reshape(-1, 4),
@@ -390,7 +510,20 @@ class Trees:
         return X, self.core_arrays()
 
     def apply(self, X: Array | SparseRows, n_threads: int) -> npt.NDArray[np.int64]:
-        """Find the leaf (as a node index) of each row of a checked X in each tree."""
+        """Find the leaf (as a node index) of each row of a checked X in each tree.
+
+        Parameters
+        ----------
+        X : ndarray or SparseRows
+            Checked rows: a dense array, or the sparse rows of dics.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_trees)
+            Indices of nodes, counted from each root.
+        """
         leaves = np.empty((len(X), len(self)), dtype=np.int64)
         _core.find_leaves(*self._core_arguments(X), leaves, n_threads)
         return leaves
@@ -404,7 +537,21 @@ class Trees:
         n_threads: int,
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
-        """Add the class fractions (or one vote) of each tree for rows of X."""
+        """Add the class fractions (or one vote) of each tree for rows of X.
+
+        Parameters
+        ----------
+        X : ndarray or SparseRows
+            Checked rows: a dense array, or the sparse rows of dics.
+        votes : ndarray of shape (n_samples, n_classes)
+            Sums of the votes, changed in place.
+        hard : bool
+            Whether each tree has one vote; False uses its class fractions.
+        n_threads : int
+            Number of threads.
+        rows : ndarray of uint32 or None, default=None
+            Indices of the rows to use; None uses all.
+        """
         _core.vote(
             *self._core_arguments(X), self.leaf_values, rows, hard, votes, n_threads
         )
@@ -417,13 +564,38 @@ class Trees:
         n_threads: int,
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> None:
-        """Add the leaf values of each tree for rows of X to sums of the same dtype."""
+        """Add the leaf values of each tree for rows of X to sums of the same dtype.
+
+        Parameters
+        ----------
+        X : ndarray or SparseRows
+            Checked rows: a dense array, or the sparse rows of dics.
+        sums : ndarray of shape (n_samples, n_outputs)
+            Sums of the leaf values, changed in place.
+        n_threads : int
+            Number of threads.
+        rows : ndarray of uint32 or None, default=None
+            Indices of the rows to use; None uses all.
+        """
         _core.add_values(
             *self._core_arguments(X), self.leaf_values, rows, sums, n_threads
         )
 
     def means(self, X: Array | SparseRows, *, n_threads: int) -> FloatArray:
-        """Return the mean leaf value of the trees for each row of a checked X."""
+        """Return the mean leaf value of the trees for each row of a checked X.
+
+        Parameters
+        ----------
+        X : ndarray or SparseRows
+            Checked rows: a dense array, or the sparse rows of dics.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        means : ndarray of shape (n_samples, n_outputs)
+            Mean leaf values.
+        """
         sums = np.zeros((len(X), self.leaf_values.shape[1]))
         self.add_values(X, sums, n_threads=n_threads)
         # A division by one would change nothing, and cost a pass over the sums.
@@ -432,7 +604,22 @@ class Trees:
     def shares(
         self, X: Array | SparseRows, *, hard: bool, n_threads: int
     ) -> FloatArray:
-        """Return the mean vote of the trees for each row of a checked X."""
+        """Return the mean vote of the trees for each row of a checked X.
+
+        Parameters
+        ----------
+        X : ndarray or SparseRows
+            Checked rows: a dense array, or the sparse rows of dics.
+        hard : bool
+            Whether each tree has one vote; False uses its class fractions.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        votes : ndarray of shape (n_samples, n_classes)
+            Mean votes, which sum to one.
+        """
         votes = np.zeros((len(X), self.n_classes))
         self.add_votes(X, votes, hard=hard, n_threads=n_threads)
         votes /= votes.sum(axis=1, keepdims=True)  # float32 fractions do not sum to one
@@ -443,8 +630,19 @@ class Trees:
     ) -> FloatArray:
         """Return the contributions of features to the sum of all trees.
 
-        Their shape is (n_rows, n_features + 1, n_outputs). The last entry of a row is
-        the expected value, without any feature.
+        Parameters
+        ----------
+        X : ndarray or SparseRows
+            Checked rows: a dense array, or the sparse rows of dics.
+        n_threads : int
+            Number of threads.
+        hard : bool, default=False
+            Whether each tree has one vote; False uses its class fractions.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_samples, n_features + 1, n_outputs)
+            The last entry of a row is the expected value, without any feature.
         """
         values, rows = self._leaf_table(hard=hard)
         n_values = values.shape[1]
@@ -474,13 +672,35 @@ class Trees:
         return values, rows
 
     def leaf_value_rows(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the rows in `leaf_values` of the leaves that `apply` returns."""
+        """Return the rows in `leaf_values` of the leaves that `apply` returns.
+
+        Parameters
+        ----------
+        leaves : ndarray of shape (n_samples, n_trees)
+            Indices of leaves, as `apply` returns them.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_trees)
+            Indices of rows in `leaf_values`.
+        """
         nodes = leaves + self.node_starts[:-1]
         rows: npt.NDArray[np.int64] = self.left[nodes] + self.leaf_starts[:-1]
         return rows
 
     def leaf_classes(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """Return the index of the most frequent class in leaves of the tree."""
+        """Return the index of the most frequent class in leaves of the tree.
+
+        Parameters
+        ----------
+        leaves : ndarray of shape (n_samples,)
+            Indices of leaves, as `apply` returns them.
+
+        Returns
+        -------
+        classes : ndarray of shape (n_samples,)
+            Class indices.
+        """
         rows = self.left[leaves]
         if len(self.leaf_values) == 0:
             return (~rows).astype(np.intp)
@@ -492,7 +712,13 @@ class Trees:
         return np.where(rows < 0, ~rows, commonest)
 
     def depth_slices(self) -> list[slice]:
-        """Return the nodes of each depth, which are adjacent in breadth-first order."""
+        """Return the nodes of each depth, which are adjacent in breadth-first order.
+
+        Returns
+        -------
+        slices : list of slice
+            Nodes of depth 0, 1 and so on.
+        """
         slices, end = [slice(0, 1)], 1
         while True:
             n_inner = int(np.count_nonzero(self.feature[slices[-1]] >= 0))
@@ -502,14 +728,26 @@ class Trees:
             end += 2 * n_inner
 
     def node_depths(self) -> npt.NDArray[np.intp]:
-        """Return the depth of each node; the root has depth 0."""
+        """Return the depth of each node; the root has depth 0.
+
+        Returns
+        -------
+        depths : ndarray of shape (n_nodes,)
+            Depth of each node.
+        """
         depths = np.empty(self.n_nodes, dtype=np.intp)
         for depth, nodes in enumerate(self.depth_slices()):
             depths[nodes] = depth
         return depths
 
     def node_values(self) -> FloatArray:
-        """Return the values of all nodes; inner nodes average their children."""
+        """Return the values of all nodes; inner nodes average their children.
+
+        Returns
+        -------
+        values : ndarray of shape (n_nodes, n_classes)
+            Value of each node.
+        """
         values = np.zeros((self.n_nodes, self.n_classes))
         leaves = np.flatnonzero(self.feature < 0)
         rows = self.left[leaves]
@@ -529,7 +767,13 @@ class Trees:
         return values
 
     def split_gains(self) -> FloatArray:
-        """Return the gain, or decrease of impurity, of each inner node of the tree."""
+        """Return the gain, or decrease of impurity, of each inner node of the tree.
+
+        Returns
+        -------
+        gains : ndarray of shape (n_inner_nodes,)
+            Gain of the nodes `inner`.
+        """
         node, left = self.inner, self.left[self.inner]
         if len(self.gain):
             return self.gain[node]
@@ -539,14 +783,36 @@ class Trees:
         return gain
 
     def feature_importances(self, n_features: int) -> FloatArray:
-        """Return the total gain of each feature, as a fraction of that of all."""
+        """Return the total gain of each feature, as a fraction of that of all.
+
+        Parameters
+        ----------
+        n_features : int
+            Length of the result.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_features,)
+            Fractions that sum to one; zeros without splits.
+        """
         total: FloatArray = np.zeros(n_features)
         # Not `total[...] += gain`, which would count each feature once.
         np.add.at(total, self.feature[self.inner], self.split_gains())
         return total / total.sum() if total.sum() > 0 else total
 
     def decision_path(self, leaves: npt.NDArray[np.int64]) -> scipy.sparse.csr_matrix:
-        """Return the nodes on the path to each given leaf, as an indicator matrix."""
+        """Return the nodes on the path to each given leaf, as an indicator matrix.
+
+        Parameters
+        ----------
+        leaves : ndarray of shape (n_samples,)
+            Indices of leaves, as `apply` returns them.
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+            1 for each node on the path to a leaf, otherwise 0.
+        """
         # All rows walk up at the same time, one level per iteration.
         parent = np.full(self.n_nodes, -1, dtype=np.intp)
         parent[self.left[self.inner]] = self.inner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self, TypeVar
@@ -59,6 +60,28 @@ def client_of(estimator: Any) -> Client:
     return client
 
 
+def with_local_entries(own: str, local: str) -> str:
+    """Return a docstring with the parameters and attributes of the ordinary estimator.
+
+    Tooltips of scikit-learn and `help` read the docstring of a class, not those of its
+    base classes.
+    """
+    own, local = inspect.cleandoc(own), inspect.cleandoc(local)
+    # A section ends before the line above the next underline.
+    section = r"(?ms)^{0}\n-+\n(.*?)(?=\n\n[^\n]+\n-+\n|\Z)"
+    parts = {
+        name: re.search(section.format(name), local)
+        for name in ("Parameters", "Attributes")
+    }
+    parameters, attributes = (found[1] if found else "" for found in parts.values())
+    before, title, after = own.partition("Parameters\n----------\n")
+    client, _, rest = after.partition("\n\n")
+    return (
+        f"{before}{title}{parameters}\n{client}\n\n"
+        f"Attributes\n----------\n{attributes}\n\n{rest}\n"
+    )
+
+
 def takes_client(cls: EstimatorT) -> EstimatorT:
     """Add `client` to the parameters of the ordinary estimator."""
     estimator: Any = cls
@@ -80,6 +103,8 @@ def takes_client(cls: EstimatorT) -> EstimatorT:
         parameters=[*signature.parameters.values(), own]
     )
     estimator.__init__ = documented
+    if estimator.__doc__ and local.__doc__:  # not with python -OO
+        estimator.__doc__ = with_local_entries(estimator.__doc__, local.__doc__)
     estimator._parameter_constraints = {
         **local._parameter_constraints,
         "client": "no_validation",
@@ -141,7 +166,14 @@ class DaskEstimator(TreesEstimator):
         return made
 
     def save(self, path: Any) -> None:
-        """Write the model to a file that `dics.load` reads as the ordinary one."""
+        """Write the model to a file that `dics.load` reads as the ordinary one.
+
+        Parameters
+        ----------
+        path : str, path-like or binary file
+            The usual extension is ".dics". An existing file is replaced when the new
+            one is complete.
+        """
         self.to_local().save(path)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -150,13 +182,16 @@ class DaskEstimator(TreesEstimator):
         Parameters
         ----------
         X : dask array or dataframe, or array-like, of shape (n_samples, n_features)
+            Rows with the same columns as in `fit`.
         y : dask array, dataframe or series, or array-like, of shape (n_samples,)
-        sample_weight : the same, default=None
+            Class labels, or targets of regression.
+        sample_weight : dask array or series, or array-like, default=None
+            Weights of the rows.
 
         Returns
         -------
         score : float
-            Accuracy, or R^2.
+            Accuracy, or R2.
         """
         model: Any = self
         if not dask.is_dask_collection(X):
@@ -256,25 +291,56 @@ class DaskBoosting(DaskEstimator, Boosting):
         eval_offset: Any = None,
         callbacks: Any = None,
     ) -> Self:
-        """Grow the trees on the cluster.
+        """Fit the model on the cluster, one tree per round.
 
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
-            Rows in any partitions. Workers store only its codes, one byte per value.
+            Training rows, in any partitions.
         y : dask array, dataframe or series, or array-like, of shape (n_samples,)
             Class labels or targets of regression, gathered on the client.
-        sample_weight, offset : the same, default=None
-        X_val, y_val, sample_weight_val, offset_val : the same, default=None
+        sample_weight : dask array or series, or array-like, default=None
+            Weights of the rows, gathered on the client. Rows of weight zero are
+            ignored.
+        offset : dask array or series, or array-like, default=None
+            Added to the raw scores, as in `fit` of the ordinary estimator.
+        X_val : dask array or dataframe of shape (n_validation, n_features), \
+                default=None
             Validation rows for early stopping.
-        eval_set, eval_names, eval_sample_weight, eval_offset : default=None
-            Several validation sets, as in the ordinary estimator.
+        y_val : dask array, dataframe or series, or array-like, default=None
+            Labels or targets of the validation rows.
+        sample_weight_val : dask array or series, or array-like, default=None
+            Weights of the validation rows.
+        offset_val : dask array or series, or array-like, default=None
+            Offset of the validation rows, if there is one in training.
+        eval_set : sequence of pairs (X, y), default=None
+            Validation sets instead of `X_val` and `y_val`, as in LightGBM and XGBoost.
+            `evals_result_` stores the loss of each set. Early stopping uses the last
+            one.
+        eval_names : sequence of str, default=None
+            Names of the sets; None for "validation_0" and so on.
+        eval_sample_weight : sequence of array-like or None, default=None
+            Weights of the rows of each set.
+        eval_offset : sequence of array-like, default=None
+            Offsets of the rows of each set, if there is one in training.
         callbacks : sequence of callables, default=None
-            Called on the client after each round.
+            Called after each round with a `RoundReport`: the round, the losses, the
+            score and the model. If a callback returns True, the fit ends and the rounds
+            done so far are kept. If it sets ``report.learning_rate``, the next rounds
+            use that rate. An exception in a callback aborts the fit and leaves the
+            estimator unchanged.
 
         Returns
         -------
         self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        WorkersLost
+            If the cluster has no workers left, or has lost workers too often.
+        ValueError
+            If an argument or a parameter is not valid, or if the loss is a custom one.
         """
         super().fit(
             X,
@@ -364,19 +430,31 @@ class DaskImpurityTrees(DaskEstimator):
 
     @explain_unknown_arguments
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow on the cluster.
+        """Grow the tree, or the trees of the forest, on the cluster.
 
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
-            Rows in any partitions. A tree is grown where its rows are gathered.
+            Training rows, in any partitions.
         y : dask array, dataframe or series, or array-like, of shape (n_samples,)
             Class labels or targets of regression, gathered on the client.
-        sample_weight : the same, default=None
+        sample_weight : dask array or series, or array-like, default=None
+            Weights of the rows, gathered on the client. Rows of weight zero are
+            ignored.
 
         Returns
         -------
         self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        WorkersLost
+            If the cluster has no workers left, or has lost workers too often.
+        ValueError
+            If an argument or a parameter is not valid.
+        MemoryError
+            If a worker has too little memory for the rows of a tree.
         """
         super().fit(X, y, sample_weight)
         return self
@@ -414,12 +492,35 @@ class DaskTree(DaskImpurityTrees, CGTree):
 @lazy_predictions
 @takes_client
 class DaskCGBoostingClassifier(DaskBoosting, CGBoostingClassifier):
-    """`dics.CGBoostingClassifier` on Dask collections.
+    """Gradient boosting classifier on a Dask cluster.
 
-    The parameters are those of the ordinary estimator, and `client`: a
-    ``distributed.Client``, or None for the current one. The fitted model is
-    bit-identical for any workers and partitions. Predictions of collections are lazy,
-    partition by partition.
+    The model is bit-identical to that of `CGBoostingClassifier` on the same rows, for
+    any workers and partitions. Rows stay on their workers, which exchange sums of
+    gradients. Predictions of collections are lazy, partition by partition. Workers use
+    their own number of threads; `n_jobs` is that of the client.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Connection to the cluster. None uses the current client of Dask.
+
+    See Also
+    --------
+    dics.CGBoostingClassifier : The same for rows in memory.
+    DaskCGBoostingRegressor : The same for regression.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from dics.dask import DaskCGBoostingClassifier
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
+    >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> model = DaskCGBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
+    >>> model.predict(X).compute().shape
+    (1000,)
+    >>> client.close()
     """
 
     _local_class = CGBoostingClassifier
@@ -428,7 +529,36 @@ class DaskCGBoostingClassifier(DaskBoosting, CGBoostingClassifier):
 @lazy_predictions
 @takes_client
 class DaskCGBoostingRegressor(DaskBoosting, CGBoostingRegressor):
-    """`dics.CGBoostingRegressor` on Dask collections."""
+    """Gradient boosting regressor on a Dask cluster.
+
+    The model is bit-identical to that of `CGBoostingRegressor` on the same rows, for
+    any workers and partitions. Rows stay on their workers, which exchange sums of
+    gradients. Predictions of collections are lazy, partition by partition. Workers use
+    their own number of threads; `n_jobs` is that of the client.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Connection to the cluster. None uses the current client of Dask.
+
+    See Also
+    --------
+    dics.CGBoostingRegressor : The same for rows in memory.
+    DaskCGBoostingClassifier : The same for classification.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from dics.dask import DaskCGBoostingRegressor
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
+    >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
+    >>> y = X[:, 0]
+    >>> model = DaskCGBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
+    >>> model.predict(X).compute().shape
+    (1000,)
+    >>> client.close()
+    """
 
     _local_class = CGBoostingRegressor
 
@@ -436,7 +566,36 @@ class DaskCGBoostingRegressor(DaskBoosting, CGBoostingRegressor):
 @lazy_predictions
 @takes_client
 class DaskCGForestClassifier(DaskForest, CGForestClassifier):
-    """`dics.CGForestClassifier` on Dask collections; see `DaskCGBoostingClassifier`."""
+    """Forest of classification trees on a Dask cluster.
+
+    The model is bit-identical to that of `CGForestClassifier` on the same rows, for any
+    workers and partitions. Each worker grows some of the trees. Predictions of
+    collections are lazy, partition by partition. Workers use their own number of
+    threads; `n_jobs` is that of the client.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Connection to the cluster. None uses the current client of Dask.
+
+    See Also
+    --------
+    dics.CGForestClassifier : The same for rows in memory.
+    DaskCGForestRegressor : The same for regression.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from dics.dask import DaskCGForestClassifier
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
+    >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> model = DaskCGForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    >>> model.predict(X).compute().shape
+    (1000,)
+    >>> client.close()
+    """
 
     _local_class = CGForestClassifier
 
@@ -444,7 +603,36 @@ class DaskCGForestClassifier(DaskForest, CGForestClassifier):
 @lazy_predictions
 @takes_client
 class DaskCGForestRegressor(DaskForest, CGForestRegressor):
-    """`dics.CGForestRegressor` on Dask collections; see `DaskCGBoostingClassifier`."""
+    """Forest of regression trees on a Dask cluster.
+
+    The model is bit-identical to that of `CGForestRegressor` on the same rows, for any
+    workers and partitions. Each worker grows some of the trees. Predictions of
+    collections are lazy, partition by partition. Workers use their own number of
+    threads; `n_jobs` is that of the client.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Connection to the cluster. None uses the current client of Dask.
+
+    See Also
+    --------
+    dics.CGForestRegressor : The same for rows in memory.
+    DaskCGForestClassifier : The same for classification.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from dics.dask import DaskCGForestRegressor
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
+    >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
+    >>> y = X[:, 0]
+    >>> model = DaskCGForestRegressor(n_estimators=5, random_state=0).fit(X, y)
+    >>> model.predict(X).compute().shape
+    (1000,)
+    >>> client.close()
+    """
 
     _local_class = CGForestRegressor
 
@@ -452,7 +640,36 @@ class DaskCGForestRegressor(DaskForest, CGForestRegressor):
 @lazy_predictions
 @takes_client
 class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
-    """`dics.CGTreeClassifier` on Dask collections; see `DaskCGBoostingClassifier`."""
+    """Classification tree on a Dask cluster.
+
+    The model is bit-identical to that of `CGTreeClassifier` on the same rows, for any
+    workers and partitions. One worker gathers all rows, and grows the tree. Predictions
+    of collections are lazy, partition by partition. Workers use their own number of
+    threads; `n_jobs` is that of the client.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Connection to the cluster. None uses the current client of Dask.
+
+    See Also
+    --------
+    dics.CGTreeClassifier : The same for rows in memory.
+    DaskCGTreeRegressor : The same for regression.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from dics.dask import DaskCGTreeClassifier
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
+    >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> model = DaskCGTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> model.predict(X).compute().shape
+    (1000,)
+    >>> client.close()
+    """
 
     _local_class = CGTreeClassifier
 
@@ -460,6 +677,35 @@ class DaskCGTreeClassifier(DaskTree, CGTreeClassifier):
 @lazy_predictions
 @takes_client
 class DaskCGTreeRegressor(DaskTree, CGTreeRegressor):
-    """`dics.CGTreeRegressor` on Dask collections; see `DaskCGBoostingClassifier`."""
+    """Regression tree on a Dask cluster.
+
+    The model is bit-identical to that of `CGTreeRegressor` on the same rows, for any
+    workers and partitions. One worker gathers all rows, and grows the tree. Predictions
+    of collections are lazy, partition by partition. Workers use their own number of
+    threads; `n_jobs` is that of the client.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Connection to the cluster. None uses the current client of Dask.
+
+    See Also
+    --------
+    dics.CGTreeRegressor : The same for rows in memory.
+    DaskCGTreeClassifier : The same for classification.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from dics.dask import DaskCGTreeRegressor
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
+    >>> X = da.random.default_rng(0).random((1000, 4), chunks=(250, 4))
+    >>> y = X[:, 0]
+    >>> model = DaskCGTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    >>> model.predict(X).compute().shape
+    (1000,)
+    >>> client.close()
+    """
 
     _local_class = CGTreeRegressor

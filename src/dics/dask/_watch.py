@@ -90,7 +90,18 @@ def subscribed(
 
 
 class WorkersLost(RuntimeError):
-    """No worker is left for a fit."""
+    """Error of a fit without workers, or of one that has lost workers too often.
+
+    See Also
+    --------
+    DaskCGBoostingClassifier.fit : Method that raises the error.
+
+    Examples
+    --------
+    >>> from dics.dask import WorkersLost
+    >>> issubclass(WorkersLost, RuntimeError)
+    True
+    """
 
 
 class Watch:

@@ -49,11 +49,23 @@ def to_json(model: Any, *, indent: int | None = None) -> str:
     model : estimator
         Fitted tree, forest or boosting model.
     indent : int or None, default=None
-        As in ``json.dumps``.
+        Number of spaces per level, as in ``json.dumps``. None writes a single line.
 
     Returns
     -------
     text : str
+        JSON without NaN.
+
+    Raises
+    ------
+    ValueError
+        If the model has a custom loss or several quantiles.
+
+    See Also
+    --------
+    to_onnx : Export for ONNX Runtime.
+    to_treelite : Export to treelite.
+    dics.load : Read a file that ``model.save`` has written.
 
     Examples
     --------
@@ -152,10 +164,32 @@ def encode_categories(model: Any, X: Any) -> FloatArray:
     model : estimator
         Fitted model with categorical features.
     X : array-like of shape (n_samples, n_features)
+        Rows with the same columns as in `fit`.
 
     Returns
     -------
-    encoded : ndarray of float64, shape (n_samples, n_features + n_pairs)
+    encoded : ndarray of shape (n_samples, n_features + n_pairs)
+        The features of X, then a column for each pair.
+
+    Raises
+    ------
+    ValueError
+        If the model has no categorical features.
+
+    See Also
+    --------
+    to_shap : Its result explains encoded rows.
+    to_treelite : Its result predicts encoded rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dics import CGTreeClassifier
+    >>> from dics.export import encode_categories
+    >>> X = pd.DataFrame({"color": ["red", "blue"] * 50, "size": [1.0, 2.0] * 50})
+    >>> tree = CGTreeClassifier(random_state=0).fit(X, [0, 1] * 50)
+    >>> encode_categories(tree, X).shape
+    (100, 2)
     """
     known = PlainModel.of(model, "encode_categories").categories
     if known is None:
@@ -194,6 +228,22 @@ def to_treelite(model: Any) -> Any:
         If treelite is not installed: ``pip install 'dics[treelite]'``.
     ValueError
         If the model has a custom loss or several quantiles.
+
+    See Also
+    --------
+    to_onnx : Export for ONNX Runtime.
+    to_json : Export without other libraries.
+    encode_categories : Rows with encoded categories.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGForestClassifier
+    >>> from dics.export import to_treelite
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = CGForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    >>> to_treelite(forest).num_tree
+    5
     """
     model_builder = import_library("treelite.model_builder", "treelite", "to_treelite")
     plain = PlainModel.of(model, "to_treelite")

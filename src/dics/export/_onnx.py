@@ -253,7 +253,8 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
     model : estimator
         Fitted tree, forest or boosting model.
     target_opset : int or None, default=None
-        Version of the operators, 13 or later. None is 15.
+        Version of the operators, 13 or later. None is 15. Set it if the runtime needs
+        an older or a newer version.
 
     Returns
     -------
@@ -267,6 +268,22 @@ def to_onnx(model: Any, *, target_opset: int | None = None) -> Any:
     ValueError
         If class labels are neither integers nor text, or if the model has a custom
         loss or several quantiles.
+
+    See Also
+    --------
+    register_skl2onnx : Conversion of pipelines.
+    to_treelite : Export to treelite.
+    to_json : Export without other libraries.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGForestClassifier
+    >>> from dics.export import to_onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = CGForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    >>> [output.name for output in to_onnx(forest).graph.output]
+    ['label', 'probabilities']
     """
     onnx = import_library("onnx", "onnx", "to_onnx")
     plain = PlainModel.of(model, "to_onnx")
@@ -343,6 +360,25 @@ def register_skl2onnx() -> None:
     ------
     ImportError
         If skl2onnx is not installed: ``pip install 'dics[onnx]'``.
+
+    See Also
+    --------
+    to_onnx : Conversion of a model without a pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skl2onnx import to_onnx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from dics import CGTreeClassifier
+    >>> from dics.export import register_skl2onnx
+    >>> register_skl2onnx()
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pipeline = make_pipeline(StandardScaler(), CGTreeClassifier(random_state=0))
+    >>> onnx_model = to_onnx(pipeline.fit(X, y), X[:1].astype("float32"))
+    >>> len(onnx_model.graph.input)
+    1
     """
     skl2onnx = import_library("skl2onnx", "onnx", "register_skl2onnx")
     # The options of classifiers of scikit-learn.

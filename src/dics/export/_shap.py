@@ -42,6 +42,21 @@ def to_shap(model: Any) -> dict[str, Any]:
     ValueError
         If the model has a custom loss or several quantiles, or such large sets of
         categories that their thresholds need too many nodes.
+
+    See Also
+    --------
+    encode_categories : Rows with encoded categories.
+    dics.CGBoostingClassifier.predict_contributions : SHAP values without shap.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dics import CGForestClassifier
+    >>> from dics.export import to_shap
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = CGForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    >>> len(to_shap(forest)["trees"])
+    5
     """
     plain = PlainModel.of(model, "to_shap")
     known = plain.categories

@@ -33,24 +33,7 @@ def to_dataframe(model: Any) -> pd.DataFrame:
     Returns
     -------
     table : pandas.DataFrame
-        It has the columns
-
-        - `tree_index`, `node_index`, `node_depth`;
-        - `left_child`, `right_child`, `parent_index`: indices in the same tree;
-        - `split_feature`: the name, or "x[0]" and so on for a feature without a name;
-        - `threshold`: smaller values go left. It is -inf if only missing values go
-          left, and NaN for a split by categories;
-        - `categories`: a tuple of those that go left, for a split by categories;
-        - `missing_direction`: "left" or "right";
-        - `split_gain`: the decrease of the loss (boosting), or of the weighted
-          impurity (other models);
-        - `weight`: weight of the training rows in units of their mean weight;
-        - `count`: number of training rows;
-        - `value`: prediction of the node, or the number that a leaf adds to the
-          score of boosting. With several outputs, the columns are `value_` and the
-          class label, or the index of the target.
-
-        Entries that a node does not have are missing.
+        One row per node; see Notes for the columns.
 
     Raises
     ------
@@ -58,6 +41,32 @@ def to_dataframe(model: Any) -> pd.DataFrame:
         If pandas is not installed: ``pip install 'dics[pandas]'``.
     ValueError
         If the model has no trees: boosting with a constant target.
+
+    See Also
+    --------
+    export_text : Rules of a single tree.
+    to_json : All trees as JSON.
+
+    Notes
+    -----
+    The columns are
+
+    - `tree_index`, `node_index`, `node_depth`;
+    - `left_child`, `right_child`, `parent_index`: indices in the same tree;
+    - `split_feature`: the name, or "x[0]" and so on for a feature without a name;
+    - `threshold`: smaller values go left. It is -inf if only missing values go
+      left, and NaN for a split by categories;
+    - `categories`: a tuple of those that go left, for a split by categories;
+    - `missing_direction`: "left" or "right";
+    - `split_gain`: the decrease of the loss (boosting), or of the weighted
+      impurity (other models);
+    - `weight`: weight of the training rows in units of their mean weight;
+    - `count`: number of training rows;
+    - `value`: prediction of the node, or the number that a leaf adds to the
+      score of boosting. With several outputs, the columns are `value_` and the
+      class label, or the index of the target.
+
+    Entries that a node does not have are missing.
 
     Examples
     --------

@@ -74,6 +74,11 @@ def export_text(
     str
         One line per rule and per leaf.
 
+    See Also
+    --------
+    export_graphviz : The tree for Graphviz.
+    dics.plot.plot_tree : Drawing of a tree.
+
     Examples
     --------
     >>> from dics import CGTreeClassifier
@@ -148,7 +153,7 @@ def export_graphviz(
     out_file : path or text file, default=None
         Where to write. If None, the text is returned.
     max_depth : int, default=None
-        Nodes below this depth are cut and marked "(...)". None draws all nodes.
+        Nodes below this depth are left out, and marked "(...)". None draws all nodes.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. If None, the names from `fit` if there were any,
         else "x[0]", "x[1]" and so on.
@@ -183,6 +188,11 @@ def export_graphviz(
     -------
     str or None
         The DOT text, or None if it was written to `out_file`.
+
+    See Also
+    --------
+    export_text : Rules of the tree as text.
+    dics.plot.plot_tree : Drawing of a tree without Graphviz.
 
     Examples
     --------
