@@ -67,10 +67,10 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
         it is the maximum.
     learning_rate : float or "auto", default="auto"
         Factor of each tree. A smaller factor needs more rounds. "auto" is 0.1 for
-        classification (0.15 if `quality` is "fast") and 0.15 for regression (0.05 if it
-        is "best"). After trials, it is divided by their number. With two classes, the
-        margin changes by twice the rate. Callbacks of `fit` can change it between
-        rounds.
+        classification and 0.12 for regression, 0.15 if `quality` is "fast", and 0.05
+        for regression if it is "best". After trials, it is divided by their number.
+        With two classes, the margin changes by twice the rate. Callbacks of `fit` can
+        change it between rounds.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit. Decrease it for a tree that is
         faster or easier to read. The paper uses 3 for boosting and 8 otherwise.
@@ -594,10 +594,10 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
         it is the maximum.
     learning_rate : float or "auto", default="auto"
         Factor of each tree. A smaller factor needs more rounds. "auto" is 0.1 for
-        classification (0.15 if `quality` is "fast") and 0.15 for regression (0.05 if it
-        is "best"). After trials, it is divided by their number. With two classes, the
-        margin changes by twice the rate. Callbacks of `fit` can change it between
-        rounds.
+        classification and 0.12 for regression, 0.15 if `quality` is "fast", and 0.05
+        for regression if it is "best". After trials, it is divided by their number.
+        With two classes, the margin changes by twice the rate. Callbacks of `fit` can
+        change it between rounds.
     max_depth : int or None, default=None
         Maximum depth of a tree. None sets no limit. Decrease it for a tree that is
         faster or easier to read. The paper uses 3 for boosting and 8 otherwise.

@@ -47,7 +47,7 @@ def make_rows(n=400, n_features=12, n_classes=3):
 
 @pytest.mark.parametrize(
     ("quality", "class_rate", "regression_rate", "n_trials"),
-    [("fast", 0.15, 0.15, 1), ("balanced", 0.1, 0.15, 3), ("best", 0.1, 0.05, 8)],
+    [("fast", 0.15, 0.15, 1), ("balanced", 0.1, 0.12, 3), ("best", 0.1, 0.05, 8)],
 )
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_quality(quality, class_rate, regression_rate, n_trials, n_classes):
