@@ -55,6 +55,9 @@ class TableDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the nodes of the table."""
+        # A page is written again if the rules that it lists have changed.
+        for module in (plan, randomness):
+            self.env.note_dependency(str(module.__file__))
         return self.parse_text_to_nodes(TABLES[self.arguments[0]]())
 
 
