@@ -248,8 +248,18 @@ def draw_front(
     for name, (cpu, loss) in points.items():
         if name not in ours:
             axes.plot(cpu, loss, "o", color="#0072b2")
+        # Labels are to the left of points that have another one close to their right.
+        is_left = any(
+            1 < other / cpu < 2 and abs(height - loss) < 1
+            for other, height in points.values()
+        )
         axes.annotate(
-            name, (cpu, loss), xytext=(6, 6), textcoords="offset points", fontsize=11
+            name,
+            (cpu, loss),
+            xytext=(-7 if is_left else 7, 6),
+            textcoords="offset points",
+            ha="right" if is_left else "left",
+            fontsize=11,
         )
     axes.set(
         xscale="log",
@@ -257,7 +267,7 @@ def draw_front(
         ylabel=f"loss, relative to {reference} (%)",
         title=f"{len(results[reference])} tables: less is better on both axes",
     )
-    axes.margins(x=0.15, y=0.1)
+    axes.margins(x=0.2, y=0.1)
     axes.grid(alpha=0.3)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=150)
