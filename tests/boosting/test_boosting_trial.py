@@ -1,5 +1,7 @@
 """Trials find the rounds; the fit repeats their splits with leaf values of all rows."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -232,6 +234,19 @@ def test_trials_are_logged(capfd):
             for line in lines
         )
     assert lines[-1].startswith(f"CGBoostingClassifier: {model.n_iter_} rounds in ")
+
+
+def test_patience_of_trials_can_be_set():
+    X, y = SMOOTH
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it has an effect
+        short, long = (
+            CGBoostingRegressor(
+                quality="fast", n_iter_no_change=patience, random_state=0
+            ).fit(X, y)
+            for patience in (1, 50)
+        )
+    assert short.n_iter_ < long.n_iter_
 
 
 # --- no trials ------------------------------------------------------------------------

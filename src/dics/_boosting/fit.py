@@ -503,7 +503,9 @@ def warn_of_unused(
 ) -> None:
     """Warn of parameters that the plan of a fit does not use."""
     if not model.plan_.early_stopping:
-        names = ["validation_fraction", "n_iter_no_change", "scoring", "advanced.tol"]
+        names = ["validation_fraction", "scoring", "advanced.tol"]
+        if model.plan_.n_trials == 0:
+            names.append("n_iter_no_change")
         reason = "this fit does not stop early; set early_stopping=True"
         warn_without_effect(model, names, reason)
     elif not holds_out:
