@@ -21,10 +21,15 @@ from dics._estimator.arguments import (
     warn_without_effect,
 )
 from dics._estimator.base import ClassifierMixin, RegressorMixin, TreesEstimator
-from dics._estimator.running import Progress, warn_user
+from dics._estimator.running import Progress, announce, warn_user
 from dics._growing.constraints import as_classification, as_regression
 from dics._growing.pruning import prune
-from dics._growing.randomness import Randomness, choose_randomness, with_given
+from dics._growing.randomness import (
+    Randomness,
+    choose_randomness,
+    given_values,
+    with_given,
+)
 from dics._growing.sampling import OutOfBag, OutOfBagSums, check_sampling, sample_counts
 from dics._growing.settings import (
     REGRESSION_CRITERIA,
@@ -167,6 +172,8 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             else:
                 chosen = with_given(Randomness.of(self), self)
             self.plan_ = TreePlan.of(self, data, sample_size, **chosen._asdict())
+            if "auto" in given_values(self):
+                announce(self, chosen.as_text())
             new = self._grow(data, sample_size, n_before)
             # Estimates of fewer trees would not belong to this forest.
             for stale in ("oob_score_", "oob_decision_function_", "oob_prediction_"):

@@ -20,7 +20,12 @@ def test_verbose(capfd, verbose):
     written = capfd.readouterr()
     assert written.out == ""
     if verbose:
-        assert written.err.startswith("CGForestClassifier: 7 trees in ")
+        chosen, trees = written.err.splitlines()
+        assert chosen == (
+            "CGForestClassifier: max_features='sqrt', splitter='best', "
+            "min_samples_leaf=1"
+        )
+        assert trees.startswith("CGForestClassifier: 7 trees in ")
         assert written.err.endswith(" s\n")
     else:
         assert written.err == ""

@@ -30,6 +30,10 @@ class Randomness(NamedTuple):
         plan: Any = vars(forest).get("plan_")
         return cls._make(getattr(plan, name, None) for name in cls._fields)
 
+    def as_text(self) -> str:
+        """Return the parameters as a constructor takes them."""
+        return ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+
 
 # Trees of a trial, and the fraction and the limit of its rows.
 N_TREES = 12
