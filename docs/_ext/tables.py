@@ -223,7 +223,7 @@ LIGHTGBM = """boosting_type num_leaves max_depth learning_rate n_estimators obje
     scale_pos_weight max_bin monotone_constraints interaction_constraints
     num_iterations bagging_fraction feature_fraction min_data_in_leaf lambda_l1
     lambda_l2 num_threads verbosity cat_smooth cat_l2 top_rate other_rate
-    tweedie_variance_power"""
+    tweedie_variance_power early_stopping_rounds"""
 XGBOOST = """n_estimators max_depth max_leaves max_bin learning_rate eta verbosity
     objective booster tree_method n_jobs nthread gamma min_child_weight subsample
     colsample_bytree colsample_bynode reg_alpha reg_lambda scale_pos_weight

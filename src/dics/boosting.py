@@ -226,9 +226,9 @@ class CGBoostingClassifier(ClassifierMixin, Boosting):
     other 15 % of the rows, and ends when their loss stops falling. The model then takes
     the splits of all trials, in the order of their rounds, and computes the leaf values
     again from all rows. Early stopping, custom losses and ``reuse_splits=False``
-    exclude trials, and they need 200 rows. Trials of large tables have fewer rounds:
-    from about 250,000 rows on (60,000 if `quality` is "fast"), a fit has 100 rounds
-    without them.
+    exclude trials, and a trial needs 200 rows. Trials of large tables have fewer
+    rounds: above 250,000 rows (62,500 if `quality` is "fast", 500,000 if it is "best"),
+    a fit has 100 rounds without them.
 
     A custom loss has the methods of `CGBoostingRegressor` (see its Notes), and its
     rules for "auto". `y` has the indices of the classes in `classes_`. For two classes,
@@ -743,9 +743,9 @@ class CGBoostingRegressor(RegressorMixin, Boosting):
     other 15 % of the rows, and ends when their loss stops falling. The model then takes
     the splits of all trials, in the order of their rounds, and computes the leaf values
     again from all rows. Early stopping, custom losses and ``reuse_splits=False``
-    exclude trials, and they need 200 rows. Trials of large tables have fewer rounds:
-    from about 250,000 rows on (60,000 if `quality` is "fast"), a fit has 100 rounds
-    without them.
+    exclude trials, and a trial needs 200 rows. Trials of large tables have fewer
+    rounds: above 250,000 rows (62,500 if `quality` is "fast", 500,000 if it is "best"),
+    a fit has 100 rounds without them.
 
     A custom loss is an object with three methods. They get y, the scores `raw` and the
     weights of the rows (or None):

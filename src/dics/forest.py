@@ -21,7 +21,7 @@ from dics._estimator.arguments import (
     warn_without_effect,
 )
 from dics._estimator.base import ClassifierMixin, RegressorMixin, TreesEstimator
-from dics._estimator.running import Progress, announce, warn_user
+from dics._estimator.running import Progress, warn_user
 from dics._growing.constraints import as_classification, as_regression
 from dics._growing.pruning import prune
 from dics._growing.randomness import (
@@ -172,8 +172,9 @@ class CGForest(TreesEstimator, Generic[TreeT]):
             else:
                 chosen = with_given(Randomness.of(self), self)
             self.plan_ = TreePlan.of(self, data, sample_size, **chosen._asdict())
-            if "auto" in given_values(self):
-                announce(self, chosen.as_text())
+            if self.verbose and "auto" in given_values(self):
+                name = type(self).__name__
+                Progress(name, 0, "trees").announce(chosen.as_text())
             new = self._grow(data, sample_size, n_before)
             # Estimates of fewer trees would not belong to this forest.
             for stale in ("oob_score_", "oob_decision_function_", "oob_prediction_"):

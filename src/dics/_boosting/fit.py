@@ -43,7 +43,7 @@ from dics._estimator.arguments import (
     explain_unknown_arguments,
     warn_without_effect,
 )
-from dics._estimator.running import Progress, announce, warn_user
+from dics._estimator.running import Progress, warn_user
 from dics._input.checks import (
     Array,
     FloatArray,
@@ -675,6 +675,12 @@ def merged_by_round(models: list[Trees]) -> Trees:
     places = np.concatenate([(np.arange(len(m)) + 0.5) / len(m) for m in models])
     first, *others = models
     return first.concat(*others).reordered(np.argsort(places, kind="stable"))
+
+
+def announce(model: Boosting, text: str) -> None:
+    """Print a line if the model is verbose."""
+    if model.verbose:
+        Progress(type(model).__name__, 0, "rounds").announce(text)
 
 
 def check_rounds(model: Boosting) -> None:

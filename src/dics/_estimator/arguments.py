@@ -64,6 +64,7 @@ ANSWERS: dict[str, str | tuple[str, ...]] = {
     "depth": "max_depth",
     "device": CPU,
     "early_stopping": BOOSTING,
+    "early_stopping_round": "n_iter_no_change",
     "early_stopping_rounds": "n_iter_no_change",
     "enable_categorical": "categorical_features",
     "eta": ("learning_rate", BOOSTING),

@@ -8,7 +8,7 @@ import time
 import warnings
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Self, TextIO
 
 import sklearn
 
@@ -133,9 +133,3 @@ def as_time(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def announce(model: Any, text: str) -> None:
-    """Print a line if the model is verbose."""
-    if model.verbose:
-        Progress(type(model).__name__, 0, "").announce(text)
