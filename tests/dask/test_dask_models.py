@@ -44,3 +44,29 @@ def test_workers_with_replicas_only_are_not_ranks():
     holders = {"a": ["two", "one"], "b": ["one"], "c": ["one", "three"]}
     placement = Ranks(watch, [codes])._placement(holders)
     assert placement == (["one", "three"], [[[0, 1], [2]]])
+
+
+def test_forest_of_few_rows(client):
+    """Too few rows for trials are not sent to the client."""
+    X, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    settings = {"n_estimators": 3, "random_state": 0}
+    forest = DaskCGForestClassifier(**settings)
+    forest.fit(da.from_array(X, chunks=(2, -1)), da.from_array(y, chunks=2))
+    same_bytes(forest, dics.CGForestClassifier(**settings).fit(X, y))
+
+
+@pytest.mark.parametrize("name", ["CGForestClassifier", "CGForestRegressor"])
+def test_trials_of_forests(client, name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 8))
+    y = X[:, 0] * X[:, 1] + rng.normal(size=1500) / 4
+    y = (y > 0).astype(int) if "Classifier" in name else y
+    weights = rng.integers(0, 3, 1500).astype(float)
+    settings = {"n_estimators": 3, "random_state": 0}
+    expected = getattr(dics, name)(**settings).fit(X, y, weights)
+    forest = getattr(dics.dask, f"Dask{name}")(**settings)
+    parts = [da.from_array(a, chunks=(400, *a.shape[1:])) for a in (X, y, weights)]
+    forest.fit(*parts)
+    assert forest.plan_ == expected.plan_
+    assert forest.plan_.max_features > 2  # that of the trials, not the default
+    same_bytes(forest, expected)

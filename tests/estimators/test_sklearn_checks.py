@@ -113,7 +113,9 @@ OTHER_SETTINGS = [
     CGBoostingClassifier(
         n_estimators=20, min_samples_leaf=1, sampling=None, early_stopping=True
     ),
-    CGBoostingRegressor(loss="quantile", n_estimators=20, min_samples_leaf=1),
+    CGBoostingRegressor(
+        loss="quantile", n_estimators=20, min_samples_leaf=1, sampling=None
+    ),
     CGBoostingRegressor(
         loss="huber", n_estimators=60, min_samples_leaf=2, early_stopping=True
     ),

@@ -59,9 +59,10 @@ def choose_randomness(forest: CGForest[Any], data: TrainingData) -> Randomness:
         return chosen
     if not is_regression and data.rows.n_features > MAX_FEATURES:
         return chosen
-    some = sampled_data(data)
-    if len(some.rows) < MIN_ROWS:
+    rows = sampled_rows(data)
+    if len(rows) < MIN_ROWS:
         return chosen
+    some = sampled_data(data, rows)
     errors = trial_errors(forest, some, chosen)
     splits = (
         [("sqrt", "best"), (None, "best"), (None, "random")]
@@ -96,13 +97,17 @@ def with_given(values: Randomness, forest: CGForest[Any]) -> Randomness:
     return values._replace(**{k: v for k, v in given.items() if v != "auto"})
 
 
-def sampled_data(data: TrainingData) -> TrainingData:
-    """Return the rows of the trials, in this process."""
+def sampled_rows(data: TrainingData) -> npt.NDArray[np.intp]:
+    """Return the sorted indices of the rows of the trials."""
     rows = np.arange(len(data.rows))
     if data.weights is not None:
         rows = rows[data.weights > 0]
     n_rows = min(MAX_ROWS, int(ROW_FRACTION * len(rows)))
-    rows = np.sort(np.random.default_rng(data.seed).permutation(rows)[:n_rows])
+    return np.sort(np.random.default_rng(data.seed).permutation(rows)[:n_rows])
+
+
+def sampled_data(data: TrainingData, rows: npt.NDArray[np.intp]) -> TrainingData:
+    """Return some of the rows, in this process."""
     return data._replace(
         rows=LocalRows(data.rows.take(rows)),
         labels=None if data.labels is None else data.labels[rows],
