@@ -266,11 +266,6 @@ class CodedRows(ABC):
             return None
         return (self.values.weights * self.weight_unit).astype(np.float32)
 
-    def total_weight(self) -> float:
-        """Return the sum of the weights."""
-        weights = self.values.weights
-        return float(self.n_rows if weights is None else weights.sum())
-
     def unweighted(self) -> Self:
         """Return the same rows without weights."""
         copied = copy.copy(self)

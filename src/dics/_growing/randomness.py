@@ -45,6 +45,19 @@ MIN_ROWS = 100
 MAX_FEATURES = 100
 # Standard errors by which a value must be better than the default.
 MIN_GAIN = 1.0
+# Values of the trials, other than the first, of classification and of regression.
+SPLITS: dict[bool, list[dict[str, Any]]] = {
+    False: [
+        {"max_features": 0.5, "splitter": "best"},
+        {"max_features": None, "splitter": "random"},
+    ],
+    True: [
+        {"max_features": "sqrt", "splitter": "best"},
+        {"max_features": None, "splitter": "best"},
+        {"max_features": None, "splitter": "random"},
+    ],
+}
+LEAVES: list[dict[str, Any]] = [{"min_samples_leaf": 3}]
 
 
 def choose_randomness(forest: CGForest[Any], data: TrainingData) -> Randomness:
@@ -64,20 +77,10 @@ def choose_randomness(forest: CGForest[Any], data: TrainingData) -> Randomness:
         return chosen
     some = sampled_data(data, rows)
     errors = trial_errors(forest, some, chosen)
-    splits = (
-        [("sqrt", "best"), (None, "best"), (None, "random")]
-        if is_regression
-        else [(0.5, "best"), (None, "random")]
-    )
-    for stage in (
-        [chosen._replace(max_features=f, splitter=s) for f, s in splits],
-        [3],
-    ):
+    for stage in (SPLITS[is_regression], LEAVES):
         start = chosen
-        for option in stage:
-            if isinstance(option, int):
-                option = start._replace(min_samples_leaf=option)
-            option = with_given(option, forest)
+        for changes in stage:
+            option = with_given(start._replace(**changes), forest)
             if option == start:
                 continue
             found = trial_errors(forest, some, option)
